@@ -14,8 +14,12 @@ from msgspec import Struct, field
 from app.refunds.request import PaidIds
 from app.transfers.events import (
     BlockEvent,
+    NetworkStatus,
     PlacedEvent,
+    RefundCompleted,
+    RefundDelayed,
     RefundPrepared,
+    RefundSubmitted,
     TransferConfirmed,
     TransferEvent,
     TransferSent,
@@ -35,6 +39,7 @@ from app.transfers.reorganisations import (
     standing_of_transfer,
 )
 from app.transfers.status import StandingEvents
+from app.values.codes import XferStatus
 from app.values.identifiers import ChainId, TransferId
 
 
@@ -136,6 +141,18 @@ class TransferHistory(Struct, frozen=True):
     def requests(self) -> set[bytes]:
         """Every refund request that was ever accepted."""
         return {each.event.wd_onchain for each in self.log if isinstance(each.event, RefundPrepared)}
+
+    @property
+    def may_be_withdrawn(self) -> bool:
+        """Whether it was ever reported that the contract took the user's withdraw, canonical or not.
+
+        See ``StandingEvents.is_withdraw_taken``. Without such a report none of its withdraw ids is paid.
+        """
+        return any(
+            isinstance(each.event, RefundSubmitted | RefundDelayed | RefundCompleted)
+            or (isinstance(each.event, NetworkStatus) and each.event.xfer_status is XferStatus.REFUND_DONE)
+            for each in self.log
+        )
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a canonical one first."""

@@ -43,7 +43,7 @@ class Patient(Reporter):
             raise
 
 
-@pytest.mark.minutes("kills of the pooler under traffic, 40 to 80 s")
+@pytest.mark.soak("traffic of many seconds")
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
     with application(url, database_pooler=True):

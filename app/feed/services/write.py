@@ -79,8 +79,8 @@ def divided(connection: Connection, events: Sequence[Event], known: Known) -> li
     """The sizes of the groups in which a segment's events are validated and written, one after the other.
 
     Events that change transfers they do not name are written one at a time, so that each change is published
-    at the position of its own entry. They are rare: two transfers whose refund requests have one withdraw
-    id, or several validator sets of a chain with open refunds. All others are written together.
+    at the position of its own entry. They are rare: withdraws under an id that refund requests of several
+    transfers have, or several validator sets of a chain with open refunds. All others are written together.
     """
     reaching = _reaching_others(connection, events, known)
     return [
@@ -94,32 +94,32 @@ def _reaching_others(connection: Connection, events: Sequence[Event], known: Kno
     rotated = {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}
     if rotated:
         return [chains.has_open_refunds(connection, rotated)] * len(events)
-    ids = {
-        each.transfer_id: set(withdraw_ids_of(each.requests))
-        for each in (steps[-1] for steps in known.steps.values())
-        if each.has_request
+    histories = [steps[-1] for steps in known.steps.values()]
+    withdrawn = {
+        each.transfer_id: set(withdraw_ids_of(each.requests)) for each in histories if each.may_be_withdrawn
     }
     used = [
         event.withdraw_id
         for event in events
         if isinstance(event, chains.WITHDRAWS) and event.withdraw_id is not None
     ]
-    if not ids and not used:
+    ids = {*used, *(each for of in withdrawn.values() for each in of)}
+    if not ids:
         return [False] * len(events)
-    holders = transfers_by_id(connection, {*used, *(each for of in ids.values() for each in of)})
-    for transfer_id, of_transfer in ids.items():
-        for each in of_transfer:
-            holders.setdefault(each, set()).add(transfer_id)
-    return [_reaches_others(event, ids, holders) for event in events]
+    holders = transfers_by_id(connection, ids)
+    for history in histories:
+        for each in ids.intersection(withdraw_ids_of(history.requests)):
+            holders.setdefault(each, set()).add(history.transfer_id)
+    return [_reaches_others(event, withdrawn, holders) for event in events]
 
 
 def _reaches_others(
-    event: Event, ids: Mapping[TransferId, Set[bytes]], holders: Mapping[bytes, Set[TransferId]]
+    event: Event, withdrawn: Mapping[TransferId, Set[bytes]], holders: Mapping[bytes, Set[TransferId]]
 ) -> bool:
     own: bytes | None = None
     uses: Iterable[bytes] = ()
     if isinstance(event, TransferEvent):
-        own, uses = event.transfer_id, ids.get(event.transfer_id, ())
+        own, uses = event.transfer_id, withdrawn.get(event.transfer_id, ())
     elif isinstance(event, chains.WITHDRAWS) and event.withdraw_id is not None:
         own, uses = getattr(event, "ref_id", None), [event.withdraw_id]
     return any(holders.get(each, set()) - {own} for each in uses)

@@ -116,6 +116,25 @@ def test_an_entry_that_reaches_several_transfers_has_a_row_for_each(gateway: Gat
     assert [row for row in steps(gateway) if row[0] == 4] == [(4, 1, 0)] * 3
 
 
+def test_a_paid_id_reaches_another_transfer_at_its_own_entry(gateway: Gateway) -> None:
+    """The refund requests of both transfers have one withdraw id."""
+    told: Events = []
+    for n in (1, 2):
+        wd_onchain = request(n)
+        told += [
+            sent(n),
+            about(n, "network.status", at=-40, xfer_status=4),
+            about(n, "refund.requested", at=-30),
+        ]
+        told += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
+    told += [about(1, "refund.completed", block=400)]
+    _, one_by_one = fed(gateway, [[each] for each in told])
+    _, at_once = fed(gateway, [told])
+    assert at_once == one_by_one
+    last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
+    assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
+
+
 def test_a_replay_changes_no_row(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, event_id="paid"))
     retract_ids(*gateway.audited, ["paid"], "was another's", actor=TESTER)
