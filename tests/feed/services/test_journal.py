@@ -41,6 +41,7 @@ from tests.feed.services.world import (
     transfer_id,
 )
 from tests.gateway import Gateway
+from tests.refunds.kit import PEOPLE, rotation
 
 Rows = list[tuple[Any, ...]]
 
@@ -133,6 +134,26 @@ def test_a_paid_id_reaches_another_transfer_at_its_own_entry(gateway: Gateway) -
     assert at_once == one_by_one
     last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
     assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
+
+
+def test_each_of_several_validator_sets_changes_an_open_refund(gateway: Gateway) -> None:
+    """The second set takes the quorum away, the third gives it back."""
+    first, second = PEOPLE[:2]
+    wd_onchain = request(1)
+    told = [
+        rotation(1, {first: 1}, at=-300),
+        sent(1),
+        about(1, "network.status", at=-40, xfer_status=4),
+        about(1, "refund.requested", at=-30),
+        prepared(1, wd_onchain),
+        signed(1, signature(wd_onchain, first)),
+        rotation(1, {second: 1}, at=-20),
+        rotation(1, {first: 1}, at=-10),
+    ]
+    _, one_by_one = fed(gateway, [[each] for each in told])
+    _, at_once = fed(gateway, [told])
+    assert at_once == one_by_one
+    assert steps(gateway)[-2:] == [(7, 8, 7), (8, 7, 8)]
 
 
 def test_a_replay_changes_no_row(gateway: Gateway) -> None:
