@@ -18,6 +18,7 @@ from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
 from app.network.document import import_network
+from app.refunds.request import withdraw_id_of
 from app.transfers.models import Event, Transfer
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
@@ -154,6 +155,28 @@ def test_each_of_several_validator_sets_changes_an_open_refund(gateway: Gateway)
     _, at_once = fed(gateway, [told])
     assert at_once == one_by_one
     assert steps(gateway)[-2:] == [(7, 8, 7), (8, 7, 8)]
+
+
+def test_what_one_entry_does_in_several_projections_is_one_row(gateway: Gateway) -> None:
+    """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
+    first, second = PEOPLE[:2]
+    wd_onchain = request(1)
+    used = withdraw_id_of(wd_onchain)
+    assert used is not None
+    feed(
+        gateway,
+        rotation(1, {second: 1}, at=-300),
+        sent(1),
+        about(1, "network.status", at=-40, xfer_status=4),
+        about(1, "refund.requested", at=-30),
+        prepared(1, wd_onchain),
+        signed(1, signature(wd_onchain, first)),
+        rotation(1, {first: 1}, at=-20, block=310),
+        event("withdraw.done", chain_id=1, block=300, withdraw_id="0x" + used.hex(), ref_id=transfer_id(9)),
+    )
+    assert steps(gateway)[-1] == (8, 8, 7)
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=290))
+    assert [row for row in steps(gateway) if row[0] == 9] in ([], [(9, 7, 7)])
 
 
 def test_a_replay_changes_no_row(gateway: Gateway) -> None:
