@@ -1,6 +1,6 @@
 """Facts for many requests, read once and cached for a moment in the memory of one process.
 
-What is cached, and what that promises, is in docs/decisions/0031-kept-facts.md.
+What is cached, and what that promises, is in docs/decisions/0031-cached-facts.md.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def counting(engine: Engine) -> Iterator[Connection]:
     can.
 
     On PostgreSQL it waits only for the rows: the caller locks them with ``FOR UPDATE``, in the order of their
-    keys. SQLite has one lock for every writer (docs/decisions/0013-counted-before-judged.md).
+    keys. SQLite has one lock for every writer (docs/decisions/0013-counted-before-validated.md).
     """
     options: dict[str, Any] = {WRITER: True}
     if engine.dialect.name == "postgresql":

@@ -131,7 +131,7 @@ def feed_holds_the_lock(gateway: Gateway) -> Iterator[None]:
 
 @pytest.mark.postgresql_alone
 def test_guesses_are_counted_while_the_feed_writes(app: Flask) -> None:
-    """SQLite has one lock for all who write (docs/decisions/0013-counted-before-judged.md)."""
+    """SQLite has one lock for all who write (docs/decisions/0013-counted-before-validated.md)."""
     gateway = gateway_of(app)
     with feed_holds_the_lock(gateway), ThreadPoolExecutor(1) as pool:
         for _ in range(JUDGED_WITHOUT_A_WAIT):

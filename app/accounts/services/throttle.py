@@ -1,7 +1,7 @@
 """Counts guesses at passwords and codes in the database, so that all processes slow a guesser down together.
 
 A try is counted before anything typed is checked, and removed from the count when it was right. So parallel
-tries get no more checks than successive ones (docs/decisions/0013-counted-before-judged.md).
+tries get no more checks than successive ones (docs/decisions/0013-counted-before-validated.md).
 """
 
 from __future__ import annotations
