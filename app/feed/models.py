@@ -79,7 +79,7 @@ class PrunedEvent(Base):
         LargeBinary(8), primary_key=True, doc="empty for what was pruned before ids had subjects"
     )
     content_digest: Mapped[bytes] = mapped_column(
-        LargeBinary, doc="of the type and the content (domain.transfer.pruned)"
+        LargeBinary, doc="of the type and the content (app.transfers.contents)"
     )
 
 
