@@ -35,7 +35,8 @@ from app.audit.keys import AuditKeys
 from app.db.base import db
 from app.db.database import Database
 from app.db.pooler import check_pooler
-from app.http.limit_counts import LimitStore
+from app.http.application import part_of
+from app.http.limits import LimitStore
 from app.monitoring.process_metrics import ProcessMetrics, report_regularly
 from app.monitoring.request_metrics import counts
 from app.monitoring.reserved import (
@@ -61,7 +62,6 @@ from app.observability.logs import (
     log_to_stderr,
 )
 from app.observability.metric_files import files_of_this_server
-from app.parts import part_of
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shares

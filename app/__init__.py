@@ -10,9 +10,8 @@ from app.cooperation import collect_seldom
 from app.db.base import db, migrate
 from app.db.database import engine_settings, open_database
 from app.features import add_features
-from app.http.bodies import bound_requests
-from app.http.hosts import GatewayFlask
-from app.http.interface import PUBLIC_PREFIXES
+from app.http.application import GatewayFlask, bound_requests
+from app.http.public import PUBLIC_PREFIXES
 from app.http.request_log import RequestLog
 from app.interfaces import open_interfaces
 from app.monitoring.request_metrics import count

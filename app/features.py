@@ -10,23 +10,21 @@ from app.accounts.proposal import TwoPersons
 from app.audit.anchors import Anchors, place_of
 from app.audit.keys import AuditKeys
 from app.audit.services import HEAD_WRITTEN
-from app.credentials.callers import RequestLimits
+from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
-from app.credentials.key_uses import KeyUses
 from app.db.database import Database
-from app.estimates.counts import EstimateCounts
+from app.estimates.services import EstimateCounts
 from app.feed.projection.transfers import STATUSES_CHANGED
 from app.feed.services.ingest import Intake
 from app.feed.services.reprojection import follow_network_changes, follow_refund_request
-from app.http.limit_counts import LimitStore
-from app.http.limits import RefundRequestLimit
+from app.http.application import add_part
+from app.http.limits import LimitStore, RefundRequestLimit
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
 from app.network.queries import share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters
-from app.parts import add_part
 from app.refunds.services import REQUEST_STORED
 from app.release import Release
 from app.values.times import system_clock

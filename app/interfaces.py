@@ -10,8 +10,8 @@ from flask import Flask
 from app import api, grpcweb
 from app.credentials import callers
 from app.feed.views import register_ingest
-from app.http.interface import PublicInterface
-from app.parts import add_part
+from app.http.application import add_part
+from app.http.public import PublicInterface
 from app.transfer_page.views import open_pages
 from config import DOCS_SITE, Door, Settings
 

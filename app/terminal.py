@@ -18,7 +18,7 @@ from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
 from app.db.writes import is_unavailable
-from app.parts import current
+from app.http.application import current
 from app.values.times import rfc3339
 from app.values.wire_values import printable
 

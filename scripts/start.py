@@ -41,8 +41,8 @@ from app.db.engine import run_read
 from app.db.queries import applied_migrations
 from app.db.schema import database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
+from app.http.application import current
 from app.monitoring.reserved import Address, further_addresses
-from app.parts import current
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url

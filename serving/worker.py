@@ -16,7 +16,7 @@ from gunicorn.workers.ggevent import GeventWorker
 from msgspec import Struct
 
 from app.cooperation import give_way
-from app.http.headers import answering_unread
+from app.observability.logs import answering_unread
 from serving import shares
 from serving.connection import Connection
 

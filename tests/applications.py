@@ -26,7 +26,7 @@ from app.db.database import Database
 from app.db.writes import Writes, writes_of
 from app.features import add_features
 from app.feed.services.ingest import Intake
-from app.parts import part_of
+from app.http.application import part_of
 from app.values.times import Clock, system_clock
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase

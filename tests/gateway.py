@@ -11,19 +11,17 @@ from sqlalchemy import Engine
 
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
-from app.credentials.callers import RequestLimits
+from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens
-from app.credentials.key_uses import KeyUses
 from app.db.cached_reads import CachedReads
 from app.db.database import Database
 from app.db.replica import PublicReads
-from app.estimates.counts import EstimateCounts
+from app.estimates.services import EstimateCounts
 from app.feed.services.ingest import Intake
-from app.http.limit_counts import LimitStore
-from app.http.limits import RefundRequestLimit
+from app.http.application import add_part, part_of
+from app.http.limits import LimitStore, RefundRequestLimit
 from app.monitoring.readiness import Readiness
 from app.network.snapshot import SnapshotSource
-from app.parts import add_part, part_of
 from app.values.times import Clock
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks

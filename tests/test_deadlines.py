@@ -9,8 +9,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.engine import pool_options
-from app.db.timeouts import COMMAND, FEED, PUBLIC
-from app.deadlines import Waiting, within
+from app.db.timeouts import COMMAND, FEED, PUBLIC, Waiting, within
 
 
 def test_without_a_limit_each_wait_has_its_own() -> None:

@@ -53,7 +53,7 @@ from app.console.formats import pill, sentence, when
 from app.console.lists import Choice, Flag, ListView
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 _ROLES = [
     SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),

@@ -17,7 +17,7 @@ from app.accounts.services.factors import accounts_that_have_passkeys
 from app.accounts.services.passwords import generate_password, hash_password
 from app.audit.keys import AuditKeys
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")

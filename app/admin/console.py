@@ -20,9 +20,9 @@ from app.console import caller, formats, responses
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.views import menu
 from app.db.database import Database
-from app.http.pages import answer_errors_by_pages
+from app.http.application import current
+from app.http.errors import answer_errors_by_pages
 from app.network.admin.names import stopped_chains
-from app.parts import current
 from app.release import Release
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")

@@ -21,12 +21,12 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
+from app.http.application import current
 from app.latency.admin import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
 from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.parts import current
 from app.refunds.admin import RefundView, refund_view
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of

@@ -16,10 +16,10 @@ from app.console.access import READ
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import current
 from app.network.models import BlockedAddress
 from app.network.queries import NamedChain, NamedToken, named_chains, named_tokens, rows_with
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import ChainId
 

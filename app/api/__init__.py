@@ -12,11 +12,11 @@ from app.api.docs import views as docs
 from app.api.operations import OPERATIONS
 from app.db.database import Database
 from app.feed.services.ahead import settle_what_is_due
-from app.http import errors, transport
-from app.http.interface import LEGACY_PREFIX, PREFIX, Answers, PublicInterface, add_answers
-from app.http.operations import shape_of
-from app.http.requests import apply_request_policy
-from app.parts import current, part_of
+from app.http import errors
+from app.http.application import current, part_of
+from app.http.headers import require_https
+from app.http.public import LEGACY_PREFIX, PREFIX, Answers, PublicInterface, add_answers
+from app.http.requests import apply_request_policy, shape_of
 
 _BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
     "": (apply_request_policy, lambda: settle_what_is_due(current(Database))),
@@ -43,7 +43,7 @@ def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
     """What every process serves, with any interfaces: health, version, errors as JSON, https headers."""
     errors.register(app)
-    transport.register(app, trusted_proxies=trusted_proxies)
+    require_https(app, trusted_proxies=trusted_proxies)
     for group in ("health", "release"):
         _register(app, group, group)
 

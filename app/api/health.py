@@ -8,11 +8,11 @@ from flask import Response
 from marshmallow import fields
 
 from app.db.schema import newest_schema
+from app.http.application import current
 from app.http.headers import PRIVATE_HEADERS
 from app.http.public import body
 from app.http.schemas import Answer, Shape, describe
 from app.monitoring.readiness import Readiness
-from app.parts import current
 from app.release import API_VERSIONS, Release
 from app.values.errors import Unavailable
 

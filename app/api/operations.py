@@ -11,7 +11,7 @@ from app.api import health
 from app.estimates import views as estimates
 from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query
 from app.http.headers import MEANT, PROGRESS_HEADERS
-from app.http.operations import READ, Operation
+from app.http.requests import READ, Operation
 from app.latency import views as latency
 from app.latency.schemas import (
     LatencyAnswer,

@@ -29,12 +29,12 @@ from app.console.formats import sentence
 from app.console.forms.form import REASON, ConsoleForm
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, in_words_of
 from app.network.admin.names import row_title
 from app.network.admin.row_forms import DiffLine
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
-from app.parts import current
 from app.values.differences import FieldDifference, difference
 
 

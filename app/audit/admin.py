@@ -22,8 +22,8 @@ from app.console.caller import read_id
 from app.console.formats import csv_line
 from app.console.views import ConsoleView
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.change_words import described_change, restore_page
-from app.parts import current
 from app.values.amounts import grouped
 from app.values.json_values import read_time
 

@@ -23,7 +23,7 @@ from app.audit.services import (
     verify_audit,
 )
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.terminal import DataGroup, Refusal, say
 from app.values.differences import difference
 from app.values.json_values import read_time

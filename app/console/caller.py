@@ -11,7 +11,7 @@ from werkzeug.routing import IntegerConverter, ValidationError
 
 from app.audit.records import Actor, Source
 from app.http import public
-from app.http.pages import TRANSFER_PAGES
+from app.http.public import TRANSFER_PAGES
 from app.values.ip_addresses import IPAddress, counted_network
 
 LARGEST_ID: Final = (1 << 63) - 1

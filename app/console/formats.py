@@ -14,7 +14,7 @@ from typing import Any, Final
 from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
-from app.http.pages import digest
+from app.http.headers import digest
 from app.values import amounts
 from app.values.amounts import format_units
 from app.values.json_values import read_time

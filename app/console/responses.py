@@ -15,8 +15,8 @@ from app.audit.services import RecordUnreadable
 from app.console.formats import sentence
 from app.db.writes import is_unavailable
 from app.http.errors import RETRY_SECONDS
-from app.http.headers import failed_request
-from app.http.pages import IMMUTABLE
+from app.http.headers import IMMUTABLE
+from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
 from app.values.errors import GatewayError, Unavailable
 

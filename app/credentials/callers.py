@@ -1,29 +1,33 @@
 """Who calls the public interfaces, by their API key, and how often they may.
 
 Callers without a key may call by ``RATE_LIMIT``, each key by its own limit. A request without a key is not
-checked where there is no ``RATE_LIMIT``.
+checked where there is no ``RATE_LIMIT``. Requests with a key are counted by day.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from flask import Flask, Response, after_this_request, g, request
+from sqlalchemy import Connection, Engine, delete
 
 from app.credentials.api_key import ApiKey, Scope
-from app.credentials.key_uses import KeyUses
+from app.credentials.models import ApiKeyUse
 from app.credentials.services.presented import presented_key
 from app.db.database import Database
-from app.http.interface import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES
-from app.http.limit_counts import LimitStore
-from app.http.limits import LimitUsage, Windows, counted, limits_of
-from app.http.public import RATE_LIMIT_HEADERS
+from app.db.upserts import add_up
+from app.http.application import current
+from app.http.limits import LimitStore, LimitUsage, Windows, counted, limits_of
+from app.http.public import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES, RATE_LIMIT_HEADERS
 from app.http.requests import caller
-from app.parts import current
+from app.observability.counters import BatchedCounts
 from app.values.codes import Reason
 from app.values.errors import Forbidden, GatewayError, Unauthorized
 from app.values.ip_addresses import IPAddress
+from app.values.times import day_of
 
 _OF_WEBHOOKS: Final = (f"{PREFIX}/webhooks", f"{LEGACY_PREFIX}/webhooks")
 """These need the scope of webhooks; all other public paths need that of reading."""
@@ -149,3 +153,41 @@ def _set_limit_headers(usage: LimitUsage, response: Response) -> Response:
     for name, number in zip(RATE_LIMIT_HEADERS, numbers, strict=True):
         response.headers.add(name, str(number))  # no other code sets them, so none has to be replaced
     return response
+
+
+RETENTION: Final = timedelta(days=400)
+"""A year and a month, so that a month can be compared with the same one of the year before."""
+
+Use = tuple[int, bool]
+"""The id of the key's row, and whether the request was beyond the key's limit."""
+
+
+class KeyUses(BatchedCounts[Use]):
+    """How many requests of each day had each key."""
+
+    what = "uses of API keys"
+
+    def __init__(self, engine: Engine, clock: Callable[[], datetime], seconds: float) -> None:
+        super().__init__(engine, clock, seconds)
+        self._pruned: int | None = None
+
+    def used(self, api_key_id: int, *, limited: bool) -> None:
+        """Count a request.
+
+        :param api_key_id: of the key's row.
+        :param limited: it was refused because it was beyond the key's limit.
+        """
+        self._add((api_key_id, limited))
+
+    def _write(self, connection: Connection, counts: Mapping[Use, int]) -> None:
+        day = day_of(self._clock())
+        rows: dict[int, dict[str, Any]] = {}
+        for (api_key_id, limited), count in sorted(counts.items()):
+            empty = {"api_key_id": api_key_id, "day": day, "requests": 0, "limited": 0}
+            row = rows.setdefault(api_key_id, empty)
+            row["requests"] += count
+            row["limited"] += count if limited else 0
+        add_up(connection, ApiKeyUse, list(rows.values()))
+        if self._pruned != day:
+            connection.execute(delete(ApiKeyUse).where(ApiKeyUse.day < day - RETENTION.days))
+            self._pruned = day

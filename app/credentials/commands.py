@@ -24,7 +24,7 @@ from app.credentials.services.issued import (
 )
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 from app.transfers.events import REPORTED
 from app.values.json_values import read_time

@@ -12,8 +12,8 @@ from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from app.db.timeouts import Waiting
 from app.db.writes import Writes
-from app.deadlines import Waiting
 from app.values.errors import Unavailable
 
 T = TypeVar("T")

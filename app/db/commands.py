@@ -9,7 +9,7 @@ from flask.cli import with_appcontext
 
 from app.db.backup import BackupRefused, back_up
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.terminal import Refusal, say
 
 

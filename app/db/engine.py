@@ -18,10 +18,16 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from app.db.postgresql import Answers, NoAnswer, prepare_pooled, wait_by_greenlets, wait_for_answers
 from app.db.sqlite import prepare_sqlite
-from app.db.timeouts import Timeouts, set_session_limits, set_timeouts, take_advisory_lock, timeouts_of
+from app.db.timeouts import (
+    Timeouts,
+    Waiting,
+    set_session_limits,
+    set_timeouts,
+    take_advisory_lock,
+    timeouts_of,
+)
 from app.db.upserts import run_appends
 from app.db.writes import writes_of
-from app.deadlines import Waiting
 
 P = ParamSpec("P")
 T = TypeVar("T")

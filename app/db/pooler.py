@@ -17,7 +17,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.db.postgresql import is_pooled
 from app.db.queries import LIMITS, server_process, session_of
-from app.deadlines import within
+from app.db.timeouts import within
 
 _TRIES: Final = 5
 """How often a shared connection is looked for: others may be quicker to borrow it."""

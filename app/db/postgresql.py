@@ -18,8 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.cooperation import given_up_after, served_by_greenlets, wait_for_file
-from app.db.timeouts import set_transaction_limits, timeouts_of
-from app.deadlines import Waiting
+from app.db.timeouts import Waiting, set_transaction_limits, timeouts_of
 
 T = TypeVar("T")
 

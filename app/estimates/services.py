@@ -1,20 +1,24 @@
-"""Estimates: what a transfer or a withdrawal would cost, what its receiver would get, and why."""
+"""Estimates: what a transfer or a withdrawal would cost, what its receiver would get, and why; and how many
+ended how.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
+from sqlalchemy import Connection, Engine, delete
 
 from app.db.database import Database
-from app.estimates.counts import EstimateCounts
-from app.estimates.estimate import Estimate, estimate
+from app.db.upserts import add_up
+from app.estimates.checks import Estimate, estimate
 from app.estimates.explanation import Explanation, explain
 from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.estimates.models import EstimateCount
 from app.estimates.pricing import Priced, is_pegged, price_transfer
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import amount_zero, chain_unknown
@@ -22,11 +26,12 @@ from app.network.pools import PoolState
 from app.network.route_terms import RouteBlock, RouteTerms, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms, in_any_case
-from app.values.codes import BridgeType, Reason
+from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
+from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 from app.values.ip_addresses import IPAddress
-from app.values.times import Epoch
+from app.values.times import MINUTE, Epoch, minute_of
 
 
 def cached_facts(
@@ -299,3 +304,67 @@ def _refund(snapshots: SnapshotSource, withdrawal: Withdrawal) -> Estimate:
         drop_gas_amt=0,
         bridge_type=BridgeType.UNDEFINED,
     )
+
+
+RETENTION: Final = timedelta(days=7)
+PRUNE_EVERY: Final = 60
+"""Minutes between two deletions of what is older than ``RETENTION``."""
+
+ANSWERED: Final = (int(ErrCode.ERROR_CODE_UNDEFINED), "")
+"""Code and reason under which estimates that were given are counted."""
+
+_FAILED: Final = (int(ErrCode.ERROR_CODE_COMMON), Reason.INTERNAL.value)
+
+CountedOutcome = tuple[int, str]
+"""``err.code`` and reason of an answer to an estimate; ``ANSWERED`` for an estimate."""
+
+
+class EstimateCounts(BatchedCounts[CountedOutcome]):
+    """How many estimates of each minute had each outcome."""
+
+    what = "estimates"
+
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Callable[[], datetime],
+        seconds: float,
+        counters: Counters = NOTHING_COUNTED,
+    ) -> None:
+        """
+        :param counters: count each outcome as well, independently of ``seconds``.
+        """
+        super().__init__(engine, clock, seconds)
+        self._counters = counters
+        self._pruned: int | None = None
+
+    def _add(self, counted: CountedOutcome) -> None:
+        self._counters.estimate(counted[1])
+        super()._add(counted)
+
+    def answered(self) -> None:
+        """Count an estimate that was given."""
+        self._add(ANSWERED)
+
+    def refused(self, error: Exception) -> None:
+        """Count a refused estimate. Any exception but ``GatewayError`` counts as internal."""
+        if isinstance(error, GatewayError):
+            self.refused_for(error.code, error.reason)
+        else:
+            self._add(_FAILED)
+
+    def refused_for(self, code: ErrCode, reason: Reason) -> None:
+        """Count an estimate that was refused with this code and reason."""
+        self._add((int(code), reason.value))
+
+    def _write(self, connection: Connection, counts: Mapping[CountedOutcome, int]) -> None:
+        minute = minute_of(self._clock())
+        rows: list[dict[str, Any]] = [
+            {"minute": minute, "code": code, "reason": reason, "count": count}
+            for (code, reason), count in sorted(counts.items())
+        ]
+        add_up(connection, EstimateCount, rows)
+        if self._pruned is None or minute - self._pruned >= PRUNE_EVERY:
+            oldest = minute - RETENTION // MINUTE
+            connection.execute(delete(EstimateCount).where(EstimateCount.minute < oldest))
+            self._pruned = minute

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.db.database import Database
-from app.estimates.counts import EstimateCounts
-from app.estimates.estimate import Estimate
+from app.estimates.checks import Estimate
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import (
+    EstimateCounts,
     ExplainedEstimate,
     Withdrawals,
     estimate_transfer,
@@ -17,9 +17,9 @@ from app.estimates.services import (
     explain_estimate,
     token_bound,
 )
+from app.http.application import current
 from app.http.requests import caller
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.values.ip_addresses import IPAddress
 
 

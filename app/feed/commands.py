@@ -28,7 +28,7 @@ from app.feed.services.replay import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import about_how_many, verify
-from app.parts import current
+from app.http.application import current
 from app.terminal import CheckedCommand, DataGroup, Refusal, cli_actor, say
 from app.terminal import time as as_text
 from app.transfers.events import EVENT_CLASSES

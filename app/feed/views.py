@@ -14,8 +14,8 @@ from app.credentials.services.presented import authenticate
 from app.db.database import Database
 from app.feed.lines import MAX_LINE_BYTES, lines_of
 from app.feed.services.ingest import Intake, cursor, report
+from app.http.application import current
 from app.http.headers import private_answer
-from app.parts import current
 from app.refunds.services import user_requests
 from app.values.amounts import is_ascii_digits
 from app.values.codes import Reason

@@ -32,12 +32,12 @@ from app.grpcweb.frames import (
 )
 from app.grpcweb.messages import Method, read_question
 from app.grpcweb.service import methods
+from app.http.application import add_part, current
 from app.http.errors import as_gateway_error, retry_after
 from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_header
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, preflight
 from app.observability.logs import OPERATION, UNKNOWN
 from app.observability.outages import FAILURES
-from app.parts import add_part, current
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, UnsupportedFormat

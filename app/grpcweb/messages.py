@@ -11,7 +11,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
 from msgspec import Struct
 
-from app.estimates.estimate import Estimate
+from app.estimates.checks import Estimate
 from app.grpcweb.gateway_pb2 import (
     Chain,
     EstimateAmtResponse,
@@ -23,8 +23,7 @@ from app.grpcweb.gateway_pb2 import (
     TransferHistoryResponse,
     WithdrawEstimate,
 )
-from app.http.operations import Operation
-from app.http.requests import values_and_faults
+from app.http.requests import Operation, values_and_faults
 from app.network.snapshot import TransferConfigs
 from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
 from app.transfers.services.status import TransferStatus

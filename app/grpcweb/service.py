@@ -24,7 +24,7 @@ from app.grpcweb.messages import (
     status_answer,
     withdraw_estimate,
 )
-from app.http.operations import Operation
+from app.http.requests import Operation
 from app.network.snapshot import TransferConfigs
 from app.refunds.user_request import read_withdraw_request
 from app.values.amounts import parse_uint256

@@ -1,4 +1,4 @@
-"""Maps any exception to an error of the gateway, and answers every error of every path in JSON.
+"""Maps any exception to an error of the gateway, and answers every error in JSON, or with a page.
 
 Which exception is which error is decided here for all interfaces without sign-in. Each answers the kinds of
 errors in its own protocol. No message reveals internals of the gateway: the log has the cause
@@ -8,16 +8,16 @@ errors in its own protocol. No message reveals internals of the gateway: the log
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from flask import Flask, Response, current_app, request
 from werkzeug import exceptions as framework
+from werkzeug.exceptions import BadHost, HTTPException
 
 from app.db.writes import is_unavailable
 from app.http.headers import PRIVATE_HEADERS, REASON, meant_header
-from app.http.interface import DOCS, answer_shape, is_public
-from app.http.pages import page_of_error
-from app.http.public import PUBLIC_HEADERS, refusal_body
+from app.http.public import DOCS, PUBLIC_HEADERS, answer_shape, is_public, refusal_body
 from app.observability.outages import FAILURES
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
@@ -154,3 +154,25 @@ def _add_hints(response: Response, error: Exception, answered: GatewayError) -> 
     seconds = retry_after(answered)
     if seconds:
         response.headers["Retry-After"] = str(seconds)
+
+
+_PAGES: Final = "error_pages"
+
+
+def answer_errors_by_pages(app: Flask, prefix: str, page_of: Callable[[Exception], Response]) -> None:
+    """Answer the errors of one part of the application with pages (:func:`page_of_error`)."""
+    app.extensions.setdefault(_PAGES, {})[prefix] = page_of
+
+
+def page_of_error(error: Exception) -> Response | HTTPException | None:
+    """The page for an error in the parts that answer with pages; None elsewhere.
+
+    Without a valid host no page can be built, as it has links.
+    """
+    for prefix, page_of in current_app.extensions.get(_PAGES, {}).items():
+        if request.path.startswith(prefix) and not isinstance(error, BadHost):
+            if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
+                return error  # a redirect of the routing
+            page: Response = page_of(error)
+            return page
+    return None

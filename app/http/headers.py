@@ -1,20 +1,17 @@
-"""All headers of answers that are not HTTP's own, and answers that no cache stores."""
+"""All headers of answers that are not HTTP's own, those that https demands, and the console's cookie."""
 
 from __future__ import annotations
 
-import os
-import re
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
+import hashlib
+from functools import cache, partial
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from flask import Response
+from flask import Flask, Request, Response, request
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 
-from app.observability.logs import SERVED, Served
-from app.observability.private import PRIVATE
 from app.values.identifiers import TransferId
 
 REASON: Final = "X-Gateway-Reason"
@@ -28,8 +25,20 @@ NO_FRAMES: Final = ("Content-Security-Policy", "default-src 'none'; frame-ancest
 AS_IT_IS: Final = (NO_SNIFF, NO_FRAMES)
 """A browser must use the declared type, load nothing for the answer, and show it in no other page."""
 
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+"""``Cache-Control`` of a file whose address has its digest."""
+
 PRIVATE_HEADERS: Final = (JSON, NO_STORE, *AS_IT_IS)
 """Headers of an answer that pages of other origins may not read."""
+
+
+@cache
+def digest(file: Path) -> str:
+    """A few digits that change with the content of the file, which is read once.
+
+    Caches can store an address with them for ever.
+    """
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 
 def private_answer(document: Any) -> Response:
@@ -56,62 +65,109 @@ def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
 
 REQUEST_ID: Final = "X-Request-Id"
 
-_GIVEN: Final = "HTTP_X_REQUEST_ID"
-_HARMLESS: Final = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
-"""Such an id ends no header, changes no terminal, and contains no address."""
 
-_PREFIX_BYTES: Final = 6
+HSTS: Final = "max-age=31536000"
+"""A year, only for this host: other hosts under its name are not ours."""
 
 
-class _Made:
-    """Ids that no other process makes: a random prefix for each process, then a number."""
+def over_https(trusted_proxies: int) -> bool:
+    """Whether the caller is known to have used https: the connection is, or a trusted proxy says so.
 
-    def __init__(self) -> None:
-        self.renew()
-
-    def renew(self) -> None:
-        """Choose another prefix, as a forked process has to."""
-        self._prefix = f"{secrets.token_hex(_PREFIX_BYTES)}-"
-        self._numbers = count(1)
-
-    def next(self) -> str:
-        """The next id."""
-        return f"{self._prefix}{next(self._numbers):x}"
+    ``X-Forwarded-Proto`` is read like ``X-Forwarded-For``. Many proxies set it instead of adding to it: where
+    there are fewer entries than proxies, the first one counts.
+    """
+    if request.environ.get("wsgi.url_scheme") == "https":
+        return True
+    entries = _forwarded_schemes() if trusted_proxies else []
+    return bool(entries) and entries[-min(trusted_proxies, len(entries))] == "https"
 
 
-_MADE: Final = _Made()
-os.register_at_fork(after_in_child=_MADE.renew)
+def needs_secure_cookies(trusted_proxies: int) -> bool:
+    """Whether cookies are only for https: everywhere except over http on the browser's own machine.
+
+    Also where only the caller claims https. A false claim harms only the caller, and behind a proxy that
+    TRUSTED_PROXIES does not count the cookie is still protected.
+    """
+    if over_https(trusted_proxies) or "https" in _forwarded_schemes():
+        return True
+    return not _is_loopback(request.host)
 
 
-def request_of(environ: dict[str, Any]) -> Served:
-    """The request with its id, from its WSGI environment."""
-    given = environ.get(_GIVEN)
-    if given is None or not _HARMLESS.fullmatch(given) or PRIVATE.looks_secret(given):
-        return Served(_MADE.next(), environ)
-    if PRIVATE.is_free(given):
-        return Served(given, environ)
-    # A secret of ours. The log gets another id, and the answer returns the given one: otherwise a caller
-    # could find out by it whether a guessed password is right.
-    return Served(_MADE.next(), environ, public_id=given)
+SECURE_PREFIX: Final = "__Secure-"
+"""Browsers accept a cookie whose name begins like this only over https, and only with Secure."""
 
 
-@contextmanager
-def answering_unread() -> Iterator[None]:
-    """For the refusal of an unreadable request: its log entry and its answer have the same id."""
-    token = SERVED.set(Served(_MADE.next(), {}))
+class LazySessions(SecureCookieSessionInterface):
+    """Flask's own signed cookies, without setting up the signing for requests that have no cookie.
+
+    Over https the cookie has another name, so that one planted over http is not accepted there.
+    """
+
+    def __init__(self, trusted_proxies: int) -> None:
+        self._trusted_proxies = trusted_proxies
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """The session of the request's cookie; an empty one, without signing keys, where there is none."""
+        if "HTTP_COOKIE" not in request.environ and app.secret_key:
+            return self.session_class()
+        return super().open_session(app, request)
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """Save the session, unless it is empty and was neither read nor changed."""
+        if session or session.accessed or session.modified:
+            super().save_session(app, session, response)
+
+    def get_cookie_name(self, app: Flask) -> str:
+        """The cookie's name for the scheme of the request."""
+        name = super().get_cookie_name(app)
+        return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        """Whether the cookie is only for https."""
+        return needs_secure_cookies(self._trusted_proxies)
+
+
+def require_https(app: Flask, *, trusted_proxies: int) -> None:
+    """Make every answer over https require https from then on, and redirects stay on the scheme.
+
+    Sessions cost nothing for requests without cookies.
+    """
+    app.session_interface = LazySessions(trusted_proxies)
+    app.after_request(partial(_protect, trusted_proxies))
+
+
+def _protect(trusted_proxies: int, response: Response) -> Response:
+    if over_https(trusted_proxies):
+        response.headers.setdefault("Strict-Transport-Security", HSTS)
+    if 300 <= response.status_code < 400 and "Location" in response.headers:
+        response.headers["Location"] = _without_own_host(response.headers["Location"])
+        # Redirects and errors of the routing have a page with the Host header in it, and no headers of their
+        # own.
+        for name, value in (NO_STORE, *AS_IT_IS):
+            response.headers.setdefault(name, value)
+    return response
+
+
+def _without_own_host(location: str) -> str:
+    """Where a redirect leads. Absolute ones come from the routing, with the scheme of the last hop."""
+    own = f"{request.scheme}://{request.host}/"
+    path = location[len(own) - 1 :]
+    # The routing writes the host in lower case. A path with two slashes would be another host.
+    if location[: len(own)].lower() != own.lower() or path.startswith(("//", "/\\")):
+        return location
+    return path
+
+
+def _forwarded_schemes() -> list[str]:
+    """The entries of ``X-Forwarded-Proto``."""
+    header = request.environ.get("HTTP_X_FORWARDED_PROTO", "")
+    return [entry.strip().lower() for entry in header.split(",")] if header else []
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a Host header, with or without a port, names the loopback interface."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     try:
-        yield
-    finally:
-        SERVED.reset(token)
-
-
-def failed_request(status: int) -> str | None:
-    """The id that an error page shows, where the log has details."""
-    served = SERVED.get()
-    return served.public_id if served and status >= 500 else None
-
-
-def id_of_unread() -> str:
-    """The id of the request that is being refused."""
-    served = SERVED.get()
-    return served.public_id if served else _MADE.next()
+        return name == "localhost" or ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,19 +1,148 @@
 """How often a caller may send requests, counted in windows of time (limits such as ``20/second;1000/hour``).
 
 A window begins with the first request and ends after its seconds; the next one begins with the next request.
+They are counted in this process, or in a Redis that processes share, while that answers. Without its Redis a
+limit is neither open nor closed: each process counts for itself, and tries the Redis again every few seconds
+(docs/decisions/0055-limits.md).
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from app.http.limit_counts import Limit, LimitStore
+from app.observability.outages import FAILURES
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.ip_addresses import IPAddress, counted_network
+
+MOST_COUNTERS: Final = 100_000
+"""Some 25 MB. Beyond that the oldest half is removed: a limit for each address does not stop a caller with so
+many addresses, and memory needs a limit."""
+
+
+class Limit(NamedTuple):
+    """So many times in a window of so many seconds."""
+
+    amount: int
+    seconds: int
+
+
+class OwnCounts:
+    """Counters of this process. Thread-safe."""
+
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, most_counters: int = MOST_COUNTERS
+    ) -> None:
+        self._monotonic = monotonic
+        self._most = most_counters
+        self._windows: dict[tuple[str, Limit], tuple[int, float]] = {}
+        self._lock = Lock()
+
+    def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
+        """Count once by each limit, up to the first that is exceeded.
+
+        :return: for each of these the times in its window, this one included, and the milliseconds that are
+            left of it.
+        """
+        now = self._monotonic()
+        counted: list[tuple[int, int]] = []
+        with self._lock:
+            for limit in limits:
+                key = name, limit
+                times, ends = self._windows.get(key, (0, now))
+                if ends <= now:
+                    self._windows.pop(key, None)  # so that the order is that of their beginnings
+                    times, ends = 0, now + limit.seconds
+                times += 1
+                self._windows[key] = times, ends
+                counted.append((times, int((ends - now) * 1000)))
+                if times > limit.amount:
+                    break
+            if len(self._windows) > self._most:
+                self._windows = dict(islice(self._windows.items(), self._most // 2, None))
+        return counted
+
+
+if TYPE_CHECKING:
+    from app.http.shared_limit_counts import SharedCounts
+
+IN_MEMORY: Final = "memory://"
+
+REST_SECONDS: Final = 5.0
+"""How long a store that did not answer is not tried again: a try can take as long as a request may."""
+
+_log = logging.getLogger(__name__)
+
+
+class LimitStore:
+    """The counters of one process, or those that it shares."""
+
+    def __init__(self, url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """
+        :param url: as of ``RATE_LIMIT_STORAGE_URL``.
+        """
+        self._shared = None if url == IN_MEMORY else _shared(url)
+        self._own = OwnCounts(monotonic)
+        self._monotonic = monotonic
+        self._rests_until: float | None = None
+
+    @property
+    def shared(self) -> bool | None:
+        """Whether this process counts together with others; None where it is set to count for itself."""
+        return None if self._shared is None else self._rests_until is None
+
+    def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
+        """As :meth:`OwnCounts.count`, in the shared counters while they answer."""
+        if self._shared is None:
+            return self._own.count(name, limits)
+        rests_until = self._rests_until
+        if rests_until is not None:
+            now = self._monotonic()
+            if now < rests_until:
+                return self._own.count(name, limits)
+            self._rests_until = now + REST_SECONDS  # one request tries it; no other waits for that
+        try:
+            counted = self._shared.count(name, limits)
+        except self._shared.FAILURES as error:
+            self._rests_until = self._monotonic() + REST_SECONDS
+            text = "the store of limits cannot be asked: this process counts for itself, until it can"
+            FAILURES.report(_log, logging.WARNING, text, error=error)
+            return self._own.count(name, limits)
+        if rests_until is not None:
+            self._rests_until = None
+            _log.warning("the store of limits is back: processes count together again")
+        return counted
+
+    def described(self, processes: int) -> str:
+        """A line for the log at the start of so many processes. A store that cannot be reached is only
+        logged.
+        """
+        if self._shared is None:
+            several = (
+                f"{processes} processes, each of which lets as many pass" if processes > 1 else "one process"
+            )
+            return f"are counted in the memory of {several} (RATE_LIMIT_STORAGE_URL)"
+        try:
+            self._shared.check()
+        except self._shared.FAILURES as error:
+            text = "RATE_LIMIT_STORAGE_URL: %s: each process counts for itself, until it can be asked"
+            _log.warning(text, str(error) or type(error).__name__)
+        return f"are counted together in the Redis at {self._shared.place()}"
+
+
+def _shared(url: str) -> SharedCounts:
+    # Importing its package takes time, which a process without a Redis saves.
+    from app.http.shared_limit_counts import SharedCounts  # noqa: PLC0415
+
+    return SharedCounts(url)
+
 
 _LIMIT: Final = re.compile(
     r"\s*(\d+)\s*(?:/|per)\s*(\d*)\s*(second|minute|hour|day|month|year)s?\s*", re.IGNORECASE | re.ASCII

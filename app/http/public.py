@@ -1,19 +1,85 @@
-"""What the public interfaces share: origins (docs/interface.md#cors), the caller, and answers in JSON."""
+"""What the public interfaces share: prefixes, settings, the shape of each path's answer, origins
+(docs/interface.md#cors), the caller, and answers in JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
-from flask import Response, request
+from flask import Flask, Response, current_app, request
 from marshmallow import Schema
+from msgspec import Struct
 from werkzeug.datastructures import Headers
 
 from app import json_documents
-from app.http.headers import MEANT, NO_STORE, PRIVATE_HEADERS, PROGRESS_HEADERS, REASON, REQUEST_ID
+from app.http.headers import (
+    MEANT,
+    NO_STORE,
+    PRIVATE_HEADERS,
+    PROGRESS_HEADERS,
+    REASON,
+    REQUEST_ID,
+)
+from app.http.schemas import PlainAnswer
 from app.values.codes import ErrCode
 from app.values.ip_addresses import IPAddress, caller_address
+
+PREFIX: Final = "/v2"
+LEGACY_PREFIX: Final = "/v1"
+"""Existing clients call the same operations here. It is not documented (docs/interface.md#legacy-v1)."""
+
+TRANSFER_PAGES: Final = "/transfer/"
+"""The prefix of the pages of transfers, for the users who wait. The transfer's id follows."""
+
+DOCS: Final = "docs"
+"""The name of the blueprint that describes the operations."""
+
+PUBLIC_PREFIXES: Final = (
+    f"{PREFIX}/",
+    f"{LEGACY_PREFIX}/",
+    "/sgn.gateway.v1.Web/",
+    "//sgn.gateway.v1.Web/",
+    TRANSFER_PAGES,
+)
+"""Requests that are counted, and answered soon: the public interfaces, without health checks, console and
+feed."""
+
+_OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
+
+
+def is_public(path: str) -> bool:
+    """Whether pages of any origin may read the answers of this path (docs/interface.md#cors)."""
+    return path.startswith(_OF_ANY_ORIGIN)
+
+
+class PublicInterface(Struct, frozen=True):
+    """The settings of the interface of one application."""
+
+    trusted_proxies: int
+    compat_clients: bool
+
+
+Answers = Mapping[str, Schema]
+"""The shape of each path's answer."""
+
+_ANSWERS: Final = "answers"
+
+NOTHING_BUT_ERR: Final = PlainAnswer()
+
+
+def add_answers(app: Flask, answers: Answers, *, prefix: str = "") -> None:
+    """Note the shape of each path's answer, for errors that are raised outside of its view."""
+    shapes = {prefix + path: shape for path, shape in answers.items()}
+    app.extensions.setdefault(_ANSWERS, {}).update(shapes)
+
+
+def answer_shape(path: str) -> Schema:
+    """The shape of a path's answer; only ``err`` where the application does not have the path."""
+    shape: Schema = current_app.extensions[_ANSWERS].get(path, NOTHING_BUT_ERR)
+    return shape
+
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""

@@ -1,4 +1,4 @@
-"""The counters of ``limit_counts.py``, in a Redis that processes share (docs/decisions/0055-limits.md).
+"""The counters of ``limits.py``, in a Redis that processes share (docs/decisions/0055-limits.md).
 
 Imported only where ``RATE_LIMIT_STORAGE_URL`` names one.
 """
@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 from redis.retry import Retry
 
-from app.http.limit_counts import Limit
+from app.http.limits import Limit
 
 TIMEOUT_SECONDS: Final = 0.5
 """For a connection, for the answer, and for a connection to be free: at worst the last two after each other.
@@ -71,7 +71,7 @@ class SharedCounts:
         self._redis = Redis(connection_pool=self._pool)
 
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
-        """As :meth:`app.http.limit_counts.OwnCounts.count`.
+        """As :meth:`app.http.limits.OwnCounts.count`.
 
         :raises redis.RedisError: it cannot count now: unreachable, silent, full, read-only, or it refuses our
             user.

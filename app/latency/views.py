@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.database import Database
+from app.http.application import current
 from app.latency.services import LatencyStats, latency_stats, median_latency
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 
 
 def get_latest_7_day_transfer_latency(requested: dict[str, Any]) -> float:

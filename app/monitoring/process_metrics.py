@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.db.engine import FairPool
-from app.http.limit_counts import LimitStore
+from app.http.limits import LimitStore
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable

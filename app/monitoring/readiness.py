@@ -22,7 +22,7 @@ from app.db.pooler import pooler_complaint
 from app.db.postgresql import Answers, is_late
 from app.db.queries import database_time
 from app.db.schema import schema_complaint_of, unreachable, writing_complaint
-from app.deadlines import within
+from app.db.timeouts import within
 from app.feed.queries.chains import load_progress
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms

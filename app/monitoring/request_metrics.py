@@ -9,7 +9,7 @@ from typing import Final
 from flask import Flask, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from app.http.hosts import GatewayFlask
+from app.http.application import GatewayFlask
 from app.http.later import LaterResponse
 from app.observability.logs import UNKNOWN, Served
 from app.transfers.events import EVENT_CLASSES

@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from app.credentials.ingest_token import EnvironmentTokens
 from app.db.database import Database
+from app.http.application import part_of
 from app.monitoring.metrics import CONTENT_TYPE, Cached, Exposition, StateMetrics, parts_of_state
 from app.monitoring.readiness import Readiness
 from app.monitoring.unread import refusal
 from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
-from app.parts import part_of
 from app.release import VERSION
 
 HEALTH: Final = "health"

@@ -13,8 +13,9 @@ import orjson
 
 from app.api import public_answers
 from app.http.errors import RETRY_SECONDS
-from app.http.headers import REASON, REQUEST_ID, id_of_unread
+from app.http.headers import REASON, REQUEST_ID
 from app.http.public import PUBLIC_HEADERS
+from app.observability.logs import id_of_unread
 from app.values.codes import ErrCode, Reason
 
 _REMEDIES: Final = {

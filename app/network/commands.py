@@ -10,9 +10,9 @@ from flask.cli import AppGroup
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.db.database import Database
+from app.http.application import current
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
 from app.network.from_configs import UNKNOWN, document_from_configs
-from app.parts import current
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
 
 network = AppGroup("network", help="The network document: chains, tokens, pools, routes and fees.")

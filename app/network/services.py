@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from app.db.engine import reading, reading_consistently
-from app.deadlines import Waiting
+from app.db.timeouts import Waiting
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
 from app.network.facts import NetworkFacts, build_facts

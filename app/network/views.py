@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from flask import Response, request
 
+from app.http.application import current
 from app.http.headers import AS_IT_IS, JSON
 from app.http.public import ANY_ORIGIN, EXPOSED
 from app.network.services import transfer_configs
 from app.network.snapshot import SnapshotSource, TransferConfigs
-from app.parts import current
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 """Caches must check each time whether their copy is current: a disabled token must show at once."""

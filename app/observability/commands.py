@@ -6,7 +6,7 @@ import click
 from flask.cli import with_appcontext
 
 from app.db.schema import newest_schema
-from app.parts import current
+from app.http.application import current
 from app.release import Release
 
 

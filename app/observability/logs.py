@@ -1,19 +1,22 @@
-"""Entries of the log: their request, their form, and how they are written (docs/logs.md)."""
+"""Entries of the log: their request and its id, their form, and how they are written (docs/logs.md)."""
 
 from __future__ import annotations
 
 import io
 import logging
 import os
+import re
+import secrets
 import stat
 import sys
 import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from itertools import count
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Literal, TextIO
 
@@ -88,6 +91,66 @@ class Served:
 
 SERVED: Final[ContextVar[Served | None]] = ContextVar("served", default=None)
 """The request of this thread or greenlet; None where there is none."""
+
+_GIVEN: Final = "HTTP_X_REQUEST_ID"
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
+"""Such an id ends no header, changes no terminal, and contains no address."""
+
+_PREFIX_BYTES: Final = 6
+
+
+class _Made:
+    """Ids that no other process makes: a random prefix for each process, then a number."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Choose another prefix, as a forked process has to."""
+        self._prefix = f"{secrets.token_hex(_PREFIX_BYTES)}-"
+        self._numbers = count(1)
+
+    def next(self) -> str:
+        """The next id."""
+        return f"{self._prefix}{next(self._numbers):x}"
+
+
+_MADE: Final = _Made()
+os.register_at_fork(after_in_child=_MADE.renew)
+
+
+def request_of(environ: dict[str, Any]) -> Served:
+    """The request with its id, from its WSGI environment."""
+    given = environ.get(_GIVEN)
+    if given is None or not _HARMLESS.fullmatch(given) or PRIVATE.looks_secret(given):
+        return Served(_MADE.next(), environ)
+    if PRIVATE.is_free(given):
+        return Served(given, environ)
+    # A secret of ours. The log gets another id, and the answer returns the given one: otherwise a caller
+    # could find out by it whether a guessed password is right.
+    return Served(_MADE.next(), environ, public_id=given)
+
+
+@contextmanager
+def answering_unread() -> Iterator[None]:
+    """For the refusal of an unreadable request: its log entry and its answer have the same id."""
+    token = SERVED.set(Served(_MADE.next(), {}))
+    try:
+        yield
+    finally:
+        SERVED.reset(token)
+
+
+def failed_request(status: int) -> str | None:
+    """The id that an error page shows, where the log has details."""
+    served = SERVED.get()
+    return served.public_id if served and status >= 500 else None
+
+
+def id_of_unread() -> str:
+    """The id of the request that is being refused."""
+    served = SERVED.get()
+    return served.public_id if served else _MADE.next()
 
 
 class EntryFormatter(logging.Formatter):

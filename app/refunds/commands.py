@@ -12,8 +12,8 @@ from flask.cli import AppGroup
 
 from app.db.database import Database
 from app.db.schema import database_complaint
+from app.http.application import current
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.refunds.call import ContractCall, DelayedFunds
 from app.refunds.explanation import RefundExplanation, against_set_hash
 from app.refunds.services import refund_evidence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.database import Database
+from app.http.application import current
 from app.http.limits import RefundRequestLimit
 from app.http.requests import caller
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.refunds.explanation import RefundExplanation
 from app.refunds.services import refund_evidence, request_refund
 

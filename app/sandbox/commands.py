@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.feed.services.ingest import Intake
-from app.parts import current
+from app.http.application import current
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.terminal import DataGroup, Refusal, cli_actor, say
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 
 from app.http.errors import as_gateway_error, retry_after
-from app.http.headers import NO_STORE, REASON, failed_request
-from app.http.pages import IMMUTABLE, digest
+from app.http.headers import IMMUTABLE, NO_STORE, REASON, digest
+from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
 from app.values.amounts import grouped
 from app.values.error_catalogue import ErrorKind

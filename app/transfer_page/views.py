@@ -14,11 +14,11 @@ from msgspec import Struct
 from werkzeug.exceptions import NotFound
 
 from app.db.database import Database
+from app.http.application import current
+from app.http.errors import answer_errors_by_pages
 from app.http.limits import RefundRequestLimit
-from app.http.pages import TRANSFER_PAGES, answer_errors_by_pages
-from app.http.public import caller
+from app.http.public import TRANSFER_PAGES, caller
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.refunds.services import request_refund
 from app.refunds.user_request import WithdrawRequest
 from app.transfer_page import answers

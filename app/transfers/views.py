@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.database import Database
+from app.http.application import current
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.transfers.schemas.status_answers import statuses_json
 from app.transfers.services.lookups import FoundTransfers, HistoryPage, find_transfers, transfer_history
 from app.transfers.services.status import (

@@ -10,15 +10,14 @@ import orjson
 from flask import Response, current_app, request
 
 from app.db.database import Database
+from app.http.application import current
 from app.http.errors import refusal
 from app.http.headers import AS_IT_IS, NO_STORE
-from app.http.interface import PublicInterface
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
-from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, answer
+from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, PublicInterface, answer
 from app.http.requests import caller, read_query
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.parts import current
 from app.transfers.schemas.status_answers import StatusAnswer, progress_headers, status_answer
 from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
 from app.values.errors import BadRequest

@@ -17,8 +17,8 @@ from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.views import ConsoleView
 from app.db.database import Database
+from app.http.application import current
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.values.identifiers import MAX_CHAIN_ID, ChainId
 from app.values.times import age_in_words
 from app.watcher.services.chains import DatedMiss, SwitchRefused, start, stop, watch_details, watched_chains

@@ -21,9 +21,9 @@ from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
 from app.feed.services.ingest import Intake
+from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import log_to_stderr
-from app.parts import current
 from app.terminal import Refusal, say, table
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId

@@ -15,7 +15,7 @@ from app.console.caller import actor
 from app.console.formats import grouped, sentence
 from app.console.views import ConsoleView
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.values.amounts import is_ascii_digits
 from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.forms import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm

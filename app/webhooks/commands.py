@@ -14,9 +14,9 @@ from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
+from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import log_to_stderr
-from app.parts import current
 from app.terminal import Refusal, say
 from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.post import Poster, Resolver

@@ -11,9 +11,9 @@ from app.audit.keys import AuditKeys
 from app.credentials.api_key import ApiKey, Scope
 from app.credentials.callers import require_key, require_scope
 from app.db.database import Database
+from app.http.application import current
 from app.http.public import answer
 from app.http.requests import read_body, read_query
-from app.parts import current
 from app.values.codes import Reason
 from app.values.errors import BadRequest, GatewayError
 from app.values.times import rfc3339

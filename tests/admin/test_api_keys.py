@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.accounts.proposal import API_KEYS
 from app.accounts.roles import Role
-from app.credentials.key_uses import KeyUses
+from app.credentials.callers import KeyUses
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
 from tests.actors import TESTER

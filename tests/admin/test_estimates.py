@@ -13,7 +13,7 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.estimates.admin.views import percent
-from app.estimates.counts import EstimateCounts
+from app.estimates.services import EstimateCounts
 from app.feed.services.ingest import ingest_lines
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import Reason

@@ -9,7 +9,7 @@ from flask import Flask, Request
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import create_environ, run_wsgi_app
 
-from app.http.hosts import GatewayFlask
+from app.http.application import GatewayFlask
 
 STOCK, OURS = Flask("stock"), GatewayFlask("ours")
 

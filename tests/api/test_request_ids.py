@@ -103,9 +103,9 @@ def test_what_is_logged_for_the_request_has_it(
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """The fields of the entries of the request log so far."""
-    caplog.set_level(logging.INFO, "app.http.request_log")
+    caplog.set_level(logging.INFO, "app.http.application")
     return lambda: [
-        vars(record)["fields"] for record in caplog.records if record.name == "app.http.request_log"
+        vars(record)["fields"] for record in caplog.records if record.name == "app.http.application"
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.http.interface import PUBLIC_PREFIXES
+from app.http.public import PUBLIC_PREFIXES
 from app.http.requests import caller
 from config import ConfigError, load_settings
 from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from app.credentials.key_uses import RETENTION, KeyUses
+from app.credentials.callers import RETENTION, KeyUses
 from app.credentials.models import ApiKeyUse
 from app.credentials.queries import last_days, uses_of, valid_keys
 from app.credentials.services.issuing import issue, new_key

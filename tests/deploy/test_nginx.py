@@ -14,8 +14,8 @@ from select import select
 
 import pytest
 
-from app.http.headers import request_of
 from app.monitoring.unread import every_field
+from app.observability.logs import request_of
 from app.values.codes import Reason
 from tests.deploy.files import DEPLOY, free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, change, command, install, proxying, running

@@ -16,10 +16,9 @@ from sqlalchemy.exc import OperationalError
 
 from app.db.engine import reading, writing
 from app.estimates.admin.explained import estimate_view
-from app.estimates.counts import RETENTION, EstimateCounts
-from app.estimates.estimate import EstimateRefused
 from app.estimates.models import EstimateCount
-from app.estimates.services import estimate_inputs, estimate_transfer
+from app.estimates.refusals import EstimateRefused
+from app.estimates.services import RETENTION, EstimateCounts, estimate_inputs, estimate_transfer
 from app.network.document import import_network
 from app.values.codes import Reason
 from app.values.errors import GatewayError, Unavailable

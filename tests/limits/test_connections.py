@@ -17,7 +17,7 @@ import pytest
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import TimeoutError as NotAnswered
 
-from app.http.limit_counts import Limit
+from app.http.limits import Limit
 from app.http.shared_limit_counts import SharedCounts
 from tests.limits.redis_server import RedisServer
 
@@ -110,8 +110,8 @@ GREENLETS = """
 from gevent import monkey
 monkey.patch_all()
 import sys, time, gevent
-from app.http.limit_counts import Limit
-from app.http.limit_counts import LimitStore
+from app.http.limits import Limit
+from app.http.limits import LimitStore
 
 store, longest = LimitStore(sys.argv[1]), 0.0
 

@@ -16,7 +16,7 @@ import pytest
 
 from app import create_app
 from app.credentials.services.issuing import issue, new_key
-from app.http.limit_counts import REST_SECONDS
+from app.http.limits import REST_SECONDS
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.gateway import current_gateway

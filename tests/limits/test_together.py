@@ -9,8 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from app.http.limit_counts import LimitStore
-from app.http.limits import LimitUsage, Windows, limits_of
+from app.http.limits import LimitStore, LimitUsage, Windows, limits_of
 from tests.limits.redis_server import RedisServer
 
 

@@ -9,8 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from redis.exceptions import RedisError
 
-from app.http.limit_counts import LimitStore
-from app.http.limits import Windows, limits_of
+from app.http.limits import LimitStore, Windows, limits_of
 from app.http.shared_limit_counts import SharedCounts
 from config import ConfigError, load_settings
 from tests.authority import Authority

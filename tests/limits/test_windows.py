@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.http.limit_counts import IN_MEMORY, Limit, LimitStore, OwnCounts
-from app.http.limits import LimitUsage, Windows, limits_of
+from app.http.limits import IN_MEMORY, Limit, LimitStore, LimitUsage, OwnCounts, Windows, limits_of
 from tests.timer import Timer
 
 

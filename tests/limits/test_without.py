@@ -9,8 +9,7 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
-from app.http.limit_counts import REST_SECONDS, LimitStore
-from app.http.limits import LimitUsage, Windows, limits_of
+from app.http.limits import REST_SECONDS, LimitStore, LimitUsage, Windows, limits_of
 from app.http.shared_limit_counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
 from app.observability.outages import FAILURES
 from tests.limits.redis_server import RedisServer

@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from app.audit.anchors import AnchorFile, Anchors
 from app.audit.keys import AuditKeys
 from app.db.engine import reading
-from app.http.limit_counts import Limit, LimitStore
+from app.http.limits import Limit, LimitStore
 from app.monitoring.process_metrics import CONFIG_GOOD_AT, ProcessMetrics
 from tests.gateway import Gateway, current_gateway
 from tests.metrics.counted import Series, series, value

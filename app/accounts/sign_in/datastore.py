@@ -30,7 +30,7 @@ from app.accounts.sign_in.ended_sessions import sets_up_second_factor
 from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_named
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 """What Flask-Security sets on a user and passes to the datastore."""

@@ -20,7 +20,7 @@ from app.accounts.services.sessions import (
 from app.audit.keys import AuditKeys
 from app.console.caller import actor_named
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 

@@ -34,7 +34,7 @@ from app.accounts.services.throttle import Guess, MustWait, forget_failures, not
 from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_unknown, network
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.values.times import UNIX_EPOCH
 
 WAIT_SECONDS: Final = 8.0

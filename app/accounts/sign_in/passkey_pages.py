@@ -41,7 +41,7 @@ from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
 from app.console.caller import actor_unknown
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.values.times import from_unix_microseconds, unix_microseconds
 
 ANSWERED_WITHIN: Final = timedelta(minutes=5)

@@ -20,7 +20,7 @@ from app.accounts.sign_in.forms import place_for
 from app.audit.keys import AuditKeys
 from app.console.caller import TOKEN_FIELD, allow_forms, network
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 

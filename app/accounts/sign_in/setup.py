@@ -28,7 +28,7 @@ from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.accounts.sign_in.ended_sessions import sets_up_second_factor
 from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 PREFIX: Final = "/admin"
 

@@ -28,7 +28,7 @@ from app.accounts.sign_in.passkey_pages import (
 )
 from app.console.caller import TOKEN_FIELD
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 
 _PREFIX: Final = "step_up"
 _CODE_WINDOW: Final = 30

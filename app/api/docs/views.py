@@ -15,10 +15,9 @@ from werkzeug.exceptions import NotFound
 from werkzeug.security import safe_join
 
 from app.api.openapi.document import document
+from app.http.application import current
 from app.http.headers import AS_IT_IS, JSON
-from app.http.interface import DOCS, PublicInterface
-from app.http.public import ANY_ORIGIN, EXPOSED, preflight
-from app.parts import current
+from app.http.public import ANY_ORIGIN, DOCS, EXPOSED, PublicInterface, preflight
 
 PLAIN: Final = "files/"
 """Below it are files of the repository that pages link to. They are shown as text."""

@@ -23,8 +23,8 @@ from app.api.openapi.documented_responses import (
 from app.api.openapi.text import INTRODUCTION
 from app.api.operations import OPERATIONS
 from app.estimates.schemas import estimate_query
-from app.http.interface import PREFIX
-from app.http.operations import Operation, shape_of
+from app.http.public import PREFIX
+from app.http.requests import Operation, shape_of
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {

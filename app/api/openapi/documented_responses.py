@@ -24,8 +24,8 @@ from app.http.headers import (
     REQUEST_ID,
     TERMINAL,
 )
-from app.http.operations import LIMITED
 from app.http.public import RATE_LIMIT_HEADERS
+from app.http.requests import LIMITED
 from app.transfers.progress import LONGEST, SHORTEST, FinalBy, NextActor
 from app.values.error_catalogue import ERRORS
 

@@ -11,7 +11,7 @@ from wtforms.utils import unset_value
 from app.console.forms.fields import ChoiceField, TextValueField, bound_field
 from app.console.forms.numbers import written_time
 from app.db.database import Database
-from app.parts import current
+from app.http.application import current
 from app.values.times import rfc3339
 
 _PRESETS: Final = {

@@ -37,8 +37,8 @@ from app.credentials.services.issued import (
 from app.credentials.services.issuing import Wanted, issue, second_token
 from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import current
 from app.network.admin.names import chain_names
-from app.parts import current
 from app.values.times import day_of, day_start
 
 DAYS: Final = 30

@@ -19,10 +19,10 @@ from app.estimates.admin.explained import Suggestion, estimate_view
 from app.estimates.admin.summary import OUTCOME_WORDS
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_inputs
+from app.http.application import current
 from app.network.admin.amount_fields import SMALLEST, TOKENS
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
-from app.parts import current
 from app.transfers.admin.components import AmountText
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.values.identifiers import ChainId, PoolKey

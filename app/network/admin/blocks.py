@@ -14,6 +14,7 @@ from app.console.formats import pill
 from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.forms import row_inputs
 from app.network.admin.names import ChainIs, SymbolIs
@@ -22,7 +23,6 @@ from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import read_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
-from app.parts import current
 
 
 class InForce(Choice):

@@ -21,6 +21,7 @@ from app.console.lists import Flag
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import current
 from app.network.admin.editing import Attempt, NetworkView
 from app.network.admin.names import chain_names, stopped_chains
 from app.network.admin.previewed import PreviewedForm, previewed, saved
@@ -31,7 +32,6 @@ from app.network.edits.rows import ShownRow
 from app.network.edits.stops import Switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
-from app.parts import current
 from app.values.amounts import is_ascii_digits
 
 PICKED: Final = "chain"

@@ -22,6 +22,7 @@ from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueFi
 from app.console.forms.numbers import number_text, without_spaces
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import described_change
 from app.network.admin.forms import row_inputs
@@ -43,7 +44,6 @@ from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.values.amounts import format_units, is_uint256
 from app.values.identifiers import ChainId, PoolKey
 

@@ -17,13 +17,13 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.change_words import described_change
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.document import export_network
 from app.network.edits.compare import NetworkRefused, Picked, compare_document, picked_edits
 from app.network.edits.results import InUse, Invalid, Preview
 from app.network.history import network_at
-from app.parts import current
 from app.values.amounts import grouped
 from app.values.json_values import read_time
 

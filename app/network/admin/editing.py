@@ -19,6 +19,7 @@ from app.console.lists import ListView
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import current
 from app.network.admin.forms import row_form
 from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
@@ -31,7 +32,6 @@ from app.network.models.columns import declared_columns
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Row, Section
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.transfers.admin.components import TransferLine, transfer_line
 from app.transfers.queries.lists import transfers_by_id
 from app.values.differences import FieldDifference, difference

@@ -15,12 +15,12 @@ from app.console.access import READ
 from app.console.caller import read_id
 from app.console.views import ConsoleView
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, described_change, restore_page
 from app.network.admin.document import typed_time
 from app.network.admin.editing import page_of
 from app.network.admin.names import row_title
 from app.network.history import RowHistory, network_at, row_history, row_of_change
-from app.parts import current
 
 _PAGE: Final = 20
 _LONGEST: Final = 256

@@ -16,13 +16,13 @@ from app.console.lists import Present
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
+from app.http.application import current
 from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import ChainIs, SymbolIs, amount_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
-from app.parts import current
 from app.transfers.admin.components import AmountText, ChainName, amount_of, chain_name
 from app.transfers.queries.trends import pool_flows
 from app.values.amounts import PPM

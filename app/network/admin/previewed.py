@@ -14,10 +14,10 @@ from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, TextValueField
 from app.console.forms.form import REASON, ConsoleForm, lines_of
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.amount_fields import WithUnit
 from app.network.edits.results import NotConfirmed, Preview
 from app.network.edits.saving import LONGEST_NOTE, Command, preview_edit, save_edit
-from app.parts import current
 
 
 class PreviewedForm(ConsoleForm):

@@ -21,6 +21,7 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
+from app.http.application import current
 from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import (
     NOT_KNOWN,
@@ -37,7 +38,6 @@ from app.network.edits.results import Invalid
 from app.network.models import Route
 from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.values.identifiers import ChainId, RouteKey
 from app.values.times import parse_rfc3339
 

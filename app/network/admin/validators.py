@@ -14,6 +14,7 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.change_words import described_change
 from app.network.admin.names import chain_names, percent
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
@@ -21,7 +22,6 @@ from app.network.admin.validator_sets import validator_sets
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
 from app.network.edits.rows import Edits
-from app.parts import current
 from app.values.amounts import grouped
 
 _MOST: Final = 1000

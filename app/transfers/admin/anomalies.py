@@ -17,8 +17,8 @@ from app.console.formats import pill, when
 from app.console.lists import Choice, ListView, Present
 from app.console.views import flash_saved
 from app.db.database import Database
+from app.http.application import current
 from app.network.admin.names import ChainIs
-from app.parts import current
 from app.transfers.admin.labels import ANOMALY_WORDS
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly

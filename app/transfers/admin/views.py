@@ -19,9 +19,9 @@ from app.console.access import READ, Access, Audience
 from app.console.caller import actor, page_of_user
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
+from app.http.application import current
 from app.latency.admin import medians_of_the_week
 from app.network.snapshot import SnapshotSource
-from app.parts import current
 from app.transfers.admin.components import TransferLine
 from app.transfers.admin.csv_files import transfers_csv
 from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from app.estimates.admin.explained import EstimateView, decimal_down, estimate_view
 from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
-from app.estimates.estimate import EstimateRefused, estimate
+from app.estimates.checks import estimate
 from app.estimates.explanation import CheckOutcome, passing_range
 from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.pricing import price_transfer
-from app.estimates.refusals import Check
+from app.estimates.refusals import Check, EstimateRefused
 from app.estimates.services import estimate_inputs
 from app.network.route_terms import FeeTier
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES

@@ -7,10 +7,11 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from app.estimates import explanation as explanations
-from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.checks import estimate
 from app.estimates.explanation import CheckOutcome, Explanation
 from app.estimates.inputs import EstimateInputs
 from app.estimates.pricing import price_transfer
+from app.estimates.refusals import Check, EstimateRefused
 from app.network.route_terms import FeeTier
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (

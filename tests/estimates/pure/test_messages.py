@@ -13,9 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from app.estimates import checks
-from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.checks import estimate
 from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.passing import Advice
+from app.estimates.refusals import Check, EstimateRefused
 from app.network.route_terms import (
     BaseFee,
     ChainTerms,

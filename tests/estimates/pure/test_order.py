@@ -9,7 +9,8 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.checks import estimate
+from app.estimates.refusals import Check, EstimateRefused
 from app.network.pools import PoolCounters
 from app.network.route_terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.estimates.estimate import EstimateRefused, estimate
+from app.estimates.checks import estimate
 from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.estimates.refusals import EstimateRefused
 from app.network.route_terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType

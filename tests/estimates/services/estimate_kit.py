@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.estimates.estimate import Estimate
+from app.estimates.checks import Estimate
 from app.estimates.inputs import EstimateRequest
 from app.estimates.models import PoolCounter, ReportedFee
 from app.estimates.services import estimate_transfer

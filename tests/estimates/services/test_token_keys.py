@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.estimates.estimate import Estimate
+from app.estimates.checks import Estimate
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.feed.services.ingest import ingest_lines

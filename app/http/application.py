@@ -1,0 +1,253 @@
+"""Flask as this application uses it: its parts, checks of the Host header, bounded bodies, and what is logged
+of each request.
+
+The parts are found by their type: each is made once, and a use case takes those that it uses. The limit of a
+body holds before anything is read or parsed, on every interface.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import lru_cache
+from typing import IO, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from flask import Flask, Request, Response, current_app
+from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import BadHost, ClientDisconnected, RequestEntityTooLarge
+from werkzeug.formparser import FormDataParser
+from werkzeug.sansio.utils import get_host
+from werkzeug.utils import cached_property
+from werkzeug.wsgi import get_input_stream
+
+from app.db.timeouts import within
+from app.http.headers import REQUEST_ID
+from app.http.public import MAX_QUESTION_BYTES
+from app.http.request_log import RequestLog
+from app.observability.logs import SERVED, Served, request_of
+from app.values.amounts import is_ascii_digits
+
+Part = TypeVar("Part")
+
+_PARTS: Final = "parts"
+
+
+def add_part(app: Flask, kind: type[Part], part: Part) -> None:
+    """Add a part to the application."""
+    app.extensions.setdefault(_PARTS, {})[kind] = part
+
+
+def part_of(app: Flask, kind: type[Part]) -> Part:
+    """The part of that type."""
+    part: Part = app.extensions[_PARTS][kind]
+    return part
+
+
+def current(kind: type[Part]) -> Part:
+    """The part of that type, of the serving application."""
+    return part_of(current_app, kind)
+
+
+PUBLIC_SECONDS: Final = 5.0
+"""How long a public request waits for the database in all, for all its reads."""
+
+
+class GatewayFlask(Flask):
+    """Flask, but a Host header that cannot be part of an address is refused before one is built with it.
+
+    All views and hooks are plain functions.
+    """
+
+    request_log: RequestLog | None = None
+    """Where requests are logged, if they are."""
+
+    count: Callable[[Served, Response], None] | None = None
+    """What counts each answer, if they are counted."""
+
+    public_prefixes: tuple[str, ...] = ()
+    """Prefixes of paths that are answered soon, even while the database does not answer."""
+
+    def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
+        """Serve a request. Its id is available to all log entries meanwhile."""
+        served = request_of(environ)
+        token = SERVED.set(served)
+        try:
+            if environ.get("PATH_INFO", "").startswith(self.public_prefixes):
+                with within(PUBLIC_SECONDS):
+                    return super().wsgi_app(environ, start_response)
+            return super().wsgi_app(environ, start_response)
+        finally:
+            SERVED.reset(token)
+
+    def finalize_request(self, rv: Any, from_error_handler: bool = False) -> Response:
+        """The answer, complete but for the request's id, which every answer has: all answers pass through
+        here.
+        """
+        response = super().finalize_request(rv, from_error_handler)
+        served = SERVED.get()
+        if served is not None:
+            response.headers.add(REQUEST_ID, served.public_id)
+            served.settle()  # the endpoint is forgotten before the end of an answer that comes later
+            if self.count is not None:
+                self.count(served, response)
+            if self.request_log is not None:
+                self.request_log.answered(served, response)
+        return response
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """The function itself. Flask checks four times a request whether it is a coroutine."""
+        return func
+
+    def create_url_adapter(self, request: Request | None) -> Any:
+        """The adapter that finds the route of a request.
+
+        :raises BadHost: the header is no host. It is answered with 400 like an error of the routing.
+        """
+        if request is None:
+            return super().create_url_adapter(None)
+        environ = request.environ
+        scheme, host = environ["wsgi.url_scheme"], environ.get("HTTP_HOST")
+        if host is None or "HTTP_UPGRADE" in environ:
+            return super().create_url_adapter(request)
+        # The same as in Flask, which reads the host twice for each request. There are few hosts.
+        request.host = _known_host(scheme, host)
+        return self.url_map.bind(
+            request.host,
+            script_name=_decoded(environ.get("SCRIPT_NAME")),
+            subdomain="",
+            url_scheme=scheme,
+            default_method=environ["REQUEST_METHOD"],
+            path_info=_decoded(environ.get("PATH_INFO")),
+            query_args=_decoded(environ.get("QUERY_STRING")),
+        )
+
+
+@lru_cache(maxsize=256)
+def _known_host(scheme: str, header: str) -> str:
+    """The host of a request, empty where its characters are not valid.
+
+    :raises BadHost: the header is no host.
+    """
+    if "[" in header or "]" in header or not header.isascii():
+        try:
+            urlsplit(f"//{header}/")
+        except ValueError:
+            raise BadHost from None
+    return get_host(scheme, header)
+
+
+def _decoded(text: str | None) -> str | None:
+    """A text of the WSGI environment, whose characters are bytes; servers may leave out empty ones."""
+    return text if text is None or text.isascii() else text.encode("latin-1").decode(errors="replace")
+
+
+MAX_PARTS: Final = 100
+"""Fields of a form, unless an interface sets another limit."""
+
+_FEW_DIGITS: Final = 5
+"""Of a Content-Length: a body that one read takes."""
+
+
+class BrokenBody(OSError):
+    """The body cannot be read to its end: it breaks off, its chunks are malformed, or it comes too slowly."""
+
+
+class _Body(io.RawIOBase):
+    """The body from the server. Each server raises its own errors; here they are one."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._source.read(len(buffer))
+        except Exception as error:
+            raise BrokenBody(str(error)) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _FormParser(FormDataParser):
+    """Counts the fields of any form before it parses them; the library does so only for multipart."""
+
+    def parse(
+        self, stream: IO[bytes], mimetype: str, content_length: int | None, options: Any = None
+    ) -> tuple[IO[bytes], MultiDict[str, str], MultiDict[str, Any]]:
+        if mimetype == "application/x-www-form-urlencoded":
+            body = stream.read()
+            stream.read(1)  # where the limit ended the body, one more read raises
+            if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
+                raise RequestEntityTooLarge
+            stream = io.BytesIO(body)
+        return super().parse(stream, mimetype, content_length, options)
+
+
+class BoundedRequest(Request):
+    """A request of this application. An interface that accepts more than the default sets it for each
+    request.
+    """
+
+    form_data_parser_class = _FormParser
+
+    @cached_property
+    def stream(self) -> IO[bytes]:
+        """The body, at most ``max_content_length`` bytes of it.
+
+        Reading raises ``ClientDisconnected``, a bad request, where the body is broken.
+        """
+        self.environ["wsgi.input"] = _Body(self.environ["wsgi.input"])
+        return get_input_stream(self.environ, max_content_length=self.max_content_length)
+
+    def get_data(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as the framework's. A small body of declared length is read at once, without three
+        streams.
+        """
+        length = self.environ.get("CONTENT_LENGTH", "")
+        is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
+        if is_small and not (args or kwargs) and self._is_unread():
+            self.stream = io.BytesIO(self._read_whole(int(length)))
+        return super().get_data(*args, **kwargs)
+
+    def _is_unread(self) -> bool:
+        return not ("HTTP_TRANSFER_ENCODING" in self.environ or "stream" in self.__dict__)
+
+    def _read_whole(self, length: int) -> bytes:
+        """
+        :param length: as the client declared it.
+        :raises RequestEntityTooLarge: it is longer than ``max_content_length``.
+        :raises ClientDisconnected: it is broken.
+        """
+        if self.max_content_length is not None and length > self.max_content_length:
+            raise RequestEntityTooLarge
+        try:
+            data: bytes = self.environ["wsgi.input"].read(length)
+        except Exception as error:
+            raise ClientDisconnected from error
+        if len(data) < length:
+            raise ClientDisconnected
+        return data
+
+    @property
+    def is_json(self) -> bool:
+        """Always False: no library may read JSON where a form is expected. The public interface reads JSON
+        itself, strictly.
+        """
+        return False
+
+
+def bound_requests(app: Flask) -> None:
+    """Make all requests of an application bounded ones.
+
+    Without a larger limit of an interface they are as small as a public request.
+    """
+    app.request_class = BoundedRequest
+    app.config.update(
+        # One byte more than allowed: otherwise a body cut off at the limit would look complete.
+        MAX_CONTENT_LENGTH=MAX_QUESTION_BYTES + 1,
+        MAX_FORM_MEMORY_SIZE=MAX_QUESTION_BYTES,
+        MAX_FORM_PARTS=MAX_PARTS,
+    )
