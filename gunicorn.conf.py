@@ -37,7 +37,7 @@ from app.db.database import Database
 from app.db.pooler import check_pooler
 from app.http.application import part_of
 from app.http.limits import LimitStore
-from app.monitoring.process_metrics import ProcessMetrics, report_regularly
+from app.monitoring.figures import ProcessMetrics, report_regularly
 from app.monitoring.request_metrics import counts
 from app.monitoring.reserved import (
     HEALTH,
@@ -47,9 +47,9 @@ from app.monitoring.reserved import (
     further_addresses,
     purposes,
     reserved_application,
+    unread_answer,
     url_of,
 )
-from app.monitoring.unread import unread_answer
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import (
     LINE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import Flask
 
-import app.tables  # noqa: F401  tables register themselves
 from app.cli import COMMANDS, CommandLine
 from app.cooperation import collect_seldom
 from app.db.base import db, migrate

@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "network": "app.network.commands",
     "operators": "app.accounts.commands",
     "sandbox": "app.sandbox.commands",
-    "version": "app.observability.commands",
+    "version": "app.db.commands",
 }
 """The module of each command, which defines it under its name."""
 

@@ -1,4 +1,4 @@
-"""The parts of each feature for as long as the application runs, made from the settings."""
+"""The parts of each feature for as long as the application runs, made from the settings, and all tables."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from functools import partial
 
 from flask import Flask
 
+import app.accounts.models
+import app.audit.models
+import app.credentials.models
+import app.db.models
+import app.estimates.models
+import app.feed.models
+import app.latency.models
+import app.network.models
+import app.refunds.models
+import app.transfers.models
+import app.watcher.models
+import app.webhooks.models  # noqa: F401  each registers its tables
 from app.accounts.proposal import TwoPersons
-from app.audit.anchors import Anchors, place_of
-from app.audit.keys import AuditKeys
+from app.audit.keys import Anchors, AuditKeys, place_of
 from app.audit.services import HEAD_WRITTEN
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token

@@ -16,7 +16,7 @@ import orjson
 
 from app.feed.services.ingest import ingest_lines
 from app.network.document import import_network
-from app.sandbox.made_up_network import network_document
+from app.sandbox.catalogue import network_document
 from tests.gateway import Gateway, current_gateway
 from tests.load.events import events
 from tests.load.questions import OPERATOR

@@ -14,11 +14,17 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from app.sandbox.durations import SERIES
-from app.sandbox.made_up_network import decimals_of
-from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
+from app.sandbox.catalogue import decimals_of
+from app.sandbox.feed import SERIES
 from app.sandbox.reports import PACES, Event, block_at
-from app.sandbox.transfer_builder import SendDetails, TransferBuilder, user
+from app.sandbox.transfer_builder import (
+    QUORUM,
+    UNDER_QUORUM,
+    SendDetails,
+    TransferBuilder,
+    user,
+    with_evidence,
+)
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address
 from app.values.times import MICROSECOND, UNIX_EPOCH, from_unix_microseconds, unix_microseconds

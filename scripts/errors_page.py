@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.api.openapi.text import catalogue
+from app.api.openapi.document import catalogue
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 

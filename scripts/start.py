@@ -38,8 +38,7 @@ from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.db.base import db
 from app.db.database import Database
 from app.db.engine import run_read
-from app.db.queries import applied_migrations
-from app.db.schema import database_complaint, is_ahead, newest_schema
+from app.db.schema import applied_migrations, database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.monitoring.reserved import Address, further_addresses

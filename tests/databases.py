@@ -15,7 +15,7 @@ import psycopg
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import make_url
 
-import app.tables  # noqa: F401  the tables register themselves
+import app.features  # noqa: F401  the tables register themselves
 from app.db.base import db
 
 BACKENDS = ("sqlite", "postgresql")

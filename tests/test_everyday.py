@@ -108,7 +108,7 @@ def test_each_area_names_code_that_is_there() -> None:
             ["cli", "faults", "migrating", "restores", "sandbox"],
         ),
         (["app/latency/admin.py"], A_FEATURE),
-        (["tests/watcher/kit.py", "app/sandbox/made_up_network.py"], ["sandbox", "watcher"]),
+        (["tests/watcher/kit.py", "app/sandbox/catalogue.py"], ["sandbox", "watcher"]),
         (["docs/api/status.md"], ["browser", "clients", "site"]),
         (["app/network/models.py"], [ALL]),
         (["tests/everyday.py"], [ALL]),

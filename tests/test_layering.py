@@ -40,7 +40,7 @@ PLANTED = {
         "app/values/planted_sql.py": "import sqlalchemy\n",
         "app/values/planted_web.py": "from flask import request\n",
     },
-    "pure-order": {"app/refunds/user_request.py": "from app.transfers import status\n"},
+    "pure-order": {"app/refunds/call.py": "from app.transfers import status\n"},
     "order": {
         "app/db/planted_up.py": "from app.network import terms\n",
         "app/network/planted_up.py": "from app.transfers import status\n",

@@ -57,7 +57,7 @@ TABLE = (
     Private("sqlalchemy", "_do_get", "app/db/engine.py", "who waits longest is served first"),
     Private("sqlalchemy", "_do_return_conn", "app/db/engine.py", "who waits longest is served first"),
     Private("sqlalchemy", "_sqla_logger_namespace", "app/db/engine.py", "logged like the library's pools"),
-    Private("standard library", "_connect_unixsocket", "app/audit/anchors.py", "has no timeout"),
+    Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
     Private("wtforms", "_form", "app/console/forms/fields.py", "a field looks at others of its form"),
     Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),
 )

@@ -34,15 +34,15 @@ from app.accounts.services.accounts import (
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
     demand_second_factor,
+    list_passkeys,
     make_recovery_codes,
     recovery_codes_left,
     second_factor_demanded,
 )
-from app.accounts.services.passkeys import list_passkeys
 from app.accounts.services.passwords import generate_password, hash_password
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.accounts.services.sessions import end_own_session, open_sessions
-from app.accounts.sign_in.ended_sessions import SECRET
+from app.accounts.sign_in.datastore import SECRET
 from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
 from app.audit.keys import AuditKeys

@@ -1,29 +1,93 @@
-"""Registers the console: sign-in, views and access rules. Public requests run none of it."""
+"""The console as a whole: its pages in the order of the menu, sign-in, access rules, headers and error pages.
+Public requests run none of it.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
-from flask import Blueprint, Flask
+from flask import Blueprint, Flask, Response, current_app, request
 from flask_admin import Admin
 from flask_admin.theme import Theme
+from flask_wtf.csrf import CSRFError
 from msgspec import Struct
+from werkzeug.exceptions import HTTPException
 
+from app.accounts.admin import AccountView, OperatorsView
+from app.accounts.services.proposals import SecondPersonNeeded
+from app.accounts.services.throttle import MustWait
 from app.accounts.sign_in.passkey_pages import passkeys_work_here
-from app.accounts.sign_in.saved_forms import refuse_other_bodies, words_of_end
 from app.accounts.sign_in.setup import PREFIX, secure
-from app.admin.console_pages import VIEWS, HomeView
+from app.accounts.sign_in.step_up import refuse_other_bodies, words_of_end
+from app.admin.dashboard import HomeView
 from app.admin.freshness import shows_sandbox
-from app.console import caller, formats, responses
+from app.admin.search import SearchView
+from app.approvals.admin import ProposalsView
+from app.audit.admin import AuditView
+from app.audit.services import RecordUnreadable
+from app.console import caller, formats
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
-from app.console.views import menu
+from app.console.formats import sentence
+from app.console.views import ConsoleView, menu
+from app.credentials.admin.views import ApiKeysView, IngestTokensView
 from app.db.database import Database
+from app.db.writes import is_unavailable
+from app.estimates.admin.views import EstimatesView
 from app.http.application import current
-from app.http.errors import answer_errors_by_pages
+from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
+from app.http.headers import IMMUTABLE
+from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
+from app.network.admin.chains import ChainsView
+from app.network.admin.connect import ConnectView
+from app.network.admin.document import DocumentView
+from app.network.admin.history import HistoryView
 from app.network.admin.names import stopped_chains
+from app.network.admin.pools import PoolsView
+from app.network.admin.routes import RoutesView
+from app.network.admin.tokens import PeggedPairsView, TokensView
+from app.network.admin.validators import ValidatorsView
+from app.observability.logs import failed_request
+from app.observability.outages import FAILURES
+from app.refunds.admin import UserRequestsView
 from app.release import Release
+from app.transfers.admin.anomalies import AnomaliesView
+from app.transfers.admin.views import TransfersView
+from app.values.errors import GatewayError, Unavailable
+from app.watcher.admin import WatchingView
+from app.webhooks.admin import WebhooksView
+
+VIEWS: tuple[type[ConsoleView], ...] = (
+    TransfersView,
+    EstimatesView,
+    AnomaliesView,
+    UserRequestsView,
+    ProposalsView,
+    ChainsView,
+    ConnectView,
+    WatchingView,
+    TokensView,
+    PoolsView,
+    RoutesView,
+    PeggedPairsView,
+    BlockedAddressesView,
+    BlockedNetworksView,
+    RouteBlocksView,
+    ValidatorsView,
+    DocumentView,
+    AuditView,
+    HistoryView,
+    WebhooksView,
+    OperatorsView,
+    IngestTokensView,
+    ApiKeysView,
+    AccountView,
+    SearchView,
+)
+"""The views in the order of the menu, within its sections."""
+
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
@@ -77,8 +141,8 @@ def open_console(
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
-        app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
-    answer_errors_by_pages(app, f"{PREFIX}/", responses.answer_error)
+        app.after_request_funcs.setdefault(name, []).insert(0, protect)  # the last to run
+    answer_errors_by_pages(app, f"{PREFIX}/", answer_error)
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
@@ -128,3 +192,98 @@ def _closed() -> Blueprint:
         )
 
     return closed
+
+
+_log = logging.getLogger(__name__)
+
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""No inline code and nothing from other hosts: not even an unescaped text could run a script."""
+
+_HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+_WORDS: Final = {
+    400: ("The request could not be read", "Go back, reload the page and try again."),
+    403: ("Your role does not allow this", "Ask an administrator if you need access to this page."),
+    404: (
+        "Page not found",
+        "The address may be wrong, or the page was removed. Search finds transfers, chains and tokens.",
+    ),
+    405: ("This address cannot be used this way", "Go back and use the buttons of the page."),
+    409: ("This conflicts with the current state", "Go back, reload the page and try again."),
+    413: ("The form is too large", "Nothing was changed. Go back and send it in smaller parts."),
+    414: ("The address is too long", "Go back and shorten what you searched for."),
+    415: ("This is not a form of the console", "Go back and use the buttons of the page."),
+    429: ("Too many requests", "Nothing was changed. Wait a minute, then try again."),
+    503: ("The database is not available", "Nothing was changed. Try again in a few seconds."),
+}
+_FAILED: Final = (
+    "Something went wrong",
+    "The gateway's log has the details. Check whether your change was saved before you repeat it.",
+)
+
+
+def protect(response: Response) -> Response:
+    """Set the headers. Styles and scripts are cached, as their addresses are versioned. Pages are not."""
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    cached = request.endpoint == "console.static" and "v" in request.args
+    response.headers["Cache-Control"] = IMMUTABLE if cached else "no-store"
+    return response
+
+
+def answer_error(error: Exception) -> Response:
+    """A page that says what happened and what to do. The gateway's own errors show their own message."""
+    status, (title, advice) = _explain(error)
+    if status >= 500:
+        level = logging.ERROR if status == 500 else logging.WARNING
+        FAILURES.report(_log, level, "%s %s answered %d", request.method, request.path, status, error=error)
+    # Not by render_template: it would look up who is signed in, which may be what failed.
+    page = current_app.jinja_env.get_template("console/error.html")
+    text = page.render(
+        status=status, title=title, advice=advice, retry=_again(status), request_id=failed_request(status)
+    )
+    response = Response(text, status)
+    if isinstance(error, MustWait):
+        response.headers["Retry-After"] = str(error.seconds)
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return protect(response)
+
+
+def _again(status: int) -> str | None:
+    """The address to try again, where that may help and the request only read a page."""
+    if request.method != "GET" or status not in (429, 500, 503):
+        return None
+    return request.full_path.rstrip("?")
+
+
+def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
+    if isinstance(error, CSRFError):
+        return 400, ("This form has expired", "Go back, reload the page and send the form again.")
+    if isinstance(error, MustWait):
+        return 429, (str(error), "What you sent was not checked.")
+    if isinstance(error, Unavailable) or is_unavailable(error):
+        return 503, _WORDS[503]
+    if isinstance(error, SecondPersonNeeded):
+        return 409, (
+            "This change needs a second approval",
+            "Nothing was changed. Propose it on its own page.",
+        )
+    if isinstance(error, RecordUnreadable):
+        return 500, (sentence(str(error)), "Verify the audit log: it says up to which record it holds.")
+    if isinstance(error, GatewayError):
+        return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
+    if isinstance(error, HTTPException):
+        code = error.code or 500
+        return code, _WORDS.get(code, _WORDS[400] if 400 <= code < 500 else _FAILED)
+    return 500, _FAILED

@@ -31,8 +31,8 @@ from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, in_words_of
+from app.network.admin.forms import DiffLine
 from app.network.admin.names import row_title
-from app.network.admin.row_forms import DiffLine
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
 from app.values.differences import FieldDifference, difference

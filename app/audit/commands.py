@@ -11,8 +11,7 @@ from typing import Any, Final, TextIO, TypeVar
 import click
 import orjson
 
-from app.audit.anchors import anchored_heads
-from app.audit.keys import AuditKeys
+from app.audit.keys import AuditKeys, anchored_heads
 from app.audit.records import HEADS_LOGGER
 from app.audit.services import (
     AuditFilter,

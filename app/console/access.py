@@ -14,13 +14,13 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from msgspec import Struct
 
 from app.accounts.roles import Role
-from app.accounts.sign_in.ended_sessions import leave_ended_session, sets_up_second_factor
-from app.accounts.sign_in.saved_forms import (
+from app.accounts.sign_in.datastore import leave_ended_session, sets_up_second_factor
+from app.accounts.sign_in.step_up import (
     save_form_after_end,
     save_form_after_stale_token,
     sent_by_own_page,
+    step_up,
 )
-from app.accounts.sign_in.step_up import step_up
 from app.console.caller import allow_forms
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""``flask --app wsgi backup FILE``: a copy of the embedded database."""
+"""Commands of ``flask --app wsgi``: ``backup`` copies the embedded database, ``version`` says what runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from flask.cli import with_appcontext
 
 from app.db.backup import BackupRefused, back_up
 from app.db.database import Database
+from app.db.schema import newest_schema
 from app.http.application import current
+from app.release import Release
 from app.terminal import Refusal, say
 
 
@@ -27,3 +29,10 @@ def backup(file: Path) -> None:
     except BackupRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"{file}: {made.size} bytes, revision {made.revision}, integrity checked")
+
+
+@click.command("version")
+@with_appcontext
+def version() -> None:
+    """Say which release this is and which schema it is made for."""
+    click.echo(f"{current(Release)}, schema {newest_schema()}")

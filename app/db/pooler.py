@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.db.database import Database
 from app.db.engine import reading
 from app.db.postgresql import is_pooled
-from app.db.queries import LIMITS, server_process, session_of
+from app.db.schema import LIMITS, server_process, session_of
 from app.db.timeouts import within
 
 _TRIES: Final = 5

@@ -24,7 +24,7 @@ from app.feed.services.backfills import PAUSE_SECONDS, ROWS, known_backfills, pr
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
-from app.feed.services.replay import AnotherReplay, replay
+from app.feed.services.reprojection import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import about_how_many, verify

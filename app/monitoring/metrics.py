@@ -18,7 +18,7 @@ from prometheus_client.metrics_core import Metric
 from app.credentials.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.monitoring import figures
-from app.monitoring.process_metrics import CONFIG_GOOD_AT
+from app.monitoring.figures import CONFIG_GOOD_AT
 from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
 from app.observability.outages import FAILURES

@@ -20,8 +20,7 @@ from app.db.database import Database
 from app.db.engine import run_read
 from app.db.pooler import pooler_complaint
 from app.db.postgresql import Answers, is_late
-from app.db.queries import database_time
-from app.db.schema import schema_complaint_of, unreachable, writing_complaint
+from app.db.schema import database_time, schema_complaint_of, unreachable, writing_complaint
 from app.db.timeouts import within
 from app.feed.queries.chains import load_progress
 from app.network.snapshot import SnapshotSource

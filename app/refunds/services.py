@@ -22,8 +22,8 @@ from app.refunds.call import DelayedFunds, Funds, delayed_funds
 from app.refunds.explanation import RefundExplanation, explain_refund
 from app.refunds.models import UserRefundRequest
 from app.refunds.queries import UserRequestRow, load_histories, user_requests_after
+from app.refunds.request import WithdrawRequest
 from app.refunds.request_rules import RefundContext
-from app.refunds.user_request import WithdrawRequest
 from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of

@@ -17,8 +17,8 @@ from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_
 from app.latency.queries import newest_release
 from app.network.changes import audited
 from app.network.document import import_within, read_document
+from app.sandbox.catalogue import network_document
 from app.sandbox.feed import fresh_events, sandbox_events
-from app.sandbox.made_up_network import network_document
 from app.transfers.queries.logged import first_reporter, is_empty
 
 REPORTER = "sandbox"

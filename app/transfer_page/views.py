@@ -19,8 +19,8 @@ from app.http.errors import answer_errors_by_pages
 from app.http.limits import RefundRequestLimit
 from app.http.public import TRANSFER_PAGES, caller
 from app.network.snapshot import SnapshotSource
+from app.refunds.request import WithdrawRequest
 from app.refunds.services import request_refund
-from app.refunds.user_request import WithdrawRequest
 from app.transfer_page import answers
 from app.transfer_page.answers import PagesInterface, current_interface, open_interface, page, protect
 from app.transfer_page.services import follow_transfer

@@ -28,9 +28,8 @@ from app.terminal import Refusal, say, table
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.check import Checked, check_chain
-from app.watcher.loop.task import ChainTask
 from app.watcher.loop.view import View
-from app.watcher.loop.watcher import Watcher
+from app.watcher.loop.watcher import ChainTask, Watcher
 from app.watcher.services.chains import watch_details, watch_terms, watched_chains
 from app.watcher.watched import WatchedChain
 

@@ -21,8 +21,8 @@ from app.db.writes import is_unavailable
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.webhooks.post import Poster, Unsent
-from app.webhooks.services.alerts import Alerts
 from app.webhooks.services.delivering import Due, Outcome, bring_back, clean_up, take
+from app.webhooks.services.outbox import Alerts
 from app.webhooks.signature import headers
 
 ALL: Final = 400

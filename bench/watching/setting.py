@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from app.sandbox.made_up_network import network_document, network_facts, paying_contract, token_address
+from app.sandbox.catalogue import network_document, network_facts, paying_contract, token_address
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId
 from bench.watching.contracts import Bridges

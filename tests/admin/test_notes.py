@@ -12,7 +12,7 @@ from flask import Flask
 from app.accounts.roles import Role
 from app.audit.services import AuditFilter, list_audit
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.models import NOTE_LENGTH
 from app.transfers.services.notes import MOST_NOTES, count_notes

@@ -12,7 +12,7 @@ from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
 from app.accounts.roles import Role
 from app.accounts.services.accounts import find_account, update_account
-from app.accounts.services.passkeys import find_passkey, list_passkeys, use_passkey
+from app.accounts.services.factors import find_passkey, list_passkeys, use_passkey
 from app.audit.services import list_audit
 from tests.actors import TESTER
 from tests.admin.authenticator import Asked, Authenticator, add_passkey, ask_at_sign_in, sign_in_by_passkey

@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
+from app.network.edits.rows import Switch
 from app.network.edits.saving import preview_edit, save_edit
-from app.network.edits.stops import Switch
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH

@@ -127,7 +127,7 @@ def test_what_moved_on_is_not_acknowledged(app: Flask, world: Gateway) -> None:
 def test_a_list_is_exported_as_it_is_filtered(
     app: Flask, world: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.transfers.admin.csv_files._PAGE", 2)
+    monkeypatch.setattr("app.transfers.admin.views._PAGE", 2)
     viewer = signed_in(app, Role.VIEWER)
 
     def rows(query: str) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.api.openapi.text import catalogue, codes_table, reasons_table
+from app.api.openapi.document import catalogue, codes_table, reasons_table
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 from app.values.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES

@@ -18,10 +18,11 @@ from app.sandbox.catalogue import (
     SANDBOX_ESTIMATES,
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
+    network_document,
+    paying_contract,
     sandbox_id,
 )
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
-from app.sandbox.made_up_network import network_document, paying_contract
 from app.transfers.models import Transfer
 from app.values.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
 from tests.actors import TESTER

@@ -15,10 +15,10 @@ from app.db.base import db
 from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import NoEventLog
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.network.document import import_network
+from app.sandbox.catalogue import network_document
 from app.sandbox.loader import SandboxRefused
-from app.sandbox.made_up_network import network_document
 from app.values.codes import TransferHistoryStatus as Status
 from bench import synthetic_transfers
 from bench.grow import grow

@@ -25,7 +25,7 @@ from google.protobuf.json_format import MessageToDict
 from werkzeug.test import TestResponse
 
 from app.network.document import export_network, import_network
-from app.sandbox.made_up_network import network_document
+from app.sandbox.catalogue import network_document
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, ESTIMATE
 from tests.builders.network import text

@@ -14,7 +14,7 @@ from select import select
 
 import pytest
 
-from app.monitoring.unread import every_field
+from app.monitoring.reserved import every_field
 from app.observability.logs import request_of
 from app.values.codes import Reason
 from tests.deploy.files import DEPLOY, free_port

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.transfers.models import PrunedTransfer
 from tests.actors import TESTER
 from tests.databases import BACKENDS

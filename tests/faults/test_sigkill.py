@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import make_url
 
 from app.db.engine import reading
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import SEED, SOAK, volume

@@ -19,7 +19,7 @@ from app.accounts.services.account_changes import create_account
 from app.audit.services import verify_audit
 from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.sandbox.feed import sandbox_events
 from app.sandbox.loader import load_sandbox
 from app.transfers.models import Transfer, TransferAccount

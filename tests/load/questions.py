@@ -14,7 +14,7 @@ from sqlalchemy import select, text
 from app.audit.records import Actor, Source
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
-from app.sandbox.durations import SERIES
+from app.sandbox.feed import SERIES
 from app.sandbox.loader import load_sandbox
 from app.sandbox.transfer_builder import TransferBuilder
 from app.transfers.models import Transfer

@@ -18,8 +18,8 @@ from sqlalchemy import insert
 from app.db.engine import writing
 from app.db.replica import PublicReads, Replica
 from app.monitoring import metrics
+from app.monitoring.figures import ProcessMetrics
 from app.monitoring.metrics import Exposition, StateMetrics, parts_of_state
-from app.monitoring.process_metrics import ProcessMetrics
 from app.network.document import export_network, import_network
 from app.observability.metric_files import MetricFiles
 from app.sandbox.loader import load_sandbox

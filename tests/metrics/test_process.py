@@ -11,11 +11,10 @@ from flask import Flask
 from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.audit.anchors import AnchorFile, Anchors
-from app.audit.keys import AuditKeys
+from app.audit.keys import AnchorFile, Anchors, AuditKeys
 from app.db.engine import reading
 from app.http.limits import Limit, LimitStore
-from app.monitoring.process_metrics import CONFIG_GOOD_AT, ProcessMetrics
+from app.monitoring.figures import CONFIG_GOOD_AT, ProcessMetrics
 from tests.gateway import Gateway, current_gateway
 from tests.metrics.counted import Series, series, value
 from tests.metrics.exposed import tell, with_replica

@@ -23,7 +23,7 @@ from app.network.document import export_network, import_network
 from app.sandbox.loader import load_sandbox
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly, Event
-from app.transfers.services.acknowledging import NEW_FOR
+from app.transfers.services.notes import NEW_FOR
 from app.watcher.models import ChainWatch
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.subscription import Audience, DeliveryState, State

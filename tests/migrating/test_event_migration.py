@@ -16,7 +16,7 @@ from flask_migrate import downgrade, upgrade
 from app import create_app
 from app.db.base import db
 from app.feed.services.ingest import ingest_lines
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database

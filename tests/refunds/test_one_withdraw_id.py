@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.models import WithdrawId
 from app.refunds.request import withdraw_id_of

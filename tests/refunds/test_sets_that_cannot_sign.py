@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address, keccak256
 from tests.actors import TESTER

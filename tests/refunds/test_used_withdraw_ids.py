@@ -9,7 +9,7 @@ import pytest
 
 from app.db.engine import reading
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.quorum import signing_digest
 from app.values.codes import SendKind

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.db.engine import reading
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.grpcweb import gateway_pb2
 from app.network.document import import_network
 from app.values.codes import SendKind

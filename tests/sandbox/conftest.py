@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from app.feed.lines import ReadLine, read_line
+from app.sandbox.catalogue import network_document, network_facts
 from app.sandbox.feed import sandbox_events
-from app.sandbox.made_up_network import network_document, network_facts
 from app.transfers.events import ChainReorged, Event, TransferEvent
 from app.transfers.reorganisations import Logged, Reorg
 from app.transfers.reported import TransferHistory

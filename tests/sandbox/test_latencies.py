@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from app.sandbox.catalogue import SANDBOX_LATENCIES
-from app.sandbox.durations import fresh_latencies
-from app.sandbox.feed import fresh_events, sandbox_events
+from app.sandbox.feed import fresh_events, fresh_latencies, sandbox_events
 from app.transfers.effects import latency_of
 from app.transfers.events import Event
 from app.transfers.state import TransferState

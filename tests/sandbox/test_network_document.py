@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from eth_utils import keccak, to_checksum_address
 
-from app.sandbox.refunds import QUORUM, UNDER_QUORUM, VALIDATOR_KEYS
 from app.sandbox.reports import PACES
+from app.sandbox.transfer_builder import QUORUM, UNDER_QUORUM, VALIDATOR_KEYS
 
 Document = dict[str, Any]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.monitoring.process_metrics import EVERY_SECONDS
+from app.monitoring.figures import EVERY_SECONDS
 from app.monitoring.reserved import Address, further_addresses
 from tests.applications import make_settings
 from tests.everyday import volume

@@ -1,12 +1,17 @@
-"""Connects Flask-Security to the accounts: its user, its datastore, and codes that work once."""
+"""Connects Flask-Security to the accounts: its user, its datastore, codes that work once, and sessions.
+
+Sessions are rows of the database, named by the signed cookie, so that they can be ended from other browsers.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
-from flask import flash, session
+from flask import flash, request, session
+from flask_login import current_user
 from flask_security import MfRecoveryCodesUtil, RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
+from flask_security.utils import logout_user
 from msgspec.structs import asdict
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
@@ -16,21 +21,85 @@ from werkzeug.exceptions import Conflict
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.accounts import Account, find_account, update_account, use_code
 from app.accounts.services.code_keys import CodeKeys, name_of
-from app.accounts.services.factors import recovery_codes_left, second_factor_demanded, use_recovery_code
-from app.accounts.services.passkeys import (
+from app.accounts.services.factors import (
     NewPasskey,
     Passkey,
     PasskeyRefused,
     add_passkey,
     find_passkey,
     list_passkeys,
+    recovery_codes_left,
     remove_passkey,
+    second_factor_demanded,
+    use_recovery_code,
 )
-from app.accounts.sign_in.ended_sessions import sets_up_second_factor
+from app.accounts.services.sessions import (
+    EndedSession,
+    begin_session,
+    end_session,
+    ended_session,
+    session_is_open,
+)
 from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.http.application import current
+
+SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
+
+_PRESERVED: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flashes"})
+"""What Flask-Login and Flask-Security have just written about the new sign-in."""
+
+_HOW: Final = {"password": "password", "change": "new password", "webauthn": "passkey"}
+"""What the sign-in was made with, by the library's word for it."""
+
+
+def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, **_more: Any) -> None:
+    """Begin a new session after a complete sign-in (password, and the second factor where there is one).
+
+    Everything else in the cookie is removed, the CSRF token included.
+    """
+    for key in set(session) - _PRESERVED:
+        del session[key]
+    session.permanent = True
+    # Flask-Security passes ``authn_via`` for passwords, not for second factors.
+    how = _HOW.get((authn_via or ["code"])[0], "second factor")
+    browser = request.user_agent.string
+    session[SECRET] = begin_session(
+        current(Database), current(AuditKeys), user.id, actor_named(user.email), browser, how
+    )
+
+
+def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
+    """Sign out a user whose session has ended. Returns its owner and the reason, None where there was none.
+
+    A session that was ended everywhere no longer names its user, but its secret is still known.
+
+    :param counts_as_use: whether this request extends an open session.
+    """
+    secret, signed_in = session.get(SECRET, ""), current_user.is_authenticated
+    if not signed_in and not secret:
+        return None
+    if signed_in and session_is_open(current(Database), current_user.id, secret, counts_as_use=counts_as_use):
+        return None
+    ended = ended_session(current(Database), secret) or EndedSession("", None)
+    if signed_in:
+        logout_user()
+    session.clear()
+    return ended
+
+
+def sets_up_second_factor() -> bool:
+    """Whether this session waits for the first code of a new second factor."""
+    return session.get("tf_state") == "validating_profile"
+
+
+def close_session(_sender: Any, user: Any, **_more: Any) -> None:
+    """End the session at sign-out, so that a copy of the cookie is worthless."""
+    secret = session.pop(SECRET, None)
+    if secret is not None and user.is_authenticated:
+        end_session(current(Database), current(AuditKeys), user.id, secret, actor_named(user.email))
+
 
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 """What Flask-Security sets on a user and passes to the datastore."""

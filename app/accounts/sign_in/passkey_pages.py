@@ -36,7 +36,7 @@ from webauthn.helpers.structs import (
 )
 from wtforms import HiddenField, StringField
 
-from app.accounts.services.passkeys import MOST_PASSKEYS, use_passkey, why_passkey_stays
+from app.accounts.services.factors import MOST_PASSKEYS, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
 from app.console.caller import actor_unknown

@@ -23,9 +23,8 @@ from app.accounts.roles import SESSION_LIFETIME
 from app.accounts.services import passwords
 from app.accounts.services.code_keys import CodeKeys, derived
 from app.accounts.services.factors import recovery_codes_left
-from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages
-from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
-from app.accounts.sign_in.ended_sessions import sets_up_second_factor
+from app.accounts.sign_in import datastore, forms, passkey_pages
+from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore, sets_up_second_factor
 from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
 from app.db.database import Database
 from app.http.application import current
@@ -236,10 +235,10 @@ def _security(app: Flask, codes: CodeKeys) -> Security:
 
 def _connect(app: Flask) -> None:
     """Connect our handlers to sign-ins, sign-outs, and changes of passwords and factors."""
-    user_authenticated.connect(ended_sessions.renew_session, app)
+    user_authenticated.connect(datastore.renew_session, app)
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
-    user_logged_out.connect(ended_sessions.close_session, app)
+    user_logged_out.connect(datastore.close_session, app)
     for change in (tf_profile_changed, wan_registered, password_changed):
         change.connect(note_new_factor, app)
     tf_code_confirmed.connect(note_confirmed_code, app)

@@ -1,4 +1,6 @@
-"""The OpenAPI document, made from the schemas that read the requests and write the answers."""
+"""The OpenAPI document, made from the schemas that read the requests and write the answers, with its
+introduction, and every code and reason of an error as Markdown.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,182 @@ from app.api.openapi.documented_responses import (
     responses,
     stream_example,
 )
-from app.api.openapi.text import INTRODUCTION
 from app.api.operations import OPERATIONS
 from app.estimates.schemas import estimate_query
+from app.http.errors import HTTP_STATUS
 from app.http.public import PREFIX
 from app.http.requests import Operation, shape_of
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
+from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
+
+
+def codes_table() -> str:
+    """The numbers of ``err.code`` as a Markdown table."""
+    rows = (f"| {code.value} | `{code.name}` | {cause} |" for code, cause in CODE_CAUSES.items())
+    return "\n".join(("| Code | Name | Cause |", "|---|---|---|", *rows))
+
+
+def reasons_table() -> str:
+    """The values of ``X-Gateway-Reason`` as a Markdown table."""
+    rows = (
+        f"| `{row.reason}` | {HTTP_STATUS[row.kind]} | {row.code.value} | {row.cause} | {row.remedy} |"
+        for row in ERRORS
+    )
+    head = "| X-Gateway-Reason | HTTP | `err.code` | Cause | What to do |"
+    return "\n".join((head, "|---|---|---|---|---|", *rows))
+
+
+def catalogue() -> str:
+    """docs/errors.md from its heading *Codes* on: both lists, and a section for each reason."""
+    answered = [row for row in ERRORS if row.kind is ErrorKind.ANSWERED]
+    others = [row for row in ERRORS if row.kind is not ErrorKind.ANSWERED]
+    return "\n\n".join(
+        (
+            "## Codes",
+            "The numbers of `err.code`. Codes other than 500 come only from the estimate.",
+            codes_table(),
+            "## Reasons",
+            "The values of `X-Gateway-Reason`. `make errors` writes them here out of "
+            "`app/values/error_catalogue.py`;\na test keeps this page equal to it.",
+            "### Answers: HTTP 200",
+            "The request could be read, and this is the answer to it.",
+            *map(_section, answered),
+            "### Requests that were not answered",
+            "They could not be read, or the gateway could not answer them.",
+            *map(_section, others),
+        )
+    )
+
+
+def _section(row: ErrorRow) -> str:
+    return (
+        f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n'
+        f"{row.cause}\n\n"
+        f"- HTTP {HTTP_STATUS[row.kind]}, code {row.code.value}\n"
+        f"- **What to do:** {row.remedy}\n"
+        f"- **What to tell the user:** {row.user_message}"
+    )
+
+
+STATUS_MEANINGS: Final[dict[Status, str]] = {
+    Status.TRANSFER_UNKNOWN: "Nothing is certain about the transfer yet.",
+    Status.TRANSFER_SUBMITTING: "The gateway is monitoring the transaction on the source chain.",
+    Status.TRANSFER_FAILED: "Failed before any funds left. No refund is needed.",
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validator network.",
+    Status.TRANSFER_WAITING_FOR_FUND_RELEASE: (
+        "Waiting for the release of the funds on the destination chain."
+    ),
+    Status.TRANSFER_COMPLETED: "Completed.",
+    Status.TRANSFER_TO_BE_REFUNDED: "Failed; the refund must be requested. `refund_reason` is the cause.",
+    Status.TRANSFER_REQUESTING_REFUND: "The refund's evidence is being collected.",
+    Status.TRANSFER_REFUND_TO_BE_CONFIRMED: (
+        "The user must submit the refund on the source chain with `wd_onchain`, `sorted_sigs`, `signers` "
+        "and `powers` of this answer. Simulate the call first: the contract may be paused or out of "
+        "funds."
+    ),
+    Status.TRANSFER_CONFIRMING_YOUR_REFUND: (
+        "The gateway is monitoring the refund on the source chain: it is in a block, or in the contract's "
+        "delay queue."
+    ),
+    Status.TRANSFER_REFUNDED: "Refunded.",
+    Status.TRANSFER_DELAYED: "The release waits in a delayed execution queue.",
+}
+
+XFER_MEANINGS: Final[dict[XferStatus, str]] = {
+    XferStatus.UNKNOWN: "Placeholder; also sent while `status` is not 6.",
+    XferStatus.OK_TO_RELAY: "Waiting for the validator network's confirmation.",
+    XferStatus.SUCCESS: "Succeeded.",
+    XferStatus.BAD_LIQUIDITY: "Failed: not enough liquidity.",
+    XferStatus.BAD_SLIPPAGE: "Failed: the slippage allowed was too low.",
+    XferStatus.BAD_TOKEN: "Failed: the token is not supported, or the amount was not available.",
+    XferStatus.REFUND_REQUESTED: "The refund has begun.",
+    XferStatus.REFUND_DONE: "The refund is done.",
+    XferStatus.BAD_XFER_DISABLED: "Failed: transfers of the token are disabled.",
+    XferStatus.BAD_DEST_CHAIN: "Failed: the destination chain is not supported.",
+}
+
+
+def _table(meanings: dict[Status, str] | dict[XferStatus, str]) -> str:
+    rows = (f"| {value.value} | `{value.name}` | {text} |" for value, text in meanings.items())
+    return "\n".join(("| Code | Name | Meaning |", "|---|---|---|", *rows))
+
+
+INTRODUCTION: Final = f"""\
+Status, estimates and latency of cross-chain transfers. No API key is needed; with one, sent as
+`Authorization: Bearer gwk_…`, you have a limit of your own.
+The machine-readable form of this page is [openapi.json](/openapi.json).
+
+## How answers look
+
+- Every response is JSON and **always has every field of its table**. When `err` is not null, all
+  other fields have their zero value.
+- A request that can be read is answered with HTTP 200, with or without `err`. Anything else is a
+  4xx or 5xx, with the same fields.
+- The header `X-Gateway-Reason` gives programs the reason of every `err`; browsers may read it.
+- Amounts are integers in a token's smallest unit, as decimal strings, up to 2^256-1. `amt` is in
+  source units, the amounts of a response are in destination units: the two tokens may have different
+  decimals.
+- Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
+  required one as missing. A repeated parameter is refused unless it is a list, an unknown one is ignored.
+- Fields may be added to responses: ignore those you do not know.
+- Responses must not be cached, except the transfer configs, which have an `ETag`.
+- HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
+- Where requests are limited, each response has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+  (seconds until the window ends); a 429 also has `Retry-After`.
+- The same operations are available over gRPC-Web, at the same base address.
+
+## Rules for clients of the estimate
+
+1. **Tolerance.** `slippage_tolerance` is in parts per million: divided by 1000000 it is the
+   tolerated rate, at least 0 and less than 1.
+2. **Truncate, do not round.** Only whole numbers are accepted. If converting a percentage leaves a
+   fraction, drop it: 501.23 becomes 501.
+3. **Pegged transfers.** When `is_pegged` is true, slippage has no effect. The pegged pair configs
+   say whether a token is pegged between two chains.
+4. **How `max_slippage` is calculated.** The amount sent times the bridge rate is the estimated
+   destination amount. Reduced by the tolerated rate, `base_fee` and `perc_fee`, it is the estimated
+   minimum. The difference between this minimum and the source amount, in parts per million of the
+   source amount, is `max_slippage`, but at least the contract's minimum. All amounts are in
+   destination units.
+5. **The contract's minimum.** Each bridge contract has its own `minimalMaxSlippage`. Read it there.
+6. **The minimum that the user receives** is `eq_value_token_amt` × (1 - `max_slippage` / 1000000). Show it.
+7. **Compare before sending.** When `max_slippage` is lower than the contract's `minimalMaxSlippage`,
+   ask the user for a higher tolerance. Most sends that fail on chain fail because slippage was too small.
+8. **Request the estimate again just before the final submit.** `max_slippage`, `bridge_rate`,
+   `perc_fee` and `base_fee` change over time.
+9. **Two chains.** Only transfers from one chain to another are accepted; the same source and destination
+   chain is an error.
+
+With code 1005 or 1017 the amount is over a limit of the pool: ask the user for a smaller amount. `msg`
+says which amount is possible.
+
+## Transfer status
+
+Values of `status` (TransferHistoryStatus):
+
+{_table(STATUS_MEANINGS)}
+
+## Refund reason
+
+Values of `refund_reason` (XferStatus). It is meaningful while `status` is 6, otherwise 0. Values that
+begin with BAD say why the transfer failed.
+
+{_table(XFER_MEANINGS)}
+
+## Error codes
+
+Values of `err.code` (ErrCode):
+
+{codes_table()}
+
+## Error reasons
+
+Values of the header `X-Gateway-Reason`, with their code and HTTP status:
+
+{reasons_table()}
+"""
+
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {

@@ -16,7 +16,7 @@ from app.db.models import BackfillProgress
 from app.db.upserts import upsert
 from app.feed.projection.journal import begin_now, catch_up
 from app.feed.projection.transfers import project_again, publish_nothing
-from app.feed.queries.retractions import targets_are_noted
+from app.feed.queries.log import targets_are_noted
 from app.feed.queries.transfers import load_states
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown

@@ -18,7 +18,7 @@ from app.feed.queries.pruned import (
     pruned_up_to,
 )
 from app.feed.queries.transfers import latest_not_needed
-from app.feed.services.heads import dropped_before
+from app.feed.services.log import dropped_before
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories

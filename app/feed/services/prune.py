@@ -29,8 +29,8 @@ from app.feed.queries.pruned import (
     transfers_with_retractions,
 )
 from app.feed.queries.transfers import load_states
-from app.feed.services.heads import drop
 from app.feed.services.ingest import Intake
+from app.feed.services.log import drop
 from app.feed.services.remove import KINDS, remove_entries, remove_transfers
 from app.latency.median import WINDOW
 from app.network.pools import PoolCounters

@@ -16,9 +16,16 @@ from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import writing
 from app.feed.projection.journal import note_cause
-from app.feed.queries.log import first_acceptances, keys_reported, load_events
+from app.feed.queries.log import (
+    affected_by,
+    every_retraction,
+    first_acceptances,
+    keys_reported,
+    load_events,
+    named_by,
+    retractions_naming,
+)
 from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targets
-from app.feed.queries.retractions import affected_by, every_retraction, named_by, retractions_naming
 from app.feed.services.ahead import project_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
 from app.transfers import models as log

@@ -16,8 +16,7 @@ from app.feed.projection.journal import Place, Step, note_cause
 from app.feed.projection.signatures import quarantine
 from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
-from app.feed.services.heads import drop_heads
-from app.feed.services.log import append
+from app.feed.services.log import append, drop_heads
 from app.refunds.queries import transfers_by_id
 from app.refunds.request import withdraw_ids_of
 from app.transfers.events import (

@@ -15,8 +15,8 @@ from app.feed.projection.chains import WITHDRAWS, project_validators, project_wi
 from app.feed.projection.sums import find_progress, highest_of, newest_of
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import load_chain_events
+from app.feed.queries.log import every_retraction, every_target
 from app.feed.queries.pools import canonical_liquidity, latest_fee, load_liquidity
-from app.feed.queries.retractions import every_retraction, every_target
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
 from app.network.models import ReportedValidatorSet

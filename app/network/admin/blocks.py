@@ -16,10 +16,9 @@ from app.console.views import flash_saved
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
-from app.network.admin.forms import row_inputs
+from app.network.admin.forms import LARGEST_LIST, BlocksForm, row_inputs
 from app.network.admin.names import ChainIs, SymbolIs
 from app.network.admin.previewed import previewed, saved_or_previewed
-from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import read_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock

@@ -23,13 +23,12 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
 from app.network.admin.editing import Attempt, NetworkView
+from app.network.admin.forms import StopChainForm
 from app.network.admin.names import chain_names, stopped_chains
 from app.network.admin.previewed import PreviewedForm, previewed, saved
-from app.network.admin.row_forms import StopChainForm
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
-from app.network.edits.rows import ShownRow
-from app.network.edits.stops import Switch
+from app.network.edits.rows import ShownRow, Switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
 from app.values.amounts import is_ascii_digits

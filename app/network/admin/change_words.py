@@ -13,12 +13,11 @@ from app.console.access import may
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
 from app.network.admin.chains import ChainsView
 from app.network.admin.editing import NetworkView
+from app.network.admin.forms import DiffLine
 from app.network.admin.names import row_title
-from app.network.admin.pegged_pairs import PeggedPairsView
 from app.network.admin.pools import PoolsView
 from app.network.admin.routes import RoutesView
-from app.network.admin.row_forms import DiffLine
-from app.network.admin.tokens import TokensView
+from app.network.admin.tokens import PeggedPairsView, TokensView
 from app.network.sections import Section, section_of
 from app.values.differences import FieldDifference, difference
 

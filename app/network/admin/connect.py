@@ -25,10 +25,9 @@ from app.db.database import Database
 from app.http.application import current
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import described_change
-from app.network.admin.forms import row_inputs
+from app.network.admin.forms import RowForm, row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.previewed import saved_or_previewed
-from app.network.admin.row_forms import RowForm
 from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
     NO_EXAMPLE,

@@ -20,10 +20,9 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
-from app.network.admin.forms import row_form
+from app.network.admin.forms import DiffLine, RowForm, row_form
 from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
-from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import Effect, InUse, Invalid, Preview
 from app.network.edits.rows import ShownRow, locked_fields, show_row

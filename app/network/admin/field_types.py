@@ -25,7 +25,7 @@ from app.console.forms.numbers import exact, number_text
 from app.network.admin.amount_fields import WithUnit
 from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
 from app.network.models.columns import Unit
-from app.network.models.price_fields import MAX_PPM
+from app.network.models.value_fields import MAX_PPM
 from app.network.watch_terms import FINALIZED
 from app.values.amounts import format_units, is_ascii_digits
 

@@ -21,7 +21,7 @@ from app.network import queries
 from app.network.history import StoppedChain, chains_stopped_now
 from app.network.models.columns import Declared, declared_columns
 from app.network.models.document_fields import AnyChain
-from app.network.models.price_fields import Ppm, Tiers
+from app.network.models.value_fields import Ppm, Tiers
 from app.values.amounts import format_units
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")

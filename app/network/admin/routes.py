@@ -23,6 +23,7 @@ from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.http.application import current
 from app.network.admin.editing import NetworkView, SideTable
+from app.network.admin.forms import BaseFeesForm
 from app.network.admin.names import (
     NOT_KNOWN,
     ChainIs,
@@ -32,7 +33,6 @@ from app.network.admin.names import (
     tiers_cell,
 )
 from app.network.admin.previewed import previewed, saved
-from app.network.admin.row_forms import BaseFeesForm
 from app.network.edits.consequences import is_open
 from app.network.edits.results import Invalid
 from app.network.models import Route

@@ -1,12 +1,13 @@
-"""A row as a form shows it, and several rows that are edited as one."""
+"""A row as a form shows it, several rows edited as one, and several chains stopped at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.audit.services import fingerprint
@@ -15,11 +16,13 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.network.changes import Change
 from app.network.edits.edit_effects import effects_of
-from app.network.edits.planning import EDITABLE, Edit, plan_edits
-from app.network.edits.saving import Description, NetworkChange
+from app.network.edits.planning import EDITABLE, SECTION_BY_NAME, Edit, plan_edits
+from app.network.edits.results import FieldError, Invalid, counted
+from app.network.edits.saving import Description, NetworkChange, Shown
 from app.network.guards import PAIR_SIDES, sent_through
-from app.network.queries import row_by_id
-from app.network.sections import Section
+from app.network.models import Chain
+from app.network.queries import load_rows, row_by_id
+from app.network.sections import Row, Section
 from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
 
 KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
@@ -118,3 +121,55 @@ def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit,
         )
         for change in in_turns(changes)
     )
+
+
+_CHAINS = SECTION_BY_NAME["chains"]
+
+
+class Switch(Struct, frozen=True):
+    """Chains to stop, or with ``stop`` false to resume. Those in that state already do not change.
+
+    :ivar shown: the fingerprint of the preview. A stop does not depend on it: another change of a chain
+        meanwhile does not delay it.
+    """
+
+    chain_ids: frozenset[int]
+    stop: bool
+    reason: str = ""
+    shown: str = ""
+
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
+        """The change that the switch makes to the present rows (``saving.Command``).
+
+        :raises Invalid: no chain would change its state.
+        """
+        rows = _rows(connection, self)
+        chains = {_CHAINS.describe(row): _CHAINS.documented(row) for row in rows}
+        seen = Shown("one of the chains", None if self.stop else self.shown, chains)
+        planned = _edits(rows, self).planned(connection, now)
+        return replace(planned, described=replace(planned.described, seen=seen))
+
+
+def _rows(connection: Connection, switch: Switch) -> list[Row]:
+    """The chains that the switch changes."""
+    rows = load_rows(connection, Chain)
+    found = [
+        row for row in rows if row["chain_id"] in switch.chain_ids and row["disabled"] is not switch.stop
+    ]
+    if not found:
+        if not switch.chain_ids:
+            raise Invalid([FieldError("", "Select at least one chain.")])
+        state = "stopped" if switch.stop else "running"
+        raise Invalid([FieldError("", f"All of these chains are already {state}.")])
+    return found
+
+
+def _edits(rows: Collection[Row], switch: Switch) -> Edits:
+    values = {"disabled": True, "disabled_reason": switch.reason} if switch.stop else {"disabled": False}
+    edits = tuple(Edit("chains", row["id"], values, fingerprint(_CHAINS.documented(row))) for row in rows)
+    verb = "stop" if switch.stop else "resume"
+    names = ", ".join(sorted((row["name"] for row in rows), key=str.casefold))
+    words = f"{verb} {counted(len(rows), 'chain')}: {names}"
+    if switch.stop:
+        words += f"; reason: {' '.join(switch.reason.split())}"
+    return Edits(edits, f"network.{verb}", words)

@@ -19,8 +19,7 @@ from app.db.types import BigId, UtcTime
 from app.json_documents import Amount, WholeNumber
 from app.network.models import document_fields as shapes
 from app.network.models.columns import Published, Unit, column, published_columns
-from app.network.models.price_fields import AmountOrNone, Most, Ppm
-from app.network.models.watch_fields import BlocksOrFinalized, RpcName, Seconds
+from app.network.models.value_fields import AmountOrNone, BlocksOrFinalized, Most, Ppm, RpcName, Seconds
 from app.network.watch_terms import MAX_RPC_NAMES, Finality
 from app.values.identifiers import BlockNumber, ChainId
 

@@ -21,7 +21,7 @@ from app.db.base import Base
 from app.db.types import Address, FeeTiers, Uint64, Uint256, UtcTime
 from app.json_documents import Account, Amount, Signer, Text, Time, WholeNumber
 from app.network.models.document_fields import NOTE_LENGTH, ChainNumber, Flag, Url
-from app.network.models.price_fields import Tiers
+from app.network.models.value_fields import Tiers
 
 _KEY: Final = "document"
 _VALIDATES: Final = "validates"

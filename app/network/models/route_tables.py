@@ -16,7 +16,7 @@ from app.json_documents import Time, WholeNumber
 from app.network.models import document_fields as shapes
 from app.network.models.chain_tables import known_of_tokens
 from app.network.models.columns import VALIDATES, Published, Unit, column, published_columns
-from app.network.models.price_fields import AmountOrNone, Most, Rate, Tiers
+from app.network.models.value_fields import AmountOrNone, Most, Rate, Tiers
 from app.values.identifiers import ChainId
 
 _RATE_LENGTH: Final = 80

@@ -22,7 +22,7 @@ from app.network.admin.names import ChainIs
 from app.transfers.admin.labels import ANOMALY_WORDS
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
-from app.transfers.services.acknowledging import acknowledge, anomaly_fingerprint
+from app.transfers.services.notes import acknowledge, anomaly_fingerprint
 
 _CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 1000

@@ -18,8 +18,8 @@ from app.transfers.admin.components import Count, TransferLine, transfer_line
 from app.transfers.admin.lists import PAGE, TransferFilters, read_cursor, write_cursor
 from app.transfers.queries.lists import Cursor, ListedTransfer
 from app.transfers.queries.status import acknowledgements_of, oldest_in_state
-from app.transfers.services import acknowledging
-from app.transfers.services.acknowledging import NEW_FOR, stuck_fingerprint
+from app.transfers.services import notes
+from app.transfers.services.notes import NEW_FOR, stuck_fingerprint
 from app.transfers.stages import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
 
 _LONGER: Final = (
@@ -149,7 +149,7 @@ def count_stuck(database: Database, who: MustAct, medians: Medians | None = None
     :param medians: those of the latencies, where the caller has them; otherwise they are read.
     """
     thresholds = Thresholds.of(medians_of_the_week(database) if medians is None else medians)
-    number, new = acknowledging.count_stuck(database, who, thresholds)
+    number, new = notes.count_stuck(database, who, thresholds)
     return StuckCount(Count(number), new)
 
 

@@ -1,11 +1,12 @@
-"""The pages of transfers: a list, and a page for each. Facts are not changed here."""
+"""The pages of transfers: a list, the same as a CSV file, and a page for each. Facts are not changed here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -17,22 +18,93 @@ from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor, page_of_user
+from app.console.formats import csv_line
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.http.application import current
 from app.latency.admin import medians_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine
-from app.transfers.admin.csv_files import transfers_csv
 from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail
 from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
 from app.transfers.admin.stuck import count_stuck, stuck_transfers
-from app.transfers.services.acknowledging import acknowledge_stuck
-from app.transfers.services.notes import NoteRefused, add_note, count_notes, remove_note, transfer_notes
+from app.transfers.services.notes import (
+    NoteRefused,
+    acknowledge_stuck,
+    add_note,
+    count_notes,
+    remove_note,
+    transfer_notes,
+)
 from app.transfers.stages import MustAct
 from app.values.errors import GatewayError, Unavailable
 from app.values.identifiers import TransferId
+from app.values.times import rfc3339
 from app.values.wire_values import parse_transfer_id
+
+_PAGE: Final = 1000
+_COLUMNS: Final = (
+    "transfer_id", "status", "state", "refund_reason", "state_since", "changed_at", "sent_at", "released_at",
+    "src_chain_id", "src_chain", "dst_chain_id", "dst_chain", "token", "amount", "amount_smallest_units",
+    "sender", "receiver",
+)  # fmt: skip
+
+
+def transfers_csv(database: Database, snapshots: SnapshotSource, requested: ListRequest) -> Iterator[str]:
+    """The lines: times in UTC, amounts exact, in tokens and in smallest units.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    yield csv_line(_COLUMNS)
+    page: str | None = None
+    while True:
+        lines, page = _page(database, snapshots, requested, page)
+        yield "".join(csv_line(_cells(line)) for line in lines)
+        if page is None:
+            return
+
+
+def _page(
+    database: Database, snapshots: SnapshotSource, requested: ListRequest, page: str | None
+) -> tuple[Sequence[TransferLine], str | None]:
+    if requested.stuck is None:
+        found = list_transfers(database, snapshots, requested.filters, page, _PAGE)
+        return found.transfers, found.next_page
+    stuck = stuck_transfers(
+        database,
+        snapshots,
+        page,
+        _PAGE,
+        filters=requested.filters,
+        who=requested.stuck,
+        acknowledged=requested.acknowledged,
+    )
+    return [each.line for each in stuck.transfers], stuck.next_page
+
+
+def _cells(line: TransferLine) -> tuple[Any, ...]:
+    src, dst, amount = line.src, line.dst, line.amount
+    return (
+        line.transfer_id,
+        int(line.status),
+        line.words.label,
+        line.refund_reason.name if line.refund_reason else "",
+        *map(_time, (line.since, line.updated_at, line.sent_at, line.released_at)),
+        src.id if src else "",
+        src.name if src else "",
+        dst.id if dst else "",
+        dst.name if dst else "",
+        line.symbol or "",
+        amount.text if amount else "",
+        amount.units if amount else "",
+        line.sender or "",
+        line.receiver or "",
+    )
+
+
+def _time(at: datetime | None) -> str:
+    return "" if at is None else rfc3339(at)
+
 
 _ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)

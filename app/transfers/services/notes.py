@@ -1,23 +1,31 @@
-"""Notes on transfers, which operators write for each other in addition to the facts.
+"""What operators note: on transfers in addition to the facts, and on stuck transfers and anomalies that they
+acknowledge, so that new ones are seen.
 
-The audit log has who wrote or removed which note, but not its text: a note may name a person, and the audit
-log is never deleted.
+The audit log has who wrote or removed which note on a transfer, but not its text: a note may name a
+person, and the audit log is never deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor
-from app.audit.services import EditRefused, record
+from app.audit.records import Actor, AuditedChange
+from app.audit.services import Conflict, EditRefused, Saved, fingerprint, record, require_unchanged
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.transfers.models import NOTE_LENGTH, TransferNote
+from app.db.upserts import upsert
+from app.transfers import models as table
+from app.transfers.models import ACKNOWLEDGEMENT_LENGTH, NOTE_LENGTH, StuckAcknowledgement, TransferNote
 from app.transfers.queries import anomalies as queries
-from app.transfers.queries.status import status_of
+from app.transfers.queries.anomalies import AnomalyRow, anomalies_by_id
+from app.transfers.queries.lists import ListedTransfer, transfers_with_ids
+from app.transfers.queries.status import COUNTED, count_in_state, status_of, waiting_between
+from app.transfers.stages import STATUSES, MustAct, Thresholds
 from app.values.amounts import grouped
 from app.values.identifiers import TransferId
 
@@ -127,3 +135,187 @@ def _cleaned(text: str) -> str:
 
 def _subject(transfer_id: TransferId) -> str:
     return f"transfer 0x{transfer_id.hex()}"
+
+
+def acknowledge(
+    database: Database, audit_keys: AuditKeys, shown: Mapping[int, str], *, actor: Actor
+) -> Saved:
+    """Acknowledge the anomalies, all of them or none, with a record in the audit log.
+
+    For those acknowledged already the first operator and time remain.
+
+    :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
+    :raises Conflict: one of them is gone, or rests on other events now.
+    """
+    with writing(database.engine) as connection:
+        now = database.clock()
+        rows = {row.id: row for row in anomalies_by_id(connection, shown)}
+        for anomaly_id, shown_fingerprint in shown.items():
+            row = rows.get(anomaly_id)
+            if row is None:
+                raise Conflict("one of the anomalies no longer exists: reload the list", ())
+            require_unchanged(f"the anomaly of {row.subject}", shown_fingerprint, _facts(row))
+        waiting = [row for row in rows.values() if row.acknowledged_at is None]
+        if not waiting:
+            return Saved((), None)
+        connection.execute(
+            update(table.Anomaly)
+            .where(table.Anomaly.id.in_([row.id for row in waiting]))
+            .values(acknowledged_at=now, acknowledged_by=actor.name)
+        )
+        record_id = record(
+            connection,
+            audit_keys,
+            actor,
+            "anomaly.acknowledge",
+            waiting[0].subject if len(waiting) == 1 else f"{grouped(len(waiting))} anomalies",
+            now=now,
+            detail=_sentence(waiting),
+            changes=[_change(row, now, actor) for row in waiting],
+        )
+    return Saved(tuple(f"acknowledge {row.kind} of {row.subject}" for row in waiting), record_id)
+
+
+def anomaly_fingerprint(row: AnomalyRow | table.Anomaly) -> str:
+    """The fingerprint of an anomaly that is shown, for the acknowledgement to hand back."""
+    return fingerprint(_facts(row))
+
+
+def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
+    """The facts that must not have changed since the anomaly was shown: the events it follows from.
+
+    An anomaly without events, such as a pool under zero, is reported again with every transfer and in
+    other figures. Its time and figures may change.
+    """
+    facts = {"kind": row.kind, "subject": row.subject, "event_ids": list(row.event_ids)}
+    return facts | {"last_at": row.last_at.isoformat()} if row.event_ids else facts
+
+
+def _sentence(rows: list[AnomalyRow]) -> str:
+    if len(rows) == 1:
+        return f"acknowledge {rows[0].kind} of {rows[0].subject}: {rows[0].detail}"
+    return f"acknowledge {grouped(len(rows))} anomalies"
+
+
+def _change(row: AnomalyRow, now: datetime, actor: Actor) -> AuditedChange:
+    facts = _facts(row) | {"detail": row.detail}
+    acknowledged = {"acknowledged_at": now.isoformat(), "acknowledged_by": actor.name}
+    return AuditedChange(row.subject, facts | dict.fromkeys(acknowledged), facts | acknowledged)
+
+
+NEW_FOR: Final = timedelta(days=1)
+"""How long after it became stuck a transfer is called new."""
+
+
+def count_stuck(database: Database, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
+    """How many are stuck and not acknowledged, and how many of them became so within ``NEW_FOR``.
+
+    The first is exact while it is under ``COUNTED``; the second is None where it is not.
+    """
+    statuses, now = [int(status) for status in STATUSES[who]], database.clock()
+    surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
+    with reading(database.reads) as connection:
+        number = count_in_state(connection, statuses, surely)
+        if number == COUNTED:
+            return number, None
+        lately = count_in_state(connection, statuses, surely, after=surely_before)
+        undecided = _stuck_by_pair(connection, statuses, thresholds, now)
+        before = _stuck_by_pair(connection, statuses, thresholds, now - NEW_FOR)
+    return min(number + undecided, COUNTED), lately + undecided - before
+
+
+def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
+    """The time since which transfers of any chains were stuck at a given time.
+
+    A transfer is stuck when it lasts longer than it may, not when it lasts as long.
+    """
+    return at - thresholds.longest - timedelta(microseconds=1)
+
+
+def _stuck_by_pair(
+    connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
+) -> int:
+    """How many of the others were stuck at that time, where the pair of chains decides."""
+    rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
+    return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
+
+
+def acknowledge_stuck(
+    database: Database, audit_keys: AuditKeys, shown: Mapping[bytes, str], note: str, *, actor: Actor
+) -> Saved:
+    """Acknowledge these stuck transfers, all of them or none, with a record in the audit log.
+
+    It holds while they stay in the state that was shown. Another acknowledgement replaces the note.
+
+    :param shown: by the id of each its fingerprint as it was shown (``stuck_fingerprint``).
+    :param note: what was found or done, up to 500 characters.
+    :raises NoteRefused: there is no note, or it is too long.
+    :raises Conflict: one of them has moved on since, or is gone.
+    """
+    said = _usable(note)
+    with writing(database.engine) as connection:
+        now = database.clock()
+        rows = _unmoved(connection, shown)
+        columns = {"note": said, "at": now, "by": actor.name}
+        upsert(connection, StuckAcknowledgement, [_stored_state(row) | columns for row in rows])
+        record_id = record(
+            connection,
+            audit_keys,
+            actor,
+            "transfer.acknowledge",
+            _what(rows),
+            now=now,
+            detail=said,
+            changes=[
+                AuditedChange(_named(row), _state(row) | {"note": None}, _state(row) | {"note": said})
+                for row in rows
+            ],
+        )
+    return Saved((f"acknowledge {_what(rows)}",), record_id)
+
+
+def _usable(note: str) -> str:
+    """The note in one line.
+
+    :raises NoteRefused: there is none, or it is too long.
+    """
+    said = " ".join(note.replace("\0", " ").split())
+    if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
+        raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
+    return said
+
+
+def _unmoved(connection: Connection, shown: Mapping[bytes, str]) -> list[ListedTransfer]:
+    """The transfers that were shown.
+
+    :raises Conflict: one of them has moved on since, or is gone.
+    """
+    rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
+    for transfer_id, shown_fingerprint in shown.items():
+        row = rows.get(transfer_id)
+        if row is None:
+            raise Conflict(f"transfer 0x{transfer_id.hex()} does not exist any more", ())
+        require_unchanged(_named(row), shown_fingerprint, _state(row))
+    return [*rows.values()]
+
+
+def stuck_fingerprint(row: ListedTransfer) -> str:
+    """The fingerprint of a stuck transfer that is shown, for the acknowledgement to hand back."""
+    return fingerprint(_state(row))
+
+
+def _state(row: ListedTransfer) -> dict[str, Any]:
+    return {"status": int(row.status), "status_since": row.status_since.isoformat()}
+
+
+def _stored_state(row: ListedTransfer) -> dict[str, Any]:
+    """The state that an acknowledgement is about, as columns."""
+    return {"transfer_id": row.transfer_id, "status": row.status, "status_since": row.status_since}
+
+
+def _named(row: ListedTransfer) -> str:
+    return f"transfer 0x{row.transfer_id.hex()}"
+
+
+def _what(rows: Sequence[ListedTransfer]) -> str:
+    return _named(rows[0]) if len(rows) == 1 else f"{grouped(len(rows))} transfers"

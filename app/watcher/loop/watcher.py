@@ -1,25 +1,272 @@
-"""All chains of one process: a thread for each, one that renews their leases, and how they all end."""
+"""All chains of one process: a thread for each, one that renews their leases, and how they all end.
+
+A chain's thread takes the lease, reads, and gives way, for as long as the process runs.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
 from collections.abc import Callable, Collection, Mapping
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Final
 
+from msgspec import Struct, field
+
 from app.db.database import Database
+from app.db.writes import is_unavailable
 from app.feed.services.ingest import Intake
 from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import WatchTerms
+from app.observability.outages import FAILURES
 from app.values.identifiers import ChainId
-from app.watcher.loop.reader import WriterShare
-from app.watcher.loop.task import ChainTask, LeaseHolder
+from app.watcher.loop.reader import FaultBook, Reader, WriterShare
+from app.watcher.loop.view import TooDeep, View
 from app.watcher.rpc.client import Client
+from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
-from app.watcher.services.chains import watch_terms
+from app.watcher.services.advance import StepRefused
+from app.watcher.services.chains import watch_terms, watched_network
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, renew, take
+from app.watcher.services.readings import follow_terms, load
+
+LEASE_SECONDS: Final = 8.0
+"""A standby looks at it every second: it takes over within ten."""
+
+RENEW_SECONDS: Final = 2.5
+STUCK_SECONDS: Final = 300.0
+"""Without a sign of life for so long, a chain's thread is given up, and a standby may take its lease."""
+
+_log = logging.getLogger(__name__)
+
+
+class LeaseHolder:
+    """The leases that are held, and when their threads were last seen at work.
+
+    :param monotonic: seconds that never go back.
+    """
+
+    def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
+        self._database = database
+        self._monotonic = monotonic
+        self._seen: dict[Lease, float] = {}
+        self._lock = Lock()
+
+    def hold(self, lease: Lease) -> None:
+        """Renew a lease from now on."""
+        with self._lock:
+            self._seen[lease] = self._monotonic()
+
+    def alive(self, lease: Lease) -> None:
+        """The thread that reads under a lease is at work."""
+        with self._lock:
+            if lease in self._seen:
+                self._seen[lease] = self._monotonic()
+
+    def drop(self, lease: Lease) -> None:
+        """Stop renewing a lease."""
+        with self._lock:
+            self._seen.pop(lease, None)
+
+    def run(self, stop: Event) -> None:
+        """Renew the leases until the process ends; the body of a thread."""
+        while not stop.wait(RENEW_SECONDS):
+            self.renew_all()
+
+    def renew_all(self) -> None:
+        """Renew every lease whose thread was at work lately."""
+        with self._lock:
+            held = dict(self._seen)
+        for lease, seen in held.items():
+            if self._monotonic() - seen > STUCK_SECONDS:
+                _log.error("chain %d: the reader does not respond, the lease is released", lease.chain_id)
+                self.drop(lease)
+                continue
+            try:
+                renew(self._database, lease, LEASE_SECONDS)
+            except LeaseLost:
+                self.drop(lease)
+            except Exception as error:  # the database is unreachable: its epoch shows if the lease is lost
+                FAILURES.report(
+                    _log, logging.WARNING, "chain %d: the lease cannot be renewed", lease.chain_id,
+                    error=error, traced=False,
+                )  # fmt: skip
+
+
+STANDBY_SECONDS: Final = 1.0
+"""Between two looks at a lease that another watcher has."""
+
+LONGEST_SLEEP: Final = 5.0
+"""So the thread shows that it is alive, and notices other terms, even between rare polls."""
+
+MOVED_SECONDS: Final = 0.5
+LONGEST_WAIT: Final = 60.0
+FAULT_SECONDS: Final = (1.0, 5.0, 15.0, 60.0)
+"""After one, two … faults of this program or of the database in a row."""
+
+NodesOf = Callable[[WatchTerms, Callable[[Trouble], None]], Nodes]
+"""Makes the nodes of a chain; the second argument is called with what goes wrong with them."""
+
+
+class NotWatched(Exception):
+    """The chain is not configured to be watched (any more)."""
+
+
+class ChainTask(Struct):
+    """Watches one chain. ``run`` is the body of its thread.
+
+    :param owner: names this process in the lease.
+    :param stop: set when the process has to end.
+    :param monotonic: seconds that never go back.
+    """
+
+    database: Database
+    snapshots: SnapshotSource
+    intake: Intake
+    chain_id: ChainId
+    owner: str
+    stop: Event
+    holder: LeaseHolder
+    share: WriterShare
+    nodes_of: NodesOf
+    monotonic: Callable[[], float]
+    view: View | None = None
+    """What is known while the lease is held; for the progress shown on a terminal."""
+    faults_in_a_row: int = field(default=0)
+
+    def run(self) -> None:
+        """Watch until the process has to end. Whatever fails is tried again."""
+        while not self.stop.is_set():
+            try:
+                self._turn()
+                self.faults_in_a_row = 0
+            except LeaseLost:
+                _log.info("chain %d: another watcher reads it now, or reading was stopped", self.chain_id)
+                self.stop.wait(STANDBY_SECONDS)
+            except NotWatched:
+                self.stop.wait(STANDBY_SECONDS)
+            except Exception as error:
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """Log a fault of the database or of this program, and try again from what was written."""
+        wait = FAULT_SECONDS[min(self.faults_in_a_row, len(FAULT_SECONDS) - 1)]
+        self.faults_in_a_row += 1
+        known = is_unavailable(error)
+        level = logging.WARNING if known else logging.ERROR
+        FAILURES.report(
+            _log, level, "chain %d: %s; trying again in %g seconds", self.chain_id, _in_words(error), wait,
+            error=error, traced=not known,
+        )  # fmt: skip
+        self.stop.wait(wait)
+
+    def _turn(self) -> None:
+        """Take the lease and watch until it is lost or the process ends."""
+        terms = self._terms()
+        lease = take(self.database, self.chain_id, self.owner, LEASE_SECONDS)
+        if lease is None:
+            self.stop.wait(STANDBY_SECONDS)
+            return
+        _log.info("chain %d: reading started", self.chain_id)
+        self.holder.hold(lease)
+        try:
+            while not self.stop.is_set():
+                self._watch(lease, terms)
+                terms = self._terms()
+        finally:
+            self.view = None
+            self.holder.drop(lease)
+            give(self.database, lease)
+
+    def _terms(self) -> WatchTerms:
+        terms = watch_terms(self.snapshots).get(self.chain_id)
+        if terms is None:
+            raise NotWatched
+        return terms
+
+    def _watch(self, lease: Lease, terms: WatchTerms) -> None:
+        """Read on these terms until they change."""
+        follow_terms(self.database, lease, terms)
+        faults = FaultBook(self.database, self.chain_id, self.monotonic)
+        nodes = self.nodes_of(terms, faults.note)
+        try:
+            self.view = View(
+                terms=terms,
+                network=watched_network(self.database, self.snapshots),
+                nodes=nodes,
+                readings=load(self.database, self.chain_id),
+                clock=self.database.clock,
+                monotonic=self.monotonic,
+                max_reorg=self.intake.max_reorg_blocks,
+            )
+            self._read(Reader(self.database, self.intake, lease, self.view, self.share, faults))
+        finally:
+            nodes.close()
+
+    def _read(self, reader: Reader) -> None:
+        """Poll when it is due, and do what is not urgent in between."""
+        terms = reader.view.terms
+        next_poll = self.monotonic()
+        while not self.stop.is_set():
+            self.holder.alive(reader.lease)
+            if self._terms() != terms:
+                return
+            reader.view.network = watched_network(self.database, self.snapshots)
+            now = self.monotonic()
+            if now >= next_poll:
+                next_poll = now + self._polled(reader)
+            else:
+                idle = self._guarded(reader, reader.background)
+                until_poll = max(0.0, next_poll - self.monotonic())
+                self.stop.wait(min(until_poll, LONGEST_SLEEP if idle is None else idle))
+            self.faults_in_a_row = 0
+
+    def _polled(self, reader: Reader) -> float:
+        """Poll once. Returns the seconds until the next."""
+        poll_seconds = reader.view.terms.poll_seconds
+        wait = self._guarded(reader, lambda: 0.0 if reader.poll() else poll_seconds)
+        reader.faults.write(reader.lease)
+        return poll_seconds if wait is None else wait
+
+    def _guarded(self, reader: Reader, work: Callable[[], float | None]) -> float | None:
+        """The result of the work, or the seconds to wait where it failed.
+
+        :raises LeaseLost: the chain was stopped, because only an operator can decide how it goes on.
+        """
+        try:
+            return work()
+        except RpcFault as fault:
+            return self._after(reader, fault, reader.view.terms.poll_seconds)
+        except (StepRefused, TooDeep) as refused:
+            if isinstance(refused, TooDeep) or not refused.passing:
+                self._halt(reader, str(refused))
+            reader.faults.note(Trouble(reader.view.source, str(refused)))
+            return reader.view.terms.poll_seconds
+
+    def _after(self, reader: Reader, fault: RpcFault, poll_seconds: float) -> float:
+        """The seconds to wait after nodes failed."""
+        if isinstance(fault, NoNode):
+            reader.faults.note(Trouble("", str(fault)))
+            return min(fault.seconds, LONGEST_WAIT)
+        reader.faults.note(Trouble(reader.view.source, str(fault)))
+        return min(MOVED_SECONDS, poll_seconds)
+
+    def _halt(self, reader: Reader, reason: str) -> None:
+        """Stop the chain until an operator starts it.
+
+        :raises LeaseLost: always: it is not read any more.
+        """
+        _log.error("chain %d: reading stopped: %s", self.chain_id, reason)
+        halt(self.database, reader.lease, reason)
+        raise LeaseLost(reader.lease)
+
+
+def _in_words(error: Exception) -> str:
+    return type(error).__name__
+
 
 LOOK_SECONDS: Final = 2.0
 """Between two looks at whether the configuration has one more chain."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.network.admin.validator_sets import ChainSets, validator_sets
+from app.network.admin.validators import ChainSets, validator_sets
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, address, event, feed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.audit.anchors import Anchors, Place, anchored_heads, place_of
+from app.audit.keys import Anchors, Place, anchored_heads, place_of
 from tests.audit.anchors.receivers import Stream, hanging, receiver
 
 AT = datetime(2026, 11, 22, 12, 0, 0, 5, tzinfo=UTC)
@@ -120,7 +120,7 @@ def test_the_newest_is_tried_again_though_none_follows() -> None:
 
 
 def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.audit.anchors._MOST", 3)
+    monkeypatch.setattr("app.audit.keys._MOST", 3)
     place = Kept()
     place.may_go_on.clear()
     anchors = Anchors([place])
@@ -140,7 +140,7 @@ def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_syslog_that_hangs_holds_no_other_place_up(
     silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.audit.anchors.TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("app.audit.keys.TIMEOUT_SECONDS", 0.2)
     place = Kept()
     with hanging(tmp_path, accepts=silent == "afterwards") as url:
         anchors = Anchors([place_of(url), place])

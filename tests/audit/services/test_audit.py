@@ -28,7 +28,7 @@ from app.audit.services import (
 )
 from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.network.document import export_network, import_network
 from app.sandbox.loader import ensure_sandbox, load_sandbox

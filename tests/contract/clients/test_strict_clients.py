@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.estimates import views as estimates
 from app.latency import views as latency
-from app.monitoring.unread import unread_answer
+from app.monitoring.reserved import unread_answer
 from app.transfers import views as transfers
 from tests.api.world import configure, network, sent, tell
 from tests.applications import OpenApp

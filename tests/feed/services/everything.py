@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import delete
 
 from app.db.engine import reading, writing
-from app.feed.services.replay import PROJECTIONS
+from app.feed.services.reprojection import PROJECTIONS
 from app.values.codes import TransferHistoryStatus as Status
 from tests.feed.services.world import projections, rows_of
 from tests.gateway import Gateway

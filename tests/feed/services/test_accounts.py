@@ -13,7 +13,7 @@ from sqlalchemy import select
 from app.db.base import db
 from app.db.engine import reading, writing
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.services.lookups import find_transfers, transfer_history

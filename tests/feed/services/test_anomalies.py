@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.db.engine import reading, writing
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.network.document import import_network
 from app.network.models import Pool
 from app.transfers.models import Anomaly

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.db.engine import reading
 from app.feed.projection import sums
 from app.feed.queries import chains as chain_progress
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Event
 from tests.actors import TESTER

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.models import TransferHash
 from tests.actors import TESTER

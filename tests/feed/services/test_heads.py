@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.db.engine import reading
 from app.feed.services.ingest import cursor, ingest_lines
 from app.feed.services.log import export_log
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import ChainProgress, Event
@@ -194,10 +194,10 @@ def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None
 
 
 def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 0)
+    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 0)
     one_by_one(shallow, *heads(1, 60))
     assert len(blocks(shallow)) == 60
-    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 20)
+    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 20)
     one_by_one(shallow, head(61))
     assert len(blocks(shallow)) == 41
     one_by_one(shallow, head(62), head(63))

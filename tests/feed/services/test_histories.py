@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.db.engine import reading, writing
 from app.feed.services.ahead import settle
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify

@@ -15,7 +15,7 @@ from sqlalchemy import delete, select, update
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.latency.median import window
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow

@@ -18,7 +18,7 @@ from app.feed.models import PrunedEvent
 from app.feed.services.ingest import cursor
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.network.models import Pool
 from app.transfers.models import Anomaly, Event, PrunedTransfer

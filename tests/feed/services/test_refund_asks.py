@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
 from app.feed.services.prune import prune
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from app.db.engine import reading
 from app.estimates.models import PoolCounter
 from app.feed.models import TransferBlock
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.latency.models import LatencyRecord
 from app.transfers.models import ChainProgress, Event
 from app.values.crypto import address_of, checksum_address

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete
 
 from app.db.engine import writing
 from app.estimates.models import PoolVolume
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.verifying import sums
 from app.feed.verifying.mismatches import Difference
 from app.transfers.models import TrendCount
@@ -24,7 +24,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pool has a volume for each minute of years, and all of them may be missing."""
-    monkeypatch.setattr("app.feed.services.replay.SUMS_AT_ONCE", 2)
+    monkeypatch.setattr("app.feed.services.reprojection.SUMS_AT_ONCE", 2)
     at_once: list[int] = []
     for name in ("repair_pools", "repair_trends"):
         repair = getattr(sums, name)

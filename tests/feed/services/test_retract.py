@@ -14,7 +14,7 @@ from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import ChainProgress

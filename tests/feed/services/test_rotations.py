@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.services.replay import replay
-from app.network.admin.validator_sets import validator_sets
+from app.feed.services.reprojection import replay
+from app.network.admin.validators import validator_sets
 from app.network.models import ReportedValidatorSet
 from tests.actors import TESTER
 from tests.feed.services.world import feed, forget_events, projections, rotation

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories

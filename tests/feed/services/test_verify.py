@@ -17,7 +17,7 @@ from app.db.engine import reading, reading_consistently, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
 from app.feed.services.prune import prune
-from app.feed.services.replay import PROJECTIONS, AnotherReplay, replay
+from app.feed.services.reprojection import PROJECTIONS, AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.run import every_part
 from app.latency.models import LatencyCount, LatencyRecord

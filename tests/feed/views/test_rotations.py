@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.services import ingest
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.network.models import ReportedValidatorSet
 from app.transfers import validation
 from app.transfers.models import Anomaly

@@ -16,7 +16,7 @@ from app.audit.services import Conflict
 from app.db.engine import reading, writing
 from app.transfers.models import Anomaly
 from app.transfers.queries.anomalies import anomalies_of
-from app.transfers.services.acknowledging import acknowledge, anomaly_fingerprint
+from app.transfers.services.notes import acknowledge, anomaly_fingerprint
 from tests.gateway import Gateway, current_gateway
 from tests.network.services.edits.kit import ALICE, BOB
 

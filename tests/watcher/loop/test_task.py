@@ -11,9 +11,9 @@ from sqlalchemy.exc import OperationalError
 
 from app.network.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
-from app.watcher.loop import task as module
+from app.watcher.loop import watcher as module
 from app.watcher.loop.reader import WriterShare
-from app.watcher.loop.task import ChainTask, LeaseHolder
+from app.watcher.loop.watcher import ChainTask, LeaseHolder
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble

@@ -13,8 +13,8 @@ from sqlalchemy import update
 from app.audit.models import AuditRecord
 from app.db.engine import writing
 from app.transfers.models import Anomaly
-from app.webhooks.services import alerts as module
-from app.webhooks.services.alerts import AUDIT_EVERY, Alerts
+from app.webhooks.services import outbox as module
+from app.webhooks.services.outbox import AUDIT_EVERY, Alerts
 from app.webhooks.services.subscriptions import switch
 from app.webhooks.subscription import AlertKind, State
 from tests.actors import TESTER

@@ -7,7 +7,7 @@ from sqlalchemy import event as sql_event
 
 from app.db.engine import writing
 from app.feed.services.ingest import ingest_within
-from app.feed.services.replay import replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.webhooks.services.subscriptions import switch
 from app.webhooks.subscription import State
