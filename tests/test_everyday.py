@@ -105,11 +105,11 @@ def test_each_area_names_code_that_is_there() -> None:
         (["app/db/commands.py"], [ALL]),
         (
             ["app/sandbox/commands.py"],
-            ["cli", "faults", "migrating", "restores", "sandbox"],
+            ["cli", "faults", "migrating", "pages", "restores", "sandbox"],
         ),
         (["app/latency/admin.py"], A_FEATURE),
         (["tests/watcher/kit.py", "app/sandbox/catalogue.py"], ["sandbox", "watcher"]),
-        (["docs/api/status.md"], ["browser", "clients", "site"]),
+        (["docs/api/status.md"], ["browser", "clients", "pages", "site"]),
         (["app/network/models.py"], [ALL]),
         (["tests/everyday.py"], [ALL]),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,19 @@ from config import FROM_FILES, Settings
 from tests.actors import TESTER
 from tests.curl import curl_of
 from tests.gateway import current_gateway
+from tests.site.snippets import blocks_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
-EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
-EXAMPLES = EXAMPLE.findall(README)
+RUN = [
+    block
+    for pair in pairwise(blocks_of("README.md"))
+    for block in pair
+    if pair[0].code.startswith("curl ") and pair[1].fence == "json"
+]
+EXAMPLES = [(curl.code, answer.code) for curl, answer in zip(RUN[::2], RUN[1::2], strict=True)]
 SETTINGS = {each.name.upper(): each.default for each in fields(Settings) if each.metadata}
 DEFAULTS = {
     "DATABASE_URL": "instance/gateway.db",

@@ -57,6 +57,11 @@ class Database(Struct, frozen=True):
         replica = self.public.replica
         return (self.engine, self.reads, self.feed, *([] if replica is None else [replica.engine]))
 
+    @property
+    def address(self) -> str:
+        """Of the database, in a form that may be printed: a query can contain a password, too."""
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)
+
     def work_as_command(self) -> None:
         """Give this process the database timeouts of commands.
 

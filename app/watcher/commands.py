@@ -274,8 +274,11 @@ def _watch(
 ) -> None:
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
-    if not watch_terms(snapshots):
-        _log.warning("no chain has a watch_from_block yet; waiting for one")
+    chosen = [str(chain_id) for chain_id in sorted(watch_terms(snapshots)) if _is_meant(chain_id, only)]
+    if chosen:
+        _log.info("watching chains %s of %s", ", ".join(chosen), database.address)
+    else:
+        _log.warning("no chain of %s has a watch_from_block yet; waiting for one", database.address)
     watcher = Watcher(database, snapshots, intake, settings.rpc_urls, time.monotonic, only)
     signals = _Signals()
     progress = Progress(sys.stderr, time.monotonic)

@@ -67,7 +67,7 @@ async def _send(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, sender.stop)
-    _log.info("sending webhooks")
+    _log.info("sending webhooks of %s", database.address)
     try:
         await (sender.run_once() if once else sender.run())
     finally:

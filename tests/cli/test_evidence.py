@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.applications import make_settings
 from tests.gateway import current_gateway
-from tests.refunds.pure.evidence_kit import VECTORS
+from tests.site.snippets import block_of
 
 TO_CONFIRM = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
 REFUNDS = {
@@ -27,6 +26,11 @@ REFUNDS = {
 }
 COLLECTING = sandbox_id(TransferHistoryStatus.TRANSFER_REQUESTING_REFUND)
 COMPLETED = sandbox_id(TransferHistoryStatus.TRANSFER_COMPLETED)
+
+RUN = [
+    block_of("docs/refunds.md", f"flask --app wsgi evidence verify {REFUNDS['pool']}"),
+    block_of("docs/refunds.md", "VALID: "),
+]
 
 Run = Callable[..., Result]
 
@@ -119,9 +123,6 @@ def test_a_transfer_without_a_database(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_is_printed(sandbox: Flask) -> None:
-    page = (VECTORS.parents[2] / "docs" / "refunds.md").read_text()
-    (command, printed), *_ = re.findall(
-        r"```sh\nflask --app wsgi (.*)\n```\n```text\n(.*?)```", page, re.DOTALL
-    )
-    result = sandbox.test_cli_runner().invoke(args=command.split())
-    assert (result.exit_code, result.stdout) == (0, printed)
+    command, printed = (block.code for block in RUN)
+    result = sandbox.test_cli_runner().invoke(args=command.removeprefix("flask --app wsgi ").split())
+    assert (result.exit_code, result.stdout) == (0, f"{printed}\n")

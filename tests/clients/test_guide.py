@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import shlex
 import shutil
 import sys
 import time
@@ -26,16 +26,14 @@ from tests.clients.stage import Stage, play, sends
 from tests.curl import BASE
 from tests.grpcweb.node import NPM_CI, node, run
 from tests.serving.server import Server
+from tests.site.snippets import block_of, blocks_of
 
-PAGE = (clients.ROOT / "docs" / "clients.md").read_text()
-SNIPPET = re.compile(r"^```(ts|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SNIPPETS = SNIPPET.findall(PAGE)
+SNIPPETS = blocks_of("docs/clients.md", "ts", "python")
 QUOTE, WAIT, CLAIM, WEBHOOK = range(4)
-(GUIDE,) = re.findall(
-    r"^```python\n(from transfer_gateway_client .*?)^```$",
-    (clients.ROOT / "docs" / "refund-guide.md").read_text(),
-    re.MULTILINE | re.DOTALL,
-)
+GUIDE = block_of("docs/refund-guide.md", "from transfer_gateway_client ")
+INSTALL = block_of("docs/clients.md", "npm install")
+NPM, PIP = (shlex.split(line) for line in INSTALL.code.splitlines())
+RUN = [*SNIPPETS, GUIDE, INSTALL]
 GATEWAY, NODE = "https://gateway.example", "https://node.example"
 USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5A5a5A5A0017", "0x" + "8".zfill(64)
 COPIED = shutil.ignore_patterns("node_modules", "dist", "build", "__pycache__", "*.egg-info")
@@ -52,15 +50,15 @@ Program = Callable[[str, str], str]
 
 
 def snippets(language: str) -> list[str]:
-    return [text for each, text in SNIPPETS if each == language]
+    return [block.code for block in SNIPPETS if block.fence == language]
 
 
 def test_both_languages_show_the_same() -> None:
-    assert [language for language, _ in SNIPPETS] == ["ts", "python"] * 4
+    assert [block.fence for block in SNIPPETS] == ["ts", "python"] * 4
     for typescript, python in zip(snippets("ts"), snippets("python"), strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
-    assert all(name in GUIDE for name in (BASE, NODE, USER, REFUND))
+    assert all(name in GUIDE.code for name in (BASE, NODE, USER, REFUND))
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +72,11 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> Program:
     (project / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     (project / "tsconfig.json").write_text(json.dumps(TSC))
     path = node()
-    own = [f"{name}@{wanted[name]}" for name in ("viem", "typescript")]
+    copied = {"./clients/typescript": "../client", "viem": f"viem@{wanted['viem']}"}
+    own = [copied.get(word, word) for word in NPM]
+    assert set(copied.values()) < set(own)
     quiet = [each for each in NPM_CI if each.startswith("--") and each != "--ignore-scripts"]
-    run("npm", "install", *quiet, "--prefer-offline", "../client", *own, cwd=project)
+    run(*own, f"typescript@{wanted['typescript']}", *quiet, "--prefer-offline", cwd=project)
 
     def program(name: str, text: str) -> str:
         (project / f"{name}.ts").write_text(text)
@@ -90,23 +90,13 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """An environment that has installed the client, with its extra, from its folder."""
     folder = tmp_path_factory.mktemp("python")
-    shutil.copytree(clients.PYTHON, folder / "client", ignore=COPIED)
     uv = str(Path(sys.executable).parent / "uv")
     environment = folder / "environment"
     run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
     path = str(environment / "bin" / "python")
-    wanted = f"{folder / 'client'}[evm]"
-    run(
-        uv,
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        path,
-        "-c",
-        str(clients.ROOT / "requirements-dev.txt"),
-        wanted,
-    )
+    pins = str(clients.ROOT / "requirements-dev.txt")
+    shutil.copytree(clients.PYTHON, folder / "clients" / "python", ignore=COPIED)
+    run(uv, *PIP, "--quiet", "--python", path, "-c", pins, cwd=folder)
 
     def program(name: str, text: str) -> str:
         file = folder / f"{name}.py"
@@ -166,7 +156,7 @@ def test_a_refund(stage: Stage, language: str, program: Program) -> None:
 
 @pytest.mark.soak("installs the client, and needs two nodes, a gateway and its watcher")
 def test_a_refund_by_the_guide(stage: Stage, python: Program) -> None:
-    said, sender = claimed(stage, python, GUIDE)
+    said, sender = claimed(stage, python, GUIDE.code)
     assert stage.sender(LEFT, said.strip()) == sender
 
 

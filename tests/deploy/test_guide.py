@@ -1,34 +1,29 @@
-"""The commands of docs/operations.md, as root would type them: what they leave behind, and who reads it.
+"""The commands of an installation in docs/operations.md, as root would type them, and those of the README.
 
-And those of docs/first-week.md, docs/failover.md, and of the README, which run a gateway on PostgreSQL.
+What they leave behind, and who reads it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click import Context
 
-from app import create_app
-from tests.applications import make_settings
 from tests.databases import new_postgres_database
 from tests.deploy.files import DEPLOY, ROOT
 from tests.programs import program
+from tests.site.snippets import block_of, blocks_of
 
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-INDENTED = re.compile(r"^    ```sh\n(.*?)^    ```$", re.DOTALL | re.MULTILINE)
-COMMAND = re.compile(r"\bflask --app wsgi ([^\n#`|;&]+)")
-BLOCKS = BLOCK.findall((ROOT / "docs/operations.md").read_text())
-FIRST_WEEK = BLOCK.findall((ROOT / "docs/first-week.md").read_text())
-FAILOVER = INDENTED.findall((ROOT / "docs/failover.md").read_text())
-README = BLOCK.findall((ROOT / "README.md").read_text())
+BLOCKS = blocks_of("docs/operations.md", "sh")
+BEGIN, END = (
+    next(n for n, block in enumerate(BLOCKS) if words in block.code) for words in ("umask 077", "systemd/env")
+)
+PRODUCTION = block_of("README.md", "make docs ")
+RUN = [*BLOCKS[BEGIN : END + 1], PRODUCTION]
 STANDINS = """\
 install() {  # without -o and -g: the test is anybody
     local kept=()
@@ -56,40 +51,13 @@ SERVERS_READ = {
 }
 
 
-@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *FAILOVER, *README])
-def test_a_shell_reads_every_command(block: str) -> None:
-    done = subprocess.run([program("bash"), "-n"], input=block, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.fixture(scope="module")
-def line() -> Any:
-    """The application's command line."""
-    return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
-
-
-@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *FAILOVER, *README])
-def test_the_gateway_has_every_command_and_its_options(block: str, line: Any) -> None:
-    for command in COMMAND.findall(block):
-        here: Any = line
-        for word in shlex.split(command):
-            if word.startswith("-"):
-                options = [name for each in here.params for name in (*each.opts, *each.secondary_opts)]
-                assert word in options, command
-            elif hasattr(here, "get_command"):
-                here = here.get_command(Context(here), word)
-                assert here is not None, command
-
-
 @pytest.fixture
 def etc(tmp_path: Path) -> Path:
     """What the commands of an installation leave in /etc, each typed into the same shell."""
     folder = tmp_path / "etc"
     for name in ("postgresql/15/main/conf.d", "pgbouncer", "redis", "systemd/system"):
         (folder / name).mkdir(parents=True)
-    begin = next(n for n, block in enumerate(BLOCKS) if "umask 077" in block)
-    end = next(n for n, block in enumerate(BLOCKS) if "systemd/env" in block)
-    typed = "".join(BLOCKS[begin : end + 1]).split("systemctl start gateway-migrate")[0]
+    typed = "".join(f"{block.code}\n" for block in BLOCKS[BEGIN : END + 1])
     typed = typed.replace("/opt/gateway/deploy", str(DEPLOY)).replace("/etc/", f"{folder}/")
     script = f"ETC={folder}\n{STANDINS}{typed}"
     subprocess.run([program("bash")], input=script, text=True, check=True, capture_output=True, timeout=60)
@@ -121,7 +89,7 @@ def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(etc: P
 @pytest.mark.soak("seconds of six commands, one after the other")
 def test_the_readme_runs_a_gateway_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
     """Its commands as they stand, up to the processes that go on until they are ended."""
-    (block,) = (each for each in README if each.startswith("make docs "))
+    block = PRODUCTION.code
     url = new_postgres_database(postgres_server)
     for shown, here in (
         ("make docs ", "true "),

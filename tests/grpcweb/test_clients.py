@@ -21,10 +21,12 @@ import pytest
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
-from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
+from tests.curl import BASE
+from tests.grpcweb.node import chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
+from tests.site.snippets import block_of
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 BUSY = f"0x{'5a' * 18}0064"
@@ -71,6 +73,13 @@ TOKEN_ONLY_IN_JSON = (
     "liq_add_disabled", "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period",
     "min_send", "max_send",
 )  # fmt: skip
+
+EXAMPLE = block_of("docs/grpc-web.md", "const { WebPromiseClient }")
+PRINTED = block_of("docs/grpc-web.md", "{ receive:")
+WITH_KEY = block_of("docs/api-keys.md", "const answer = await client.")
+RUN = [EXAMPLE, PRINTED, WITH_KEY]
+UNAUTHENTICATED = 16
+"""The status of gRPC."""
 
 QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
 
@@ -194,10 +203,24 @@ def test_in_node(
 @pytest.mark.soak("the same client runs in Node")
 def test_the_example_of_the_documentation(base: str) -> None:
     """As it stands, after the line that Node needs, with the address replaced."""
-    page = (ROOT / "docs" / "grpc-web.md").read_text()
-    script, printed = re.findall(r"```js\n(.*?)```.*?```\n(.*?)```", page, re.DOTALL)[0]
-    source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + script.replace("http://127.0.0.1:8000", base)
-    assert run(node(), "-", cwd=workshop(), input=source) == printed
+    source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + EXAMPLE.code.replace(BASE, base)
+    assert run(node(), "-", cwd=workshop(), input=source) == f"{PRINTED.code}\n"
+
+
+@pytest.mark.soak("the same client runs in Node")
+def test_the_example_with_a_key(base: str) -> None:
+    """A key that nobody made is refused, so the header is what the gateway reads."""
+    source = f"""
+        globalThis.XMLHttpRequest = require("xhr2");
+        const {{ WebPromiseClient }} = require("./gateway_grpc_web_pb.js");
+        const {{ GetTransferStatusRequest }} = require("./gateway_pb.js");
+        const client = new WebPromiseClient("{base}");
+        const request = new GetTransferStatusRequest();
+        const key = "gwk_nobody";
+        async function main() {{ {WITH_KEY.code} }}
+        main().catch((error) => console.log(error.code, error.message));
+    """
+    assert run(node(), "-", cwd=workshop(), input=source).startswith(f"{UNAUTHENTICATED} ")
 
 
 @pytest.mark.soak("the same client runs in Node")

@@ -12,28 +12,31 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.serving.server import ROOT, environment
+from tests.site.snippets import block_of
 
-pytest.importorskip("granian", reason="`make bench` installs what it needs")
-
+RUN = [block_of("docs/performance.md", "pip install granian")]
 PORT = 8000
 """The command's."""
 
 TO_END = 40
 """Seconds: more than the command gives its workers."""
 
-pytestmark = pytest.mark.minutes("a server of its own, that only the benchmark's requirements have")
+pytestmark = [
+    pytest.mark.minutes("a server of its own, that only the benchmark's requirements have"),
+    pytest.mark.skipif(find_spec("granian") is None, reason="`make bench` installs what it needs"),
+]
 
 
 def documented() -> str:
     """The command, as a reader copies it."""
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^granian (?:.*\\\n)*.*$", page, re.MULTILINE)
+    (found,) = re.findall(r"^granian (?:.*\\\n)*.*$", RUN[0].code, re.MULTILINE)
     return str(found)
 
 

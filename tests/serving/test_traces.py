@@ -11,7 +11,7 @@ import pytest
 
 from tests.serving.collector import collecting, facts_of
 from tests.serving.sandbox import serving_sandbox
-from tests.serving.server import ROOT
+from tests.site.snippets import block_of
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 WALLET = "0x" + "5a" * 20
@@ -22,11 +22,20 @@ ADDRESS = "203.0.113.7"
 STATUS = "/v2/getTransfer?key=0x" + "0" * 60 + "0005"
 
 
+RUN = [block_of("docs/logs.md", "pip install opentelemetry")]
+
+
+def documented() -> dict[str, str]:
+    """What the page exports."""
+    (*exports,) = (line for line in RUN[0].code.splitlines() if line.startswith("export "))
+    return dict(word.split("=", 1) for line in exports for word in line.split()[1:])
+
+
 @pytest.mark.soak("a server of its own")
 def test_spans_of_both_workers_come_to_the_collector(tmp_path: Path, sqlite_template: Path) -> None:
-    settings = {
-        "OTEL_TRACES_EXPORTER": "otlp_proto_http",
-        "OTEL_SERVICE_NAME": "transfer-gateway",
+    settings = documented() | {
+        "OTEL_TRACES_SAMPLER_ARG": "1",
+        "OTEL_PROPAGATORS": "tracecontext",
         "OTEL_EXPERIMENTAL_RESOURCE_DETECTORS": "process",
         "DOORS": "api,wait",
         "TRUSTED_PROXIES": "1",
@@ -65,7 +74,6 @@ def test_spans_of_both_workers_come_to_the_collector(tmp_path: Path, sqlite_temp
 
 
 def test_what_operators_are_told_to_install_is_what_was_tried() -> None:
-    text = (ROOT / "docs/logs.md").read_text()
-    pins = dict(re.findall(r"(opentelemetry-[a-z-]+)==(\S+)", text))
+    pins = dict(re.findall(r"(opentelemetry-[a-z-]+)==(\S+)", RUN[0].code))
     assert len(pins) == 4
     assert pins == {name: version(name) for name in pins}

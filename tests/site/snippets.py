@@ -1,12 +1,16 @@
-"""The snippets of the pages: code below headings named for languages, and what the pages say it prints."""
+"""The snippets of the pages: every block of code, those below headings named for languages, what they print.
+
+A test module that runs blocks has them in its ``RUN``; ``test_every_snippet`` finds those that nobody runs.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from scripts.docs_site.pages import LANGUAGES, lines_of
@@ -52,6 +56,34 @@ class Block:
     fence: str
     line: int
     code: str
+    page: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def pages() -> list[str]:
+    """Every page that readers copy from."""
+    found = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def blocks_of(page: str, *fences: str) -> list[Block]:
+    """The blocks of a page, such as ``docs/audit.md``: all, or those of some languages."""
+    found = [replace(block, page=page) for block in blocks((ROOT / page).read_text())]
+    return [block for block in found if not fences or block.fence in fences]
+
+
+def block_of(page: str, beginning: str) -> Block:
+    """The one block of a page whose code begins so."""
+    (found,) = [block for block in blocks_of(page) if block.code.startswith(beginning)]
+    return found
 
 
 def blocks(text: str) -> list[Block]:
@@ -64,36 +96,38 @@ def blocks(text: str) -> list[Block]:
             mark = _FENCE.match(line.strip())
             fence, start, code = (mark[1] if mark else ""), number, []
         elif line.strip() == "```":
-            found.append(Block(heading, fence, start, "\n".join(code)))
+            found.append(Block(heading, fence, start, dedent("\n".join(code))))
             fence = None
         else:
             code.append(line)
     return found
 
 
+def tabs() -> Iterator[tuple[Block, Block | None]]:
+    """Every block of code below the headings of languages, and the answer that the page shows for a curl."""
+    for page in pages():
+        found = blocks_of(page)
+        for at, block in enumerate(found):
+            if block.heading in LANGUAGES and block.fence != "json":
+                assert block.fence == FENCES[block.heading], f"{block.name}: {block.fence}"
+                yield block, shown_answer(found[at + 1 :]) if block.heading == "curl" else None
+
+
 def snippets() -> list[Snippet]:
     """Every snippet of every page of the documentation, in their order."""
-    found: list[Snippet] = []
-    for path in sorted((ROOT / "docs").rglob("*.md")):
-        page = path.relative_to(ROOT).as_posix()
-        all_blocks = blocks(path.read_text())
-        for at, block in enumerate(all_blocks):
-            if block.heading not in LANGUAGES:
-                continue
-            assert block.fence in (FENCES[block.heading], "json"), f"{page}:{block.line}: {block.fence}"
-            if block.fence != "json":
-                answer = shown_answer(all_blocks[at + 1 :]) if block.heading == "curl" else None
-                found.append(Snippet(page, block.line, block.heading, block.code, answer))
-    return found
+    return [
+        Snippet(block.page, block.line, block.heading, block.code, answer and answer.code)
+        for block, answer in tabs()
+    ]
 
 
-def shown_answer(following: list[Block]) -> str | None:
+def shown_answer(following: list[Block]) -> Block | None:
     """The JSON that follows before the next curl."""
     for block in following:
         if block.heading == "curl" and block.fence != "json":
             return None
         if block.fence == "json":
-            return block.code
+            return block
     return None
 
 

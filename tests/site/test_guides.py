@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
 
@@ -12,24 +13,28 @@ import pytest
 from app.webhooks.signature import headers, secret_text
 from tests.curl import curl_of
 from tests.serving.server import Server
-from tests.site.snippets import ROOT, Block, blocks, fits
+from tests.site.snippets import Block, block_of, blocks_of, fits
 
 KEY = "$GATEWAY_KEY"
-GUIDES = ("waiting.md", "api-keys.md")
+GUIDES = ("docs/waiting.md", "docs/api-keys.md")
 
 
-def code(page: str, fence: str) -> list[tuple[Block, Block | None]]:
-    """The blocks of a language, each with the block that follows."""
-    found = blocks((ROOT / "docs" / page).read_text())
-    return [(one, other) for one, other in zip(found, [*found[1:], None], strict=True) if one.fence == fence]
+def asked() -> Iterator[tuple[Block, Block | None]]:
+    """The curls of the guides, each with the answer that follows."""
+    for page in GUIDES:
+        found = blocks_of(page)
+        for block, then in zip(found, [*found[1:], None], strict=True):
+            if block.code.startswith("curl"):
+                yield block, then if then is not None and then.fence == "json" else None
 
 
-@pytest.mark.parametrize("page", GUIDES)
-@pytest.mark.soak("a gateway for each guide")
-def test_what_a_guide_asks_is_answered_as_it_says(server: Server, key: str, page: str) -> None:
-    asked = [(block, then) for block, then in code(page, "sh") if block.code.startswith("curl")]
-    assert asked
-    for block, following in asked:
+LIBRARY = block_of("docs/webhooks.md", "from standardwebhooks")
+RUN = [LIBRARY, *(block for pair in asked() for block in pair if block is not None)]
+
+
+@pytest.mark.soak("a gateway for the guides")
+def test_what_the_guides_ask_is_answered_as_they_say(server: Server, key: str) -> None:
+    for block, following in asked():
         method, path, sent, body = curl_of(block.code.replace(KEY, key))
         connection = HTTPConnection(server.host, server.port, timeout=20)
         connection.request(method, path, body, sent)
@@ -37,19 +42,18 @@ def test_what_a_guide_asks_is_answered_as_it_says(server: Server, key: str, page
         answered = json.loads(response.read())
         connection.close()
         assert (response.status, answered["err"]) == (200, None), block.code
-        if following is not None and following.fence == "json":
+        if following is not None:
             assert fits(json.loads(following.code), answered), answered
 
 
 def test_the_library_that_the_guide_names_believes_what_is_signed() -> None:
-    ((block, _),) = [each for each in code("webhooks.md", "python") if "standardwebhooks" in each[0].code]
     secret, body = bytes(range(32)), b'{"type":"transfer.status"}'
     names: dict[str, Any] = {
         "secret": secret_text(secret),
         "body": body,
         "headers": dict(headers("msg_1", int(time.time()), body, [secret])),
     }
-    exec(compile(block.code, "webhooks.md", "exec"), names)
+    exec(compile(LIBRARY.code, "webhooks.md", "exec"), names)
     assert names["event"] == {"type": "transfer.status"}
     with pytest.raises(Exception, match="signature"):
-        exec(compile(block.code, "webhooks.md", "exec"), names | {"body": body + b" "})
+        exec(compile(LIBRARY.code, "webhooks.md", "exec"), names | {"body": body + b" "})

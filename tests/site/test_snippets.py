@@ -16,9 +16,10 @@ from tests.curl import BASE, curl_of
 from tests.grpcweb.node import locked, node, run
 from tests.openapi.generated import SOURCES, WORKSHOP, install
 from tests.serving.server import Server
-from tests.site.snippets import KEY, Snippet, first_event, fits, snippets
+from tests.site.snippets import KEY, Snippet, first_event, fits, snippets, tabs
 
 ALL = snippets()
+RUN = [block for code in tabs() for block in code if block is not None]
 RUNNER = Path(__file__).with_name("run.mjs")
 STRICT = {
     "strict": True,

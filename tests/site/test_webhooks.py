@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from textwrap import dedent
 from typing import IO, Any
 
 import pytest
@@ -18,13 +17,14 @@ import pytest
 from tests.curl import curl_of
 from tests.serving.server import Server, environment
 from tests.site.conftest import LOOPBACK
-from tests.site.snippets import ROOT, blocks
+from tests.site.snippets import ROOT, blocks_of
 
-START, SUBSCRIBE, RECEIVER, RECEIVE, SEND, ASK = (
-    dedent(block.code)
-    for block in blocks((ROOT / "docs" / "webhooks.md").read_text())
+RUN = [
+    block
+    for block in blocks_of("docs/webhooks.md")
     if block.heading == "Try it" or block.heading[0].isdigit()
-)
+]
+START, SUBSCRIBE, RECEIVER, RECEIVE, SEND, ASK = (block.code for block in RUN)
 PLACE = "127.0.0.1:9000"
 WAIT_SECONDS = 20
 

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,20 @@ from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
 from app.feed.services.ingest import BATCH
 from app.transfers.event_fields import MAX_ID, fields_of
 from app.transfers.events import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
+from app.values.codes import XferStatus
 from app.values.identifiers import MAX_CHAIN_ID
 from tests.applications import OpenApp
+from tests.refunds.asking import ask, withdraw_req
+from tests.site.snippets import blocks_of
 
 pytestmark = pytest.mark.one_database
 
 PAGE = (Path(__file__).parents[3] / "docs" / "ingest.md").read_text()
-FILE = re.compile(r"`(\w+\.ndjson)`:\n\n```ndjson\n(.*?)```", re.DOTALL)
-EXAMPLE = re.compile(r"```sh\n([^\n]*curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
-COMMAND = re.compile(r"^flask --app wsgi (.*)$", re.MULTILINE)
+RUN = blocks_of("docs/ingest.md")
+(FILE,) = (block for block in RUN if block.fence == "ndjson")
+COMMANDS = "\n".join(block.code for block in RUN if block.code.startswith("flask"))
+REFUNDS = [(one.code, then.code) for one, then in pairwise(RUN) if then.fence == "text"]
+EXAMPLES = [(one.code, then.code) for one, then in pairwise(RUN) if then.fence == "json"]
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def bare(open_app: OpenApp) -> FlaskClient:
 
 def run(app: Flask, command: str, token: str) -> str:
     """What a line of the page prints, done without a server."""
-    files = {name: content.encode() for name, content in FILE.findall(PAGE)}
+    files = {"events.ndjson": f"{FILE.code}\n".encode()}
     piped = b""
     for words in (shlex.split(part) for part in command.split(" | ")):
         match words:
@@ -68,14 +74,31 @@ def test_every_example_prints_what_the_page_says(bare: FlaskClient) -> None:
     app = bare.application
     with app.app_context():
         token = ""
-        for arguments in COMMAND.findall(PAGE):
+        for arguments in re.findall(r"^flask --app wsgi (.*)$", COMMANDS, re.MULTILINE):
             done = app.test_cli_runner().invoke(args=shlex.split(arguments))
             assert done.exit_code == 0, done.output
             token = token or done.stdout.strip()
-        examples = EXAMPLE.findall(PAGE)
-        assert len(examples) == 7
-        for command, printed in examples:
+        assert len(EXAMPLES) == 7
+        for command, printed in EXAMPLES:
             assert run(app, command, token) == printed, command
+        ((command, printed),) = REFUNDS
+        refuse_and_ask(app.test_client(), token)
+        shown, answered = json.loads(printed), json.loads(run(app, command, token))
+        shown["requests"][0] |= {name: answered["requests"][0][name] for name in ("transfer_id", "at")}
+        assert answered == shown
+
+
+def refuse_and_ask(client: FlaskClient, token: str) -> None:
+    """Have the network refuse the transfer of the page, and its user request the refund."""
+    event = json.loads(FILE.code.splitlines()[-1]) | {
+        "id": "net:refused", "at": "2026-05-01T12:03:00Z", "xfer_status": XferStatus.BAD_TOKEN,
+    }  # fmt: skip
+    headers = {"Authorization": f"Bearer {token}"}
+    told = client.post(
+        "/ingest/v1/events", data=json.dumps(event), headers=headers, content_type="application/x-ndjson"
+    )
+    assert told.json == {"accepted": 1, "repeated": 0, "refused": []}
+    assert ask(client, "http", withdraw_req(event["transfer_id"])).code == 0
 
 
 def test_every_type_and_its_fields_are_told() -> None:
@@ -117,8 +140,8 @@ def test_the_limits_are_those_of_the_code() -> None:
 
 
 def test_the_file_of_the_examples_is_json() -> None:
-    ((_, content),) = FILE.findall(PAGE)
-    assert [json.loads(line)["type"] for line in content.splitlines()] == [
+    assert "`events.ndjson`:\n\n```ndjson" in PAGE
+    assert [json.loads(line)["type"] for line in FILE.code.splitlines()] == [
         "transfer.sent",
         "transfer.confirmed",
         "network.status",

@@ -1,0 +1,1 @@
+"""What readers of the pages copy: every block of code, run as it stands."""

@@ -1,0 +1,214 @@
+"""The commands of docs/operations.md, docs/first-week.md and docs/failover.md, typed as they stand.
+
+What would change the machine itself, such as ``systemctl`` and ``docker``, is noted.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.databases import new_postgres_database
+from tests.deploy.files import DEPLOY, compose, free_port, units
+from tests.pages.shell import Shell
+from tests.programs import program
+from tests.replicas.cluster import cluster
+from tests.serving.server import Server
+from tests.site.snippets import block_of, blocks_of
+
+pytestmark = pytest.mark.minutes("a process for each command")
+
+FLASK = ".venv/bin/flask --app wsgi"
+PAGE = "docs/operations.md"
+START = block_of(PAGE, "cp systemd/*.service")
+NGINX = block_of(PAGE, "cp nginx/gateway.conf")
+FIRST = block_of(PAGE, "set -a;")
+COMPOSE = block_of(PAGE, "cd deploy")
+IMAGE = block_of(PAGE, "docker build")
+PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
+UPGRADE = block_of(PAGE, "cd /opt/gateway && git fetch")
+BACKUP, RESTORE = block_of(PAGE, f"{FLASK} backup"), block_of(PAGE, "lost=instance/")
+CUT_OFF = block_of(PAGE, f"{FLASK} audit verify")
+VERIFY = block_of(PAGE, "flask --app wsgi events verify")
+WEEK = blocks_of("docs/first-week.md")
+FAILOVER = blocks_of("docs/failover.md")
+RUN = [
+    START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY,
+    *WEEK, *FAILOVER,
+]  # fmt: skip
+NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
+
+
+@pytest.fixture
+def installed(shell: Shell, postgres_server: str) -> Shell:
+    """What an installation has in /etc, and an empty database."""
+    etc = shell.root / "etc"
+    for name in ("gateway/secrets", "systemd/system", "nginx/conf.d", "nginx/sites-enabled", "prometheus"):
+        (etc / name).mkdir(parents=True, exist_ok=True)
+    for file in (DEPLOY / "systemd/env").glob("*.env"):
+        (etc / "gateway" / file.name).write_text(file.read_text())
+    (etc / "gateway/secrets/database_url").write_text(new_postgres_database(postgres_server))
+    (etc / "gateway/secrets/audit_key").write_text(shell.settings.pop("AUDIT_KEY"))
+    del shell.settings["DATABASE_URL"]
+    return shell
+
+
+def note_heads(shell: Shell) -> None:
+    """Have the heads of the audit log noted, and something in it."""
+    heads = shell.root / "var/log/gateway/heads"
+    heads.write_text("")
+    shell.settings["AUDIT_ANCHORS"] = f"file:{heads}"
+    shell.run(f"{FLASK} operators create one@example.org --role admin")
+
+
+def ports(text: str, server: Server) -> dict[str, str]:
+    """The gateways of the pages, all of them this one."""
+    shown = {
+        "in 8011 8012 8013 8014;": f"in {server.port} {server.port};",
+        ":8011/": f":{server.port}/",
+        ":8012/": f":{server.port}/",
+        "https://gateway.example.org": server.base,
+    }
+    return {name: here for name, here in shown.items() if name in text}
+
+
+def started(shell: Shell) -> set[str]:
+    """The units that systemctl was told of."""
+    words = [word for line in shell.notes if line.startswith("systemctl ") for word in line.split()[1:]]
+    return {f"{word.partition('@')[0]}{'@' * ('@' in word)}.service" for word in words if "gateway" in word}
+
+
+def test_an_installation_is_started(installed: Shell, server: Server) -> None:
+    silent = "journalctl() { echo; }; cd deploy"
+    installed.run(START, ports(START.code, server), before=silent, code=1)  # as grep finds nothing
+    assert started(installed) == set(units())
+    assert {file.name for file in (installed.root / "etc/systemd/system").iterdir()} == set(units())
+
+
+def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
+    etc = installed.root / "etc/nginx"
+    (etc / "nginx.conf").write_text(NGINX_MAIN.format(folder=etc))
+    made = (
+        f"cd {etc}/gateway-place/tls; {program('openssl')} req -x509 -newkey rsa:2048 -nodes -days 1"
+        " -subj /CN=localhost -keyout privkey.pem -out fullchain.pem 2> /dev/null"
+    )
+    places = f"sed -i 's#/var/log/nginx#{etc}#' {etc}/gateway-place/log.conf"
+    listens = "".join(f" -e 's/listen {port}\\b/listen 127.0.0.1:{free_port()}/'" for port in (80, 443, 8443))
+    listens = f"sed -i -e '/listen \\[/d'{listens} {etc}/conf.d/gateway.conf"
+    nginx = f'nginx() {{ note nginx "$@"; {program("nginx")} -c {etc}/nginx.conf "$@"; }}'
+    ready = "\n".join((made, places, listens))
+    said = installed.run(
+        NGINX,
+        {"nginx -t": f"{ready}\nnginx -t"} | ports(NGINX.code, server),
+        before=f"{nginx}\ncd deploy",
+    )
+    assert "test is successful" in said
+    assert "systemctl reload nginx" in installed.notes
+
+
+def test_the_first_commands(installed: Shell) -> None:
+    (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
+    command = FIRST.code.splitlines()[-2]
+    typed = FIRST.code.replace(command, f"{FLASK} db upgrade\n{command}")
+    printed = installed.run(typed, {"EMAIL": "somebody@example.org"})
+    assert "added chain 56" in printed
+    assert "created somebody@example.org with the role admin" in printed
+
+
+def test_compose_has_what_is_named(installed: Shell) -> None:
+    installed.run(COMPOSE, {"EMAIL": "somebody@example.org"})
+    services = compose()["services"]
+    words = [line.split() for line in installed.notes if line.startswith("docker compose ")]
+    assert len(words) == 4
+    assert "tools" in services
+    assert all("tools" in line for line in words if "run" in line)
+    assert any(each.get("profiles") == ["sight"] for each in services.values())
+    secrets = {Path(each["file"]).name for each in compose()["secrets"].values()}
+    assert secrets <= {file.name for file in (installed.code / "deploy/compose/secrets").iterdir()}
+
+
+def test_the_image_takes_the_arguments(installed: Shell) -> None:
+    git = 'git() { if [ "$1" = log ]; then echo 1; else echo abc; fi; }'
+    installed.run(IMAGE, before=git)
+    (line,) = installed.notes
+    arguments = set(re.findall(r"--build-arg (\w+)=", line))
+    assert arguments == {"BASE", "SOURCE_DATE_EPOCH", "BUILD_COMMIT"}
+    assert arguments <= set(re.findall(r"^ARG (\w+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
+
+
+def test_prometheus_takes_the_files(installed: Shell) -> None:
+    program("promtool", "prometheus")
+    assert "rules found" in installed.run(PROMETHEUS)
+    assert (installed.root / "etc/prometheus/targets/gateway.yml").exists()
+
+
+def test_an_upgrade(installed: Shell, server: Server) -> None:
+    built = {
+        "scripts/python scripts/venv.py": "note scripts/venv.py",  # tests/scripts runs it
+        ".venv/bin/python -m scripts.docs_site.build": "note build",  # tests/site does
+    }
+    installed.run(UPGRADE, ports(UPGRADE.code, server) | built | {"TAG": "v1.4.0"})
+    assert started(installed) == set(units())
+    assert "git checkout v1.4.0" in installed.notes
+
+
+def test_the_embedded_database_is_backed_up_and_restored(shell: Shell) -> None:
+    shell.run(BACKUP)
+    assert shell.run(BACKUP, code=1).count("exists") == 1
+    (shell.code / "instance/gateway.db").write_text("lost")
+    shell.run(RESTORE)
+    assert len(list((shell.code / "instance").glob("lost-*.db"))) == 1
+    assert ", 0 rows differ" in shell.run(VERIFY)
+
+
+def test_records_that_a_restored_backup_lacks_are_noticed(shell: Shell) -> None:
+    shell.run(BACKUP, {"2026-11-22": "before"})
+    note_heads(shell)
+    shell.run("rm instance/gateway.db*; mv /backups/gateway-before.db instance/gateway.db")
+    said = shell.run(CUT_OFF, code=1)
+    shown = CUT_OFF.code.splitlines()[-1].removeprefix("# ").removesuffix("…")
+    assert re.sub(r"\d+", "N", said).startswith(re.sub(r"\d+", "N", shown)), said
+
+
+def test_the_first_week(installed: Shell, server: Server) -> None:
+    shell_, serves, facts, heard, restored, fails, agrees = WEEK
+    known = f"{shell_.code.replace('cd /opt/gateway', '')}\n"
+    (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
+    installed.run(f"{known}{FLASK} db upgrade; {FLASK} network import network.json")
+    printed = installed.run(f"{known}{serves.code}", ports(serves.code, server))
+    assert printed.count('"err":null') >= 2
+    assert "404" in printed
+    # The document watches no chain yet, which fails the check.
+    printed = installed.run(f"{known}{facts.code}", {"watch --check": "watch --check || [ $? = 1 ]"})
+    assert "set watch_from_block" in printed
+    installed.run(heard)
+    secrets = installed.root / "etc/gateway/secrets"
+    installed.settings |= {
+        "DATABASE_URL_FILE": f"{secrets}/database_url",
+        "AUDIT_KEY_FILE": f"{secrets}/audit_key",
+    }
+    note_heads(installed)
+    assert "verified" in installed.run(f"{known}{restored.code}")
+    installed.run(fails, ports(fails.code, server))
+    assert "systemctl restart pgbouncer" in installed.notes
+    installed.run(f"{known}{agrees.code}")
+
+
+def test_another_machine_takes_over(
+    shell: Shell, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    stop, promote, lead, look, compare = FAILOVER
+    shell.run(stop)
+    shell.run(lead)
+    shell.run(look, ports(look.code, server))
+    note_heads(shell)
+    assert "verified" in shell.run(compare)
+    with cluster(tmp_path_factory.mktemp("c")) as servers:
+        servers.primary.kill()
+        host = servers.replica.url.partition("host=")[2].partition("&")[0]
+        su = f'su() {{ PGHOST={host} PGUSER=postgres PGDATABASE=postgres sh -c "$3"; }}'
+        shell.run(promote, before=f"export PATH={Path(program('psql')).parent}:$PATH\n{su}")
+        assert servers.replica.run("SELECT pg_is_in_recovery()") is False
+        assert servers.replica.run("SHOW synchronous_standby_names") == ""
