@@ -17,7 +17,10 @@ from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
 from tests.applications import OpenApp
 from tests.gateway import gateway_of
+from tests.site.snippets import block_of
 
+RESET = block_of("docs/waiting.md", "id: 99310")
+RUN = [RESET]
 EVENTS = "/v2/transferEvents"
 ID = "0x" + "5a" * 32
 OTHER = "0x" + "a5" * 32
@@ -143,7 +146,8 @@ def test_too_far_behind_an_account_reads_its_statuses_anew(
     with Stream(app, "1", account=ADDRESS) as stream:
         told = stream.event()
         assert (told["event"], told["id"]) == ("reset", "5")
-        assert json.loads(told["data"]) == {"type": "reset", "data": {"seq": 5}}
+        shown = RESET.code.replace("99310", "5")
+        assert [f"{name}: {told[name]}" for name in ("id", "event", "data")] == shown.splitlines()
         tell(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 

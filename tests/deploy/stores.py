@@ -43,7 +43,7 @@ def folder_of_somebody() -> Iterator[Path]:
 
 @contextmanager
 def running(
-    command: list[str], log: Path, answers: Callable[[], object], user: str | None = None
+    command: list[str], log: Path, answers: Callable[[], object], user: str | int | None = None
 ) -> Iterator[None]:
     """A server, from its first answer until the end of the block."""
     with log.open("ab") as output:

@@ -1,29 +1,25 @@
-"""The commands of an installation in docs/operations.md, as root would type them, and those of the README.
+"""The commands of an installation in docs/operations.md, as root would type them.
 
 What they leave behind, and who reads it.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.databases import new_postgres_database
-from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.files import DEPLOY
 from tests.programs import program
-from tests.site.snippets import block_of, blocks_of
+from tests.site.snippets import blocks_of
 
 BLOCKS = blocks_of("docs/operations.md", "sh")
 BEGIN, END = (
     next(n for n, block in enumerate(BLOCKS) if words in block.code) for words in ("umask 077", "systemd/env")
 )
-PRODUCTION = block_of("README.md", "make docs ")
-RUN = [*BLOCKS[BEGIN : END + 1], PRODUCTION]
+RUN = BLOCKS[BEGIN : END + 1]
 STANDINS = """\
 install() {  # without -o and -g: the test is anybody
     local kept=()
@@ -84,34 +80,3 @@ def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(etc: P
     shown = (etc / "processes").read_text()
     assert "psql" in shown
     assert not [each for each in (owner, serving, redis) if each in shown]
-
-
-@pytest.mark.soak("seconds of six commands, one after the other")
-def test_the_readme_runs_a_gateway_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
-    """Its commands as they stand, up to the processes that go on until they are ended."""
-    block = PRODUCTION.code
-    url = new_postgres_database(postgres_server)
-    for shown, here in (
-        ("make docs ", "true "),
-        ("instance", str(tmp_path)),
-        ("$PWD/", ""),
-        ("postgresql://gateway:PASSWORD@localhost/gateway", f"'{url}'"),
-        (" network.json", f" {ROOT}/app/sandbox/network.json"),
-        ("EMAIL", "somebody@example.org"),
-        ("gunicorn -c", "gunicorn --check-config -c"),
-        ("wsgi watch", "wsgi watch --status"),
-        ("wsgi deliver", "wsgi deliver --once"),
-        (".venv/bin/", f"{Path(sys.executable).parent}/"),
-    ):
-        assert shown in block, shown
-        block = block.replace(shown, here)
-    known = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    environment = known | {
-        "OPERATOR_PASSWORD": "only for this test, no secret",
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-    bash = [program("bash"), "-eu"]
-    done = subprocess.run(
-        bash, input=block, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr

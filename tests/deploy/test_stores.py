@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.files import DEPLOY, ROOT, free_port
 from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
     OWNER_PASSWORD,
@@ -26,12 +26,20 @@ from tests.deploy.stores import (
     pgbouncer,
     postgresql,
     redis_server,
+    running,
     somebody,
 )
+from tests.programs import program
 from tests.serving.server import Server, environment, serving
+from tests.site.snippets import block_of
 
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 pytestmark = pytest.mark.soak("a PostgreSQL, a PgBouncer, a Redis and a gateway of its own")
+
+
+POOLS = block_of("docs/alerts.md", "su postgres -c")
+RIGHTS = block_of("docs/limits.md", "ACL SETUSER")
+RUN = [POOLS, RIGHTS]
 
 
 @dataclass(frozen=True)
@@ -134,9 +142,8 @@ def _console(stores: Stores, port: int) -> str:
 
 def test_who_waits_in_the_pooler_is_shown_by_the_commands_of_the_alerts(stores: Stores) -> None:
     """As docs/alerts.md has them: by the user of the process, and from elsewhere by the gateway's role."""
-    page = (ROOT / "docs/alerts.md").read_text()
-    (here,) = re.findall(r"^su postgres -c '(psql .*SHOW POOLS.*)'$", page, re.M)
-    (there,) = re.findall(r"^docker compose exec postgres sh -c '(.*SHOW POOLS.*)'$", page, re.M)
+    (here,) = re.findall(r"^su postgres -c '(psql .*SHOW POOLS.*)'$", POOLS.code, re.M)
+    (there,) = re.findall(r"^docker compose exec postgres sh -c '(.*SHOW POOLS.*)'$", POOLS.code, re.M)
     secret = stores.folder / "database_password"
     secret.write_text(PASSWORD)
     here = here.replace("/var/run/postgresql", str(stores.folder))
@@ -150,6 +157,20 @@ def test_who_waits_in_the_pooler_is_shown_by_the_commands_of_the_alerts(stores: 
             assert done.returncode == 0, done.stderr
             assert re.search(r"^ *database +\| +user +\| +cl_active +\| +cl_waiting", done.stdout, re.M)
             assert re.search(r"^ *gateway +\| +gateway +\|", done.stdout, re.M)
+
+
+def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
+    port = free_port()
+    command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    owner = redis.Redis(port=port)
+    with running([*command, "--dir", str(tmp_path)], tmp_path / "log", owner.ping):
+        owner.execute_command(*RIGHTS.code.split())  # type: ignore[no-untyped-call]
+        gateway = redis.Redis(port=port, username="gateway", password="PASSWORD")
+        assert gateway.execute_command("INCR", "gateway:1") == 1  # type: ignore[no-untyped-call]
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            gateway.execute_command("INCR", "other:1")  # type: ignore[no-untyped-call]
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            gateway.flushall()
 
 
 def test_the_gateway_may_look_at_the_pooler_and_change_nothing_of_it(stores: Stores) -> None:

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.minutes("a process for each command")
 
 FLASK = ".venv/bin/flask --app wsgi"
 PAGE = "docs/operations.md"
+PRODUCTION = block_of("README.md", "make docs ")
 START = block_of(PAGE, "cp systemd/*.service")
 NGINX = block_of(PAGE, "cp nginx/gateway.conf")
 FIRST = block_of(PAGE, "set -a;")
@@ -35,7 +36,7 @@ VERIFY = block_of(PAGE, "flask --app wsgi events verify")
 WEEK = blocks_of("docs/first-week.md")
 FAILOVER = blocks_of("docs/failover.md")
 RUN = [
-    START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY,
+    PRODUCTION, START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY,
     *WEEK, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
@@ -78,6 +79,27 @@ def started(shell: Shell) -> set[str]:
     """The units that systemctl was told of."""
     words = [word for line in shell.notes if line.startswith("systemctl ") for word in line.split()[1:]]
     return {f"{word.partition('@')[0]}{'@' * ('@' in word)}.service" for word in words if "gateway" in word}
+
+
+def test_the_readme_runs_a_gateway_on_postgresql(shell: Shell, postgres_server: str) -> None:
+    (shell.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
+    shell.settings = {name: shell.settings[name] for name in ("AUDIT_KEY", "OPERATOR_PASSWORD")}
+    shell.settings |= {"PORT": "0", "WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": "--no-control-socket"}
+    shell.settings["DATABASE_URL"] = new_postgres_database(postgres_server)
+    said = shell.run(
+        PRODUCTION,
+        {
+            "make docs ": "note make docs ",
+            "DATABASE_URL=postgresql://gateway:PASSWORD@localhost/gateway": "DATABASE_URL",
+            "EMAIL": "somebody@example.org",
+            ".venv/bin/gunicorn": "until_said 'API ' .venv/bin/gunicorn",
+            f"{FLASK} watch ": f"until_said watch_from_block {FLASK} watch ",
+            f"{FLASK} deliver ": f"until_said 'sending webhooks' {FLASK} deliver ",
+        },
+    )
+    assert re.search(r"no chain of postgresql\S+ has a watch_from_block yet", said)
+    assert re.search(r"^API +http://127\.0\.0\.1:\d+/v2/$", said, re.MULTILINE)
+    assert (shell.code / "instance/production_key").stat().st_mode & 0o777 == 0o600
 
 
 def test_an_installation_is_started(installed: Shell, server: Server) -> None:

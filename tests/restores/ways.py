@@ -1,7 +1,8 @@
-"""The ways to back up and to restore that docs/operations.md describes, each as the tests walk it."""
+"""The ways to back up and to restore that docs/operations.md describes, by its own commands."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Protocol
 from tests.gateway import current_gateway
 from tests.restores.machine import Machine
 from tests.restores.rehearsal import gateway_on
+from tests.site.snippets import Block, block_of, blocks_of
 
 
 class Way(Protocol):
@@ -59,17 +61,43 @@ class OnlineBackup:
         shutil.copy(self._backup, self._file)
 
 
-class BaseBackup:
-    """PostgreSQL, by ``pg_basebackup`` and an archive of WAL."""
+PAGE = "docs/operations.md"
+TOOLS, RESTORE_TOOLS = block_of(PAGE, "pg_basebackup"), block_of(PAGE, "cd /var/lib/postgresql/15\n")
+PGBACKREST = block_of(PAGE, "[global]")
+MADE, WHOLE, UNTIL = (
+    block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("stanza", "res", "--type")
+)
+ARCHIVE_BY_PGBACKREST, ARCHIVE_BY_TOOLS = (
+    block for block in blocks_of(PAGE, "ini") if block.code.startswith("# postgresql.conf")
+)
+RUN = [TOOLS, RESTORE_TOOLS, PGBACKREST, MADE, WHOLE, UNTIL, ARCHIVE_BY_PGBACKREST, ARCHIVE_BY_TOOLS]
+
+
+class _OfThePage:
+    """PostgreSQL, by the commands of the page; its folders are the machine's."""
 
     keeps_wal = True
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, archiving: Block) -> None:
         self.machine = machine
         self.url = machine.url()
+        machine.run("mkdir", "-p", f"{machine.folder}/backups/wal")
+        machine.configure(self.placed(archiving.code))
+        machine.stop()
+        machine.start()
 
-    def back_up(self) -> None:
-        self.machine.back_up(self.machine.folder / "base")
+    def placed(self, text: str) -> str:
+        """Commands or settings of the page with this machine's folders."""
+        folder = self.machine.folder
+        return text.replace("/var/lib/postgresql/15/main", str(self.machine.data)).replace(
+            "/backups/", f"{folder}/backups/"
+        )
+
+    def type(self, text: str) -> None:
+        """Type commands as the server's user, who finds the server's programs."""
+        folder, programs = self.machine.folder, self.machine.programs
+        known = f"export PATH={programs}:$PATH PGHOST={folder} PGPORT=5432 PGUSER=postgres"
+        self.machine.run("bash", "-c", f"set -eu; {known}; {self.placed(text)}")
 
     def archive(self) -> None:
         self.machine.archive_all()
@@ -77,54 +105,60 @@ class BaseBackup:
     def lose(self) -> None:
         self.machine.lose()
 
-    def restore(self, until: str | None = None) -> None:
-        self.machine.restore(self.machine.folder / "base", until)
 
-
-class PgBackRest:
-    """PostgreSQL, by pgBackRest."""
-
-    keeps_wal = True
-    _STANZA = "gateway"
+class BaseBackup(_OfThePage):
+    """By ``pg_basebackup`` and an archive of WAL."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.url = machine.url()
+        super().__init__(machine, ARCHIVE_BY_TOOLS)
+
+    def back_up(self) -> None:
+        self.type(TOOLS.code)
+
+    def restore(self, until: str | None = None) -> None:
+        text = RESTORE_TOOLS.code.replace("cd /var/lib/postgresql/15", f"cd {self.machine.folder}")
+        text = re.sub(r"\bmain\b", self.machine.data.name, text)
+        if until is not None:
+            text = re.sub(r"^# (recovery_target_time = ).*$", rf"\1'{until}'", text, flags=re.MULTILINE)
+        self.type(text)
+        self.machine.start()
+
+
+class PgBackRest(_OfThePage):
+    """By pgBackRest."""
+
+    def __init__(self, machine: Machine) -> None:
         folder = machine.folder
         machine.run("mkdir", "-p", *(str(folder / name) for name in ("repo", "spool", "lock", "logs")))
         self._configuration = folder / "pgbackrest.conf"
-        self._configuration.write_text(
-            f"[global]\nrepo1-path={folder}/repo\nrepo1-retention-full=2\nlock-path={folder}/lock\n"
-            f"log-path={folder}/logs\nspool-path={folder}/spool\nlog-level-console=warn\nstart-fast=y\n"
-            f"[{self._STANZA}]\npg1-path={machine.data}\npg1-socket-path={folder}\npg1-user=postgres\n"
+        written = (
+            PGBACKREST.code.replace(
+                "[gateway]",
+                f"lock-path={folder}/lock\nlog-path={folder}/logs\nspool-path={folder}/spool\n"
+                "log-level-console=warn\n\n[gateway]",
+            )
+            .replace("/backups/pgbackrest", f"{folder}/repo")
+            .replace("/var/lib/postgresql/15/main", str(machine.data))
         )
-        archived = self._command("archive-push", "%p")
-        machine.configure(f"archive_command = '{' '.join(archived)}'")
-        machine.stop()
-        machine.start()
-        self._run("stanza-create")
-        self._run("check")
+        self._configuration.write_text(f"{written}\npg1-socket-path={folder}\npg1-user=postgres\n")
+        super().__init__(machine, ARCHIVE_BY_PGBACKREST)
+        self._made, self._checked, self._backed_up = MADE.code.splitlines()
+        self.type(self._made)
+        self.type(self._checked)
+
+    def placed(self, text: str) -> str:
+        named = f"pgbackrest --config={self._configuration} --stanza"
+        return super().placed(text).replace("pgbackrest --stanza", named)
 
     def back_up(self) -> None:
-        self._run("--type=full", "backup")
-
-    def archive(self) -> None:
-        self.machine.archive_all()
-
-    def lose(self) -> None:
-        self.machine.lose()
+        self.type(self._backed_up)
 
     def restore(self, until: str | None = None) -> None:
         self.machine.run("mkdir", "-m", "700", str(self.machine.data))
-        wanted = () if until is None else ("--type=time", f"--target={until}", "--target-action=promote")
-        self._run(*wanted, "restore")
+        self.type(
+            WHOLE.code if until is None else re.sub(r"--target='[^']*'", f"--target='{until}'", UNTIL.code)
+        )
         self.machine.start()
-
-    def _command(self, *words: str) -> tuple[str, ...]:
-        return "pgbackrest", f"--config={self._configuration}", f"--stanza={self._STANZA}", *words
-
-    def _run(self, *words: str) -> None:
-        self.machine.run(*self._command(*words))
 
 
 @contextmanager

@@ -17,14 +17,16 @@ import pytest
 from tests.curl import curl_of
 from tests.serving.server import Server, environment
 from tests.site.conftest import LOOPBACK
-from tests.site.snippets import ROOT, blocks_of
+from tests.site.snippets import ROOT, block_of, blocks_of
 
 RUN = [
     block
     for block in blocks_of("docs/webhooks.md")
     if block.heading == "Try it" or block.heading[0].isdigit()
 ]
+OWN = block_of("docs/webhooks.md", "curl http://127.0.0.1:8000/v2/webhooks")
 START, SUBSCRIBE, RECEIVER, RECEIVE, SEND, ASK = (block.code for block in RUN)
+RUN.append(OWN)
 PLACE = "127.0.0.1:9000"
 WAIT_SECONDS = 20
 
@@ -62,6 +64,12 @@ def test_the_page_starts_everything_with_the_same_settings() -> None:
     assert START.split()[0] == SEND.split()[0] == f"WEBHOOK_ALLOW_NETWORKS={LOOPBACK}"
     assert "WEBHOOK_SECRET=" in RECEIVE
     assert "PYTHONPATH=clients/python" in RECEIVE
+
+
+@pytest.mark.soak("a gateway of its own")
+def test_a_subscription_of_accounts(server: Server, key: str) -> None:
+    answer = ask(server, OWN.code.replace("$GATEWAY_KEY", key))
+    assert answer["secret"].startswith("whsec_"), answer
 
 
 @pytest.mark.soak("three processes; every day's tests of sender and clients do the same by themselves")
