@@ -36,12 +36,17 @@ def base_backup(short: Path) -> Iterator[Way]:
 
 
 @pytest.fixture
-def pgbackrest(short: Path) -> Iterator[Way]:
-    program("pgbackrest")
+def debian(short: Path) -> Iterator[Machine]:
     if not DEBIAN_15.is_dir():
         missing("PostgreSQL 15 is not installed: apt-get install postgresql-15")
     with running(Machine(DEBIAN_15, short / "m", "postgres" if ROOT else None)) as machine:
-        yield PgBackRest(machine)
+        yield machine
+
+
+@pytest.fixture
+def pgbackrest(debian: Machine) -> Way:
+    program("pgbackrest")
+    return PgBackRest(debian)
 
 
 def rehearse(way: Way) -> None:
@@ -78,6 +83,12 @@ def test_sqlite(tmp_path: Path) -> None:
 @pytest.mark.minutes("a server of its own, restored twice")
 def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
+
+
+@pytest.mark.minutes("a server of its own")
+def test_a_base_backup_is_verified(debian: Machine) -> None:
+    BaseBackup(debian).back_up()
+    assert "successfully verified" in (debian.folder / ".bash.out").read_text()
 
 
 @pytest.mark.minutes("a server of its own")
