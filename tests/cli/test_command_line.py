@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SPARED = (
     "flask_admin", "flask_security", "flask_login", "flask_wtf", "wtforms", "webauthn", "zxcvbn", "argon2",
-    "passlib", "redis", "httpx",
+    "passlib", "redis", "httpx", "flask_migrate", "alembic", "psycopg",
 )  # fmt: skip
 """What docs/dependencies.md says that a process imports only where it needs it."""
 
