@@ -6,7 +6,7 @@ from flask import Flask
 
 from app.cli import COMMANDS, CommandLine
 from app.cooperation import collect_seldom
-from app.db.base import db, migrate
+from app.db.base import Migrations, db
 from app.db.database import engine_settings, open_database
 from app.features import add_features
 from app.http.application import GatewayFlask, bound_requests
@@ -42,7 +42,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     bound_requests(app)
     counters: Counters = NOTHING_COUNTED if settings.metrics_port is None else count(app)
     db.init_app(app)
-    migrate.init_app(app, db)
+    app.extensions["migrate"] = Migrations()
     with app.app_context():
         database = open_database(
             db.engines,

@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "audit": "app.audit.commands",
     "backfill": "app.feed.commands",
     "backup": "app.db.commands",
+    "db": "flask_migrate.cli",
     "events": "app.feed.commands",
     "evidence": "app.refunds.commands",
     "ingest-tokens": "app.credentials.commands",

@@ -10,9 +10,8 @@ from flask import current_app
 from sqlalchemy import Column, NullPool, create_engine
 from sqlalchemy.types import TypeEngine
 
-from app.db.engine import WRITER, prepare
+from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
-from app.db.postgresql import is_pooled
 from app.db.timeouts import MIGRATION
 from app.db.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 

@@ -25,7 +25,6 @@ import sys
 from pathlib import Path
 
 from flask import Flask
-from flask_migrate import upgrade
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
@@ -115,6 +114,8 @@ def migrate_database(database: Database) -> None:
     if applied == {newest_schema()}:
         return
     if not is_ahead(applied):
+        from flask_migrate import upgrade  # noqa: PLC0415  it imports Alembic, which later starts save
+
         upgrade(directory=str(ROOT / "migrations"))
     elif complaint := database_complaint(database):
         raise SystemExit(f"DATABASE_URL: {complaint}")

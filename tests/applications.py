@@ -1,4 +1,4 @@
-"""The applications of one process. To make one takes 13 ms, with the console 49 ms: they are shared.
+"""The applications of one process. To make one takes 40 ms, with the console 200 ms: they are shared.
 
 What an application knows of a test is in its parts (clock, configuration in memory, counters, keys)
 and in its database. Each test gets new parts and an empty database, so nothing of another test is left.
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from app import create_app
 from app.accounts.services import passwords
 from app.db.base import db
-from app.db.cached_reads import CachedReads
+from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.database import Database
 from app.db.writes import Writes, writes_of
 from app.features import add_features
@@ -83,6 +83,10 @@ def usual_settings(database_url: str) -> tuple[Settings, ...]:
     return tuple(make_settings(database_url, **changes) for changes in USUAL)
 
 
+def _is_usual(settings: Settings) -> bool:
+    return settings in usual_settings(settings.database_url)
+
+
 def close_connections() -> None:
     """Close every connection of the application whose context this is."""
     for engine in db.engines.values():
@@ -94,11 +98,13 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     settings: Settings = app.config["SETTINGS"]
     old = part_of(app, Database)
     engine = old.engine
+    seconds = settings.config_max_age_seconds, HINTS_MAX_AGE_SECONDS
+    facts, hints = (FACTS_KEPT_SECONDS, FACTS_KEPT_SECONDS) if _is_usual(settings) else seconds
     database = replace(
         old,
         clock=clock,
-        cached=CachedReads(FACTS_KEPT_SECONDS, writes_of(engine)),
-        hints=CachedReads(FACTS_KEPT_SECONDS, Writes()),
+        cached=CachedReads(facts, writes_of(engine)),
+        hints=CachedReads(hints, Writes()),
     )
     add_features(app, settings, database, part_of(app, Intake).counters)
 
@@ -126,12 +132,18 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "HASHES", passwords.NativeHashes(schemes=["argon2"], **options))
 
 
+MOST_UNUSUAL = 8
+"""So many applications with other settings are used again, those that were used last: the tests of a module
+mostly have the same."""
+
+
 class Applications:
-    """Hands out applications. Those with the usual settings on a shared database are used again."""
+    """Hands out applications. Those on a shared database are used again."""
 
     def __init__(self) -> None:
         self._shared: set[str] = set()
         self._free: dict[Settings, list[Flask]] = {}
+        self._unusual: list[Flask] = []
         self._taken: list[tuple[Flask, bool]] = []
 
     def opener(
@@ -156,41 +168,49 @@ class Applications:
 
     def _open(self, settings: Settings, clock: Clock, client_class: type[FlaskClient], own: bool) -> Flask:
         """An application that nobody else has in this test."""
-        kept = not own and self._is_usual(settings)
-        if kept and self._free.get(settings):
-            app = self._free[settings].pop()
+        # Metrics count from the start of an application on, and what is known of a replica is its own.
+        remembers = settings.metrics_port is not None or settings.database_replica_url
+        kept = not own and not remembers and settings.database_url in self._shared
+        if app := self._again(settings) if kept else None:
             renew_gateway(app, clock)
         else:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 cheap_passwords(monkeypatch)
                 app = create_app(settings, clock=clock)
             app.jinja_env.bytecode_cache = COMPILED
-            if kept:
+            if kept and _is_usual(settings):
                 renew_gateway(app, clock)
             app.extensions["listeners"] = _listeners(app)
         app.test_client_class = client_class
         self._taken.append((app, kept))
         return app
 
+    def _again(self, settings: Settings) -> Flask | None:
+        """One with these settings that is free, if there is any."""
+        if self._free.get(settings):
+            return self._free[settings].pop()
+        found = next((app for app in self._unusual if app.config["SETTINGS"] == settings), None)
+        if found is not None:
+            self._unusual.remove(found)
+        return found
+
     def release(self) -> None:
         """Take back what the test was given."""
-        while self._taken:
-            app, kept = self._taken.pop()
-            if kept and _listeners(app) == app.extensions["listeners"]:
+        taken, self._taken = self._taken, []
+        for app, kept in taken:
+            again = kept and _listeners(app) == app.extensions["listeners"]
+            if again and _is_usual(app.config["SETTINGS"]):
                 self._free.setdefault(app.config["SETTINGS"], []).append(app)
-            else:
-                _close(app)
+                continue
+            _close(app)  # also of those that are used again: so many would keep too many connections
+            if again:
+                self._unusual[:] = [*self._unusual, app][-MOST_UNUSUAL:]
 
     def close(self) -> None:
         """Close every connection."""
         for apps in self._free.values():
             for app in apps:
                 _close(app)
-
-    def _is_usual(self, settings: Settings) -> bool:
-        """Others are rare; kept, they would keep connections."""
-        url = settings.database_url
-        return url in self._shared and settings in usual_settings(url)
 
 
 def _listeners(app: Flask) -> list[int]:

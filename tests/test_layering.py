@@ -361,18 +361,3 @@ def test_an_exemption_must_be_needed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     build(tmp_path, LAWFUL | {"app/feed/long.py": "x = 1\n" * (MAX_LINES + 1), "wsgi.py": ""})
     (found,) = violations(tmp_path)
     assert found == "wsgi.py:1: is short enough now; take it out of LONG_FILES"
-
-
-def test_a_process_without_the_console_does_not_import_its_packages(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/gateway.db"
-    program = (
-        "import sys; from app import create_app; from config import Settings\n"
-        f"create_app(Settings(database_url={url!r}, doors=('api', 'grpcweb', 'ingest', 'wait')))\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    imported = set(ast.literal_eval(done.stdout.splitlines()[-1]))
-    assert "flask" in imported
-    assert not imported & {"flask_admin", "flask_security", "flask_login", "flask_wtf", "wtforms", "webauthn"}

@@ -9,6 +9,7 @@ import logging
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from logging.handlers import SysLogHandler
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,6 +76,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name != "_"
 
 
+@cache
 def defined_in(tree: ast.AST) -> set[str]:
     """Every private name that the code itself gives to something."""
     found: set[str] = set()

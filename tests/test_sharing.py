@@ -14,7 +14,7 @@ from app.estimates.models import EstimateCount
 from app.network.document import export_network, import_network
 from app.network.models import BlockedNetwork
 from tests.actors import TESTER
-from tests.applications import Applications, renew_gateway
+from tests.applications import MOST_UNUSUAL, Applications, renew_gateway
 from tests.databases import SharedDatabase
 from tests.gateway import Gateway, gateway_of
 from tests.network.services.network_kit import network, text
@@ -75,14 +75,30 @@ def test_an_application_that_is_listened_to_is_not_used_again(
     some_applications.close()
 
 
-@pytest.mark.parametrize("changes", [{"own": True}, {"trusted_proxies": 1}])
-def test_an_unusual_application_is_not_used_again(
+@pytest.mark.parametrize("changes", [{"own": True}, {"metrics_port": 9100}])
+def test_an_application_that_a_test_changes_is_not_used_again(
     some_applications: Applications, database: SharedDatabase, changes: dict[str, object]
 ) -> None:
     opener = some_applications.opener(database)
     app = opener(**changes)
     some_applications.release()
     assert opener(**changes) is not app
+    some_applications.release()
+
+
+def test_of_other_settings_the_last_are_used_again(
+    some_applications: Applications, database: SharedDatabase
+) -> None:
+    opener = some_applications.opener(database)
+    made = [opener(trusted_proxies=n) for n in range(1, MOST_UNUSUAL + 2)]
+    some_applications.release()
+    for _ in range(2):  # its connections were closed meanwhile
+        app = opener(trusted_proxies=MOST_UNUSUAL + 1)
+        assert app in made
+        assert imported(app)
+        some_applications.release()
+        database.empty()
+    assert opener(trusted_proxies=1) not in made
     some_applications.release()
 
 

@@ -10,9 +10,8 @@ from sqlalchemy import Engine
 
 from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.engine import READER_OPTIONS, pool_options, prepare
-from app.db.postgresql import Answers
 from app.db.replica import PublicReads, Replica
-from app.db.timeouts import COMMAND, CONSOLE, FEED, PUBLIC, REPLICA, set_timeouts
+from app.db.timeouts import COMMAND, CONSOLE, FEED, PUBLIC, REPLICA, Answers, set_timeouts
 from app.db.writes import Writes, share_writes, writes_of
 from app.values.times import Clock
 

@@ -16,13 +16,15 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from app.db.postgresql import Answers, NoAnswer, prepare_pooled, wait_by_greenlets, wait_for_answers
 from app.db.sqlite import prepare_sqlite
 from app.db.timeouts import (
+    Answers,
+    LateAnswer,
     Timeouts,
     Waiting,
     set_session_limits,
     set_timeouts,
+    set_transaction_limits,
     take_advisory_lock,
     timeouts_of,
 )
@@ -156,13 +158,44 @@ def prepare(
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, reader=reader, writer_option=WRITER)
     if engine.dialect.name == "postgresql":
+        from app.db.postgresql import wait_by_greenlets, wait_for_answers  # noqa: PLC0415  the driver
+
         wait_by_greenlets()
         run_appends(engine)
         wait_for_answers(engine, answers)
         if pooled:
-            prepare_pooled(engine, reader=reader)
+            _prepare_pooled(engine, reader=reader)
         else:
             _set_limits_once(engine, reader=reader)
+
+
+_POOLED: Final = "gateway_pooled"
+
+
+def is_pooled(engine: Engine) -> bool:
+    """Whether a pooler shares the engine's connections between transactions, by the settings."""
+    return bool(engine.get_execution_options().get(_POOLED))
+
+
+def _prepare_pooled(engine: Engine, *, reader: bool) -> None:
+    """Attach the behaviour behind a pooler to an engine of PostgreSQL.
+
+    No state may be left on a connection that a pooler lends for one transaction: the next statement may use
+    another one, and another client may get what was left (docs/decisions/0033-behind-a-pooler.md).
+
+    :param reader: its connections never open a transaction, so only the role can bound their statements.
+    """
+    engine.update_execution_options(**{_POOLED: True})
+
+    @event.listens_for(engine, "connect")
+    def _prepare_nothing(dbapi: Any, _record: Any) -> None:
+        dbapi.prepare_threshold = None
+
+    @event.listens_for(engine, "begin")
+    def _set_limits(connection: Connection) -> None:
+        if reader or connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
+            return
+        set_transaction_limits(connection)
 
 
 def _set_limits_once(engine: Engine, *, reader: bool) -> None:
@@ -263,7 +296,7 @@ def run_read(
         with reading(engine) as connection:
             return question(connection, *args, **kwargs)
     except DBAPIError as error:
-        if not error.connection_invalidated or isinstance(error.orig, NoAnswer):
+        if not error.connection_invalidated or isinstance(error.orig, LateAnswer):
             raise
     with reading(engine) as connection:
         return question(connection, *args, **kwargs)

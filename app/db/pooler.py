@@ -14,8 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.database import Database
-from app.db.engine import reading
-from app.db.postgresql import is_pooled
+from app.db.engine import is_pooled, reading
 from app.db.schema import LIMITS, server_process, session_of
 from app.db.timeouts import within
 

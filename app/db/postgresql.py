@@ -1,7 +1,6 @@
 """Connections to PostgreSQL that do not wait for ever: a server that hangs does not enforce its own limits.
 
-No state may be left on a connection through a pooler that lends it for one transaction: the next statement
-may use another one, and another client may get what was left (docs/decisions/0033-behind-a-pooler.md).
+Only imported where there is one: its driver takes a fifteenth of a start.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg import OperationalError, waiting
 from psycopg.errors import _WaitTimeout
-from sqlalchemy import Connection, Engine, ExceptionContext, event
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy import Engine, ExceptionContext, event
 
 from app.cooperation import given_up_after, served_by_greenlets, wait_for_file
-from app.db.timeouts import Waiting, set_transaction_limits, timeouts_of
+from app.db.timeouts import Answers, LateAnswer, Waiting, timeouts_of
 
 T = TypeVar("T")
 
@@ -36,20 +33,8 @@ _CONNECT: Final[dict[str, Any]] = {
 """How long to wait for a server that does not answer at all; the URL may override this."""
 
 
-class NoAnswer(OperationalError):
+class NoAnswer(LateAnswer, OperationalError):
     """The server did not answer in time; its connection is closed."""
-
-
-class Answers:
-    """When the servers of some engines last answered anything to this process."""
-
-    def __init__(self) -> None:
-        self.last_at = float("-inf")
-        """In monotonic seconds."""
-
-    def came_within(self, seconds: float) -> bool:
-        """Whether there was an answer in the last so many seconds."""
-        return monotonic() - self.last_at < seconds
 
 
 class AnsweringConnection(psycopg.Connection[Any]):
@@ -108,11 +93,6 @@ def wait_by_greenlets() -> None:
         waiting.wait = wait
 
 
-def is_late(error: SQLAlchemyError) -> bool:
-    """Whether the database only did not answer in time, or had no connection free."""
-    return isinstance(error, PoolTimeout) or isinstance(getattr(error, "orig", None), NoAnswer)
-
-
 def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
     """Set the deadline of an engine's connections. Call once per engine, after it has its timeouts.
 
@@ -134,29 +114,3 @@ def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
         if isinstance(context.original_exception, NoAnswer):
             # One slow answer says nothing about the other connections of the pool.
             context.invalidate_pool_on_disconnect = False
-
-
-_OPTION: Final = "gateway_pooled"
-
-
-def is_pooled(engine: Engine) -> bool:
-    """Whether a pooler shares the engine's connections between transactions, by the settings."""
-    return bool(engine.get_execution_options().get(_OPTION))
-
-
-def prepare_pooled(engine: Engine, *, reader: bool) -> None:
-    """Attach the behaviour behind a pooler to an engine of PostgreSQL.
-
-    :param reader: its connections never open a transaction, so only the role can bound their statements.
-    """
-    engine.update_execution_options(**{_OPTION: True})
-
-    @event.listens_for(engine, "connect")
-    def _prepare_nothing(dbapi: Any, _record: Any) -> None:
-        dbapi.prepare_threshold = None
-
-    @event.listens_for(engine, "begin")
-    def _set_limits(connection: Connection) -> None:
-        if reader or connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
-            return
-        set_transaction_limits(connection)

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 _OPTION: Final = "gateway_timeouts"
 
@@ -203,3 +205,24 @@ class Waiting:
     def __exit__(self, *_: object) -> None:
         if self._budget is not None:
             self._budget.spend(monotonic() - self._began)
+
+
+class LateAnswer(Exception):
+    """PostgreSQL did not answer in time."""
+
+
+class Answers:
+    """When the servers of some engines last answered anything to this process."""
+
+    def __init__(self) -> None:
+        self.last_at = float("-inf")
+        """In monotonic seconds."""
+
+    def came_within(self, seconds: float) -> bool:
+        """Whether there was an answer in the last so many seconds."""
+        return monotonic() - self.last_at < seconds
+
+
+def is_late(error: SQLAlchemyError) -> bool:
+    """Whether the database only did not answer in time, or had no connection free."""
+    return isinstance(error, PoolTimeout) or isinstance(getattr(error, "orig", None), LateAnswer)

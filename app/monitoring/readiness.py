@@ -19,9 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.pooler import pooler_complaint
-from app.db.postgresql import Answers, is_late
 from app.db.schema import database_time, schema_complaint_of, unreachable, writing_complaint
-from app.db.timeouts import within
+from app.db.timeouts import Answers, is_late, within
 from app.feed.queries.chains import load_progress
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms

@@ -35,6 +35,7 @@ from tests.admin.forms import EVERYTHING, form_of, send
 from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.builders import network as build
+from tests.databases import SharedDatabase
 from tests.gateway import Gateway, gateway_of, parts, use_gateway
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
@@ -234,19 +235,23 @@ def earlier(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(app: Flask, gateway: Gateway) -> Gateway:
+def filled(app: Flask, gateway: Gateway, database: SharedDatabase) -> Gateway:
     """The small network with a row of each kind that can be removed; an account, a token, a key to change."""
-    rows = network()
-    rows["chains"].append(build.chain(42161, "Arbitrum", disabled=True, disabled_reason="not yet"))
-    rows["tokens"].append(token(10, "DAI", 18))
-    rows["pools"].append(pool(10) | {"symbol": "CELR"})
-    rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
-    import_network(*gateway.editing, text(earlier(rows)), actor=TESTER)
-    import_network(*gateway.editing, text(rows), actor=TESTER)
-    factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
-    add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-    issue(*gateway.editing, new_token("relayer"), actor=TESTER)
-    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
+
+    def fill() -> None:
+        rows = network()
+        rows["chains"].append(build.chain(42161, "Arbitrum", disabled=True, disabled_reason="not yet"))
+        rows["tokens"].append(token(10, "DAI", 18))
+        rows["pools"].append(pool(10) | {"symbol": "CELR"})
+        rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
+        import_network(*gateway.editing, text(earlier(rows)), actor=TESTER)
+        import_network(*gateway.editing, text(rows), actor=TESTER)
+        factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
+        add_account(app, Role.OPERATOR, "carol@example.org", **factor)
+        issue(*gateway.editing, new_token("relayer"), actor=TESTER)
+        issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
+
+    database.fill("tests.admin.test_two_persons", fill)
     return gateway
 
 

@@ -41,7 +41,8 @@ def typescript() -> Path:
                 shutil.rmtree(TYPESCRIPT / name, ignore_errors=True)
             for name in ("src", "test"):
                 shutil.copytree(clients.TYPESCRIPT / name, TYPESCRIPT / name)
-            run(node(), str(compiler), "--project", ".", cwd=TYPESCRIPT)
+            # Not the types of other packages, which check their own: they take more than half of the time.
+            run(node(), str(compiler), "--project", ".", "--skipLibCheck", cwd=TYPESCRIPT)
             _made(TYPESCRIPT / "made", sources)
     return built
 

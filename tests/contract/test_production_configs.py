@@ -32,6 +32,7 @@ from tests.builders.network import text
 from tests.contract.clients.shapes import OWN_OF_TOKENS
 from tests.contract.recorded_answers import sandbox_app
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
+from tests.databases import SharedDatabase
 from tests.gateway import gateway_of
 from tests.grpcweb.two_doors import of_fields
 from tests.grpcweb.wire import METHODS, frame, post
@@ -56,10 +57,14 @@ def run(app: Flask, *arguments: str) -> Result:
 
 
 @pytest.fixture
-def production(app: Flask) -> Flask:
+def production(app: Flask, database: SharedDatabase) -> Flask:
     """A gateway that was given the production configuration by its command."""
-    imported = run(app, "import", "--from-configs", str(FILE))
-    assert imported.exit_code == 0, imported.output
+
+    def fill() -> None:
+        imported = run(app, "import", "--from-configs", str(FILE))
+        assert imported.exit_code == 0, imported.output
+
+    database.fill("production configs", fill)
     return app
 
 
