@@ -21,6 +21,7 @@ import pytest
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
+from tests.contract.clients.shapes import own_of_tokens
 from tests.curl import BASE
 from tests.grpcweb.node import chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT
@@ -71,7 +72,7 @@ CHAIN_ONLY_IN_JSON = (
 )  # fmt: skip
 TOKEN_ONLY_IN_JSON = (
     "liq_add_disabled", "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period",
-    "min_send", "max_send",
+    *own_of_tokens(),
 )  # fmt: skip
 
 EXAMPLE = block_of("docs/grpc-web.md", "const { WebPromiseClient }")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tests.contract.clients.readers import (
@@ -23,9 +26,6 @@ from tests.contract.clients.readers import (
 
 Object = Any
 """``go_struct`` or ``zod_object``."""
-
-OWN_OF_TOKENS = ("min_send", "max_send")
-"""Fields of a token in the transfer configs that are our own, beyond the recorded ones, in their order."""
 
 CODES = (500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018)
 
@@ -239,6 +239,27 @@ def webhooks(made: Object) -> Fields:
 _LINKS = ("src_block_tx_link", "dst_block_tx_link")
 
 
+_CONTRACT = Path(__file__).parents[1]
+
+
+@cache
+def own_of_tokens() -> tuple[str, ...]:
+    """Fields of a token in the transfer configs that are our own, in order: those of our recorded answer
+    that the recorded answer of production does not have.
+    """
+    theirs = json.loads((_CONTRACT / "vectors" / "transfer_configs_testnet.json").read_text())
+    recorded = json.loads((_CONTRACT / "recorded" / "answers.json").read_text())
+    path = "/v2/getTransferConfigs"
+    ours = next(each["answer"]["body"] for each in recorded if each["request"].get("path") == path)
+    return tuple(name for name in _token_of(json.loads(ours)) if name not in _token_of(theirs))
+
+
+def _token_of(answer: Any) -> dict[str, Any]:
+    """A token of an answer with the transfer configs."""
+    token: dict[str, Any] = next(each["token"][0] for each in answer["chain_token"].values() if each["token"])
+    return token
+
+
 def configs(made: Object) -> Fields:
     token_info = made(
         {
@@ -253,7 +274,7 @@ def configs(made: Object) -> Fields:
             "liq_agg_rm_src_disabled": flag,
             "delay_threshold": text,
             "delay_period": number,
-            **dict.fromkeys(OWN_OF_TOKENS, text),
+            **dict.fromkeys(own_of_tokens(), text),
         }
     )
     pair = made(
