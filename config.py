@@ -66,7 +66,6 @@ _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
 _LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
 """The form that ``app/http/limits.py`` reads. It is repeated, as ``app`` imports this module."""
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-
 _logger = logging.getLogger(__name__)
 Read = Callable[[str], Any]
 """Makes the value of a non-empty text. A ValueError or ValidationError says what it must be."""
@@ -252,6 +251,7 @@ class Settings:
         ip_network, "{} is not a network such as 10.0.0.0/8 or fd00::/8"
     )))  # fmt: skip
     compat_clients: bool = _from(True, _flag)
+    sandbox_controls: bool = _from(False, _flag)
     build_commit: str = _from("", Regexp(
         r"[0-9a-f]{7,64}\Z", error="must be the hash of a commit in hex, such as: git rev-parse HEAD"
     ))  # fmt: skip

@@ -62,6 +62,7 @@ from app.observability.logs import (
     log_to_stderr,
 )
 from app.observability.metric_files import files_of_this_server
+from app.sandbox.controls import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shares
@@ -165,6 +166,8 @@ def on_starting(server: Any) -> None:
     application = server.app.wsgi()
     with application.app_context():
         check_pooler(part_of(application, Database))
+        if _settings.sandbox_controls:
+            check_controls(part_of(application, Database))
         for engine in db.engines.values():
             engine.dispose()
     if "GUNICORN_FD" not in server.cfg.env_orig:  # else the former master has them

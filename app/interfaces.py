@@ -30,6 +30,8 @@ def open_interfaces(app: Flask, settings: Settings) -> None:
 
 def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, site=DOCS_SITE)
+    if settings.sandbox_controls:
+        api.register_sandbox(app)
     open_pages(
         app,
         trusted_proxies=settings.trusted_proxies,

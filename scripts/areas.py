@@ -68,7 +68,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "refunds": ("app/refunds/", "app/watcher/"),
     "replicas": _SERVER,
     "restores": (*_COMMANDS, "deploy/", "docs/operations.md"),
-    "sandbox": ("app/sandbox/",),
+    "sandbox": ("app/sandbox/", "app/api/", "app/transfer_page/", "docs/sandbox.md"),
     "scripts": ("scripts/",),
     "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
     "site": ("docs/", "scripts/docs_site/", "clients/", "app/api/"),

@@ -15,8 +15,8 @@ from app.feed.services.ahead import settle_what_is_due
 from app.http import errors
 from app.http.application import current, part_of
 from app.http.headers import require_https
-from app.http.public import LEGACY_PREFIX, PREFIX, Answers, PublicInterface, add_answers
-from app.http.requests import apply_request_policy, shape_of
+from app.http.public import LEGACY_PREFIX, PREFIX, SANDBOX_PREFIX, Answers, PublicInterface, add_answers
+from app.http.requests import SANDBOX, apply_request_policy, shape_of
 
 _BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
     "": (apply_request_policy, lambda: settle_what_is_due(current(Database))),
@@ -24,6 +24,7 @@ _BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
     "evidence": (apply_request_policy,),
     "webhooks": (apply_request_policy,),
     "wait": (apply_request_policy,),
+    SANDBOX: (apply_request_policy,),
     "health": (),
     "release": (),
 }
@@ -31,11 +32,11 @@ _BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
 
 
 def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
-    """The shape of each path's answer, without the paths' prefix; of all groups, or of one."""
+    """The shape of each path's answer, without the paths' prefix; of one group, or of all in production."""
     return {
         path: shape_of(each.answer, compat_clients)
         for each in OPERATIONS
-        if each.group in (_BEFORE if group is None else (group,))
+        if each.group in (_BEFORE.keys() - {SANDBOX} if group is None else (group,))
         for path in each.paths
     }
 
@@ -58,6 +59,11 @@ def register_api(app: Flask, *, site: Path) -> None:
         for group in ("configs", "evidence", "webhooks"):
             _register(app, group, f"{name}_{group}", prefix)
     docs.register(app, site)
+
+
+def register_sandbox(app: Flask) -> None:
+    """Moving made-up transfers (docs/sandbox.md#controls)."""
+    _register(app, SANDBOX, SANDBOX, SANDBOX_PREFIX)
 
 
 def register_wait(app: Flask) -> None:

@@ -11,7 +11,7 @@ from app.api import health
 from app.estimates import views as estimates
 from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query
 from app.http.headers import MEANT, PROGRESS_HEADERS
-from app.http.requests import READ, Operation
+from app.http.requests import READ, SANDBOX, Operation
 from app.latency import views as latency
 from app.latency.schemas import (
     LatencyAnswer,
@@ -24,6 +24,8 @@ from app.network import views as configs
 from app.network.schemas import ConfigsAnswer
 from app.refunds import views as refunds
 from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
+from app.sandbox import views as sandbox
+from app.sandbox.schemas import AdvanceAnswer, AdvanceBody
 from app.transfers import views as transfers
 from app.transfers.schemas.look_ups import (
     AnyFindQuery,
@@ -301,6 +303,22 @@ OPERATIONS: Final = (
         name="getTransferConfigsForAll",
         endpoint="getTransferConfigsForAll",
         summary="getTransferConfigsForAll: the same",
+    ),
+    Operation(
+        name="advance",
+        call=sandbox.advance,
+        group=SANDBOX,
+        method="POST",
+        endpoint="sandbox_advance",
+        bodies=(AdvanceBody(),),
+        answer=AdvanceAnswer(),
+        tag="Sandbox",
+        summary="advance: move a made-up transfer",
+        description=(
+            "Lets the next steps of a story happen to a transfer at once, or all that are left. They are "
+            "reported as any events are: statuses, histories, streams and webhooks follow."
+        ),
+        key_needed=None,
     ),
     Operation(name="estimateWithdrawAmt", call=estimates.estimate_withdraw_amt, group="grpcweb"),
     Operation(name="getTokenBound", call=estimates.get_token_bound, group="grpcweb"),

@@ -33,6 +33,9 @@ LEGACY_PREFIX: Final = "/v1"
 TRANSFER_PAGES: Final = "/transfer/"
 """The prefix of the pages of transfers, for the users who wait. The transfer's id follows."""
 
+SANDBOX_PREFIX: Final = "/sandbox/v1"
+"""Of what moves the made-up transfers of a sandbox (docs/sandbox.md#controls)."""
+
 DOCS: Final = "docs"
 """The name of the blueprint that describes the operations."""
 
@@ -46,7 +49,7 @@ PUBLIC_PREFIXES: Final = (
 """Requests that are counted, and answered soon: the public interfaces, without health checks, console and
 feed."""
 
-_OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
+_OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", f"{SANDBOX_PREFIX}/", "/openapi.json")
 
 
 def is_public(path: str) -> bool:

@@ -188,6 +188,9 @@ LIMITED: Final = (401, 403, 429)
 READ: Final = (400, *LIMITED, 405, 413, 500, 503)
 """Statuses with which an operation fails that reads its request from the query."""
 
+SANDBOX: Final = "sandbox"
+"""The group of operations that only a gateway of made-up transfers may serve."""
+
 Shape = Schema | Callable[[bool], Schema]
 """A schema, or the one for each value of ``COMPAT_CLIENTS``."""
 

@@ -56,6 +56,11 @@ class SandboxTransfer(Struct, frozen=True, rename={**_CHAINS, "digits": "id"}):
         """0x and 64 hex digits."""
         return f"0x{self.digits:0>64}"
 
+    @property
+    def route(self) -> tuple[int, int]:
+        """The source chain and the destination chain."""
+        return self.src_chain_id, self.dst_chain_id
+
 
 class SandboxEstimate(Struct, frozen=True):
     """An estimate that succeeds: the query string of GET /v2/estimateAmt."""

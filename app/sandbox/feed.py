@@ -156,21 +156,14 @@ def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
     yield from sorted(chain(fresh_latencies(now, _in_utc(since)), fresh_heads(now)), key=_time)
 
 
-def _story(transfer: SandboxTransfer, now: datetime) -> list[Event]:
-    """What happened to a transfer, step by step."""
-    hours, minutes = map(int, transfer.ago.split(":"))
-    route = transfer.src_chain_id, transfer.dst_chain_id
-    builder = TransferBuilder(
-        transfer.transfer_id,
-        send_details(transfer.kind, transfer.sends, route, by=transfer.user),
-        now - timedelta(hours=hours, minutes=minutes),
-        src_tx_hash=transfer.src_tx_hash,
-        dst_tx_hash=transfer.dst_tx_hash,
-    )
-    for step in transfer.steps:
+def story_steps(story: SandboxTransfer, builder: TransferBuilder) -> list[list[Event]]:
+    """Return the events of each step of a story, made by the builder of the transfer that it happens to."""
+    steps: list[list[Event]] = []
+    for step in story.steps:
+        before = len(builder.events)
         match step.split(" ", 1):
             case ["released"]:
-                builder.released(usual_latency(*route))
+                builder.released(usual_latency(story.src_chain_id, story.dst_chain_id))
             case ["network_status", status]:
                 builder.network_status(XferStatus[status])
             case ["failed", reason]:
@@ -179,6 +172,21 @@ def _story(transfer: SandboxTransfer, now: datetime) -> list[Event]:
                 with_evidence(builder, int(signatures))
             case [plain]:
                 getattr(builder, plain)()
+        steps.append(builder.events[before:])
+    return steps
+
+
+def _story(transfer: SandboxTransfer, now: datetime) -> list[Event]:
+    """What happened to a transfer, step by step."""
+    hours, minutes = map(int, transfer.ago.split(":"))
+    builder = TransferBuilder(
+        transfer.transfer_id,
+        send_details(transfer.kind, transfer.sends, transfer.route, by=transfer.user),
+        now - timedelta(hours=hours, minutes=minutes),
+        src_tx_hash=transfer.src_tx_hash,
+        dst_tx_hash=transfer.dst_tx_hash,
+    )
+    story_steps(transfer, builder)
     return builder.events
 
 

@@ -109,8 +109,8 @@ def user(number: int) -> bytes:
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
-def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int) -> SendDetails:
-    """Return a send of user ``by``.
+def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int | bytes) -> SendDetails:
+    """Return a send of user ``by``: the number of a made-up one, or 20 bytes.
 
     ``sends`` is an amount in whole tokens and a symbol, as people write it ("0.25 USDT").
     ``route`` is the source chain and the destination chain.
@@ -121,7 +121,8 @@ def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int)
     amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
     if amount.denominator != 1:
         raise ValueError(f"{sends} is finer than the smallest unit on chain {src_chain_id}")
-    return SendDetails(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
+    sender = user(by) if isinstance(by, int) else by
+    return SendDetails(kind, symbol, src_chain_id, dst_chain_id, int(amount), sender)
 
 
 def synthetic_hash(text: str) -> str:

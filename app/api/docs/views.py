@@ -18,6 +18,7 @@ from app.api.openapi.document import document
 from app.http.application import current
 from app.http.headers import AS_IT_IS, JSON
 from app.http.public import ANY_ORIGIN, DOCS, EXPOSED, PublicInterface, preflight
+from app.http.requests import SANDBOX
 
 PLAIN: Final = "files/"
 """Below it are files of the repository that pages link to. They are shown as text."""
@@ -102,9 +103,9 @@ def register(app: Flask, site: Path) -> None:
 
 
 @cache
-def document_bytes(*, compat_clients: bool, waiting: bool) -> bytes:
+def document_bytes(*, compat_clients: bool, waiting: bool, sandbox: bool = False) -> bytes:
     """The document of an interface with these settings, as JSON."""
-    return orjson.dumps(document(compat_clients=compat_clients, waiting=waiting))
+    return orjson.dumps(document(compat_clients=compat_clients, waiting=waiting, sandbox=sandbox))
 
 
 @docs.route("/openapi.json", methods=["OPTIONS"])
@@ -116,8 +117,8 @@ def redirect_first() -> Response:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    waiting = "wait" in current_app.blueprints
-    body = document_bytes(compat_clients=current(PublicInterface).compat_clients, waiting=waiting)
+    compat_clients, served = current(PublicInterface).compat_clients, current_app.blueprints
+    body = document_bytes(compat_clients=compat_clients, waiting="wait" in served, sandbox=SANDBOX in served)
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)

@@ -25,8 +25,8 @@ from app.api.openapi.documented_responses import (
 from app.api.operations import OPERATIONS
 from app.estimates.schemas import estimate_query
 from app.http.errors import HTTP_STATUS
-from app.http.public import PREFIX
-from app.http.requests import Operation, shape_of
+from app.http.public import PREFIX, SANDBOX_PREFIX
+from app.http.requests import SANDBOX, Operation, shape_of
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
@@ -205,22 +205,24 @@ _KEY_SCHEME: Final = {
     "scheme": "bearer",
     "description": "A key that the operator gave you, `gwk_…`. It is optional: it has a limit of its own.",
 }
+SANDBOX_TAG: Final = "Sandbox"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-def document(*, compat_clients: bool, waiting: bool = False) -> dict[str, Any]:
+def document(*, compat_clients: bool, waiting: bool = False, sandbox: bool = False) -> dict[str, Any]:
     """The whole document of an interface, made from its schemas for requests and answers.
 
     /v1 is left out: it has the same operations, and one description of each is enough.
 
     :param waiting: whether ``wait`` is served at this address, too. The document only has what is served.
+    :param sandbox: whether made-up transfers can be moved at this address.
     """
-    spec = _begun()
+    spec = _begun(sandbox)
     spec.components.security_scheme(_KEY, _KEY_SCHEME)
     for name, header in HEADERS.items():
         spec.components.header(name, header)
     spec.components.schema("EstimateQuery", schema=estimate_query(compat_clients))
-    unserved = {"grpcweb"} if waiting else {"grpcweb", "wait"}
+    unserved = {"grpcweb"} | (set() if waiting else {"wait"}) | (set() if sandbox else {SANDBOX})
     shown = [operation for operation in OPERATIONS if operation.group not in unserved]
     for path, operations in groupby(shown, key=_path):
         by_method = {each.method.lower(): _described(each, compat_clients) for each in operations}
@@ -230,12 +232,13 @@ def document(*, compat_clients: bool, waiting: bool = False) -> dict[str, Any]:
 
 def _path(operation: Operation) -> str:
     """The path of an operation; those of health checks have no prefix."""
-    prefix = "" if operation.tag == "Health" else PREFIX
+    prefix = {"Health": "", SANDBOX_TAG: SANDBOX_PREFIX}.get(operation.tag, PREFIX)
     return prefix + operation.paths[0]
 
 
-def _begun() -> APISpec:
+def _begun(sandbox: bool) -> APISpec:
     """A document without operations: its subject, the groups of its operations, and the authorization."""
+    made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -252,6 +255,7 @@ def _begun() -> APISpec:
                 "description": "Changes of transfers are posted to your server. An API key is needed.",
             },
             {"name": "Health", "description": "For load balancers and operators."},
+            *([made_up] if sandbox else []),
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
         security=[{}, {_KEY: []}],

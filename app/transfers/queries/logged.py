@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, text, true
+from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
 
 from app.db.types import is_one_of
 from app.network.models import Chain
@@ -101,6 +101,17 @@ def has_events(connection: Connection, transfer_id: TransferId) -> bool:
     """Whether the log has anything about the transfer that counts without its send."""
     counts = Event.limited_to.is_(None)
     return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id, counts))))
+
+
+def transfers_log(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Id, time and content of each acceptance about the transfer, in the order of the log."""
+    columns = select(Event.event_id, Event.at, Event.body)
+    return connection.execute(columns.where(Event.transfer_id == transfer_id).order_by(Event.seq)).all()
+
+
+def accepted_ids(connection: Connection, event_ids: Collection[str]) -> set[str]:
+    """Those of the ids that the log has, about anything, standing or taken back."""
+    return set(connection.scalars(select(Event.event_id).where(Event.event_id.in_(event_ids))))
 
 
 def is_empty(connection: Connection) -> bool:

@@ -1,0 +1,83 @@
+"""The tests of docs/sandbox.md run as they stand, at a gateway that serves what they need, and it alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.grpcweb.node import NPM_CI, chromium, node, run
+from tests.serving.sandbox import serving_sandbox
+from tests.serving.server import COMMAND, ROOT, Server, environment
+
+PAGE = (ROOT / "docs" / "sandbox.md").read_text()
+CONTROLS = PAGE[PAGE.index('<a id="controls">') :]
+PLAYWRIGHT = "@playwright/test@1.65.1"
+CONFIG = """
+export default { timeout: 60_000, expect: { timeout: 20_000 }, use: { launchOptions: {
+  executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] } } };
+"""
+
+
+def snippet(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", CONTROLS, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("controlled")
+    settings = {"SANDBOX_CONTROLS": "1", "DOORS": "api,wait", "WEB_CONCURRENCY": "1"}
+    with serving_sandbox(folder, sqlite_template, **settings) as server:
+        yield server
+
+
+def test_the_one_for_pytest(controlled: Server, tmp_path: Path) -> None:
+    (tmp_path / "test_wallet.py").write_text(snippet("python"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider", ".")
+    said = run(*command, cwd=tmp_path, env={"PATH": os.environ["PATH"], "GATEWAY": controlled.base})
+    assert "2 passed" in said
+
+
+@pytest.mark.minutes("installs Playwright for Node")
+def test_the_one_for_playwright(controlled: Server, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
+    (tmp_path / "playwright.config.ts").write_text(CONFIG)
+    (tmp_path / "wallet.spec.ts").write_text(snippet("ts"))
+    browser, given = chromium(), {**os.environ, "GATEWAY": controlled.base}
+    node()
+    quiet = [each for each in NPM_CI if each.startswith("--")]
+    run("npm", "install", *quiet, "--prefer-offline", PLAYWRIGHT, cwd=tmp_path)
+    said = run("npx", "playwright", "test", cwd=tmp_path, env=given | {"CHROMIUM": browser})
+    assert "1 passed" in said
+
+
+def test_what_the_page_shows_is_answered(controlled: Server) -> None:
+    (command,) = re.findall(r"^curl .*advance .* -d '(.*)'$", CONTROLS, re.MULTILINE)
+    connection = controlled.connect()
+    connection.request("POST", "/sandbox/v1/advance", command, {"Content-Type": "application/json"})
+    answer = json.load(connection.getresponse())
+    shown = json.loads(snippet("json"))
+    assert answer | {"transfer_id": shown["transfer_id"]} == shown
+
+
+def test_another_database_is_refused_at_the_start(tmp_path: Path, sqlite_template: Path) -> None:
+    shutil.copy(sqlite_template, tmp_path / "gateway.db")
+    settings = {"DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "SANDBOX_CONTROLS": "1"}
+    done = subprocess.run(
+        [*COMMAND, "wsgi:app"], cwd=ROOT, env=environment(**settings), capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert (
+        "SANDBOX_CONTROLS: the database of DATABASE_URL is not a sandbox: unset SANDBOX_CONTROLS"
+        in done.stderr
+    )
