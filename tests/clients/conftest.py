@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from app.credentials.services.issuing import issue, new_key
+from tests.actors import TESTER
+from tests.applications import application
 from tests.clients.stage import Stage, running
+from tests.gateway import current_gateway
 from tests.programs import anvil
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
@@ -22,8 +26,22 @@ def stage(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> It
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
-    """A gateway with the sandbox."""
-    folder = tmp_path_factory.mktemp("sandbox")
-    with serving_sandbox(folder, sqlite_template, WEB_CONCURRENCY="1") as server:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that has the database of the sandbox."""
+    return tmp_path_factory.mktemp("sandbox")
+
+
+@pytest.fixture(scope="package")
+def server(sandbox: Path, sqlite_template: Path) -> Iterator[Server]:
+    """A gateway with the sandbox, which serves waiting as well."""
+    doors = "api,wait"
+    with serving_sandbox(sandbox, sqlite_template, WEB_CONCURRENCY="1", DOORS=doors) as server:
         yield server
+
+
+@pytest.fixture(scope="package")
+def key(sandbox: Path, server: Server) -> str:
+    """An API key of that gateway, which may have webhooks."""
+    assert server.process.poll() is None
+    with application(f"sqlite:///{sandbox / 'gateway.db'}"):
+        return issue(*current_gateway().editing, new_key("follower", ("webhooks",)), actor=TESTER).text

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from demo.wallet import listening
 
-STATUS, WAIT = "getTransferStatus", "waitTransferStatus"
+STATUS, WAIT, EVENTS = "getTransferStatus", "waitTransferStatus", "transferEvents"
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,11 @@ class Say:
     headers: Mapping[str, str] = field(default_factory=dict)
     after: float = 0
     broken: bool = False
+    stream: str | None = None
 
     def body(self) -> bytes:
+        if self.stream is not None:
+            return self.stream.encode()
         if self.broken:
             return b"<html>"
         err = {"code": 500, "msg": "as the script says"} if self.reason else None
@@ -69,7 +72,8 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._answer(parse_qs(urlsplit(self.path).query))
+            last = self.headers.get("Last-Event-ID")
+            self._answer(parse_qs(urlsplit(self.path).query) | ({} if last is None else {"last": last}))
 
         def do_POST(self) -> None:
             self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -80,7 +84,8 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
             time.sleep(say.after)
             body = say.body()
             self.send_response(say.http)
-            given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **say.headers}
+            kind = "application/json" if say.stream is None else "text/event-stream"
+            given = {"Content-Type": kind, "Content-Length": str(len(body)), **say.headers}
             if say.reason:
                 given["X-Gateway-Reason"] = say.reason
             for header, value in given.items():

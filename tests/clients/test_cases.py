@@ -46,11 +46,11 @@ def _send(name: str, way: tuple[str, int, int], expected: dict[str, Any], **more
     return {"name": name, "do": "send", "way": way, **given, **more, "expect": expected}
 
 
-def _sent(send: Send, signature: str, received: str, *arguments: object) -> dict[str, Any]:
+def _sent(send: Send, signature: str, received: str, *arguments: object, value: int = 0) -> dict[str, Any]:
     contract, token = send.contract.text, send.token.text
     function = signature.partition("(")[0]
     said = [str(each) for each in arguments]
-    return {"value": [send.chain, contract, token, signature, function, said, received]}
+    return {"value": [send.chain, contract, token, signature, function, said, received, str(value)]}
 
 
 SENDS = demo_sends()
@@ -92,6 +92,26 @@ SEND_CASES = [
         "no such way", ("PEG", LEFT, RIGHT),
         {"error": "NoWay", "says": "no way of PEG from chain 7001 to 7002"}, is_pegged=False,
     ),
+    _send(
+        "pool, native coin", ("USDX", LEFT, RIGHT),
+        _sent(
+            SENDS["pool"], "sendNative(address,uint256,uint64,uint64,uint32)", MINIMUM, RECEIVER, AMOUNT,
+            RIGHT, NONCE, 608436, value=AMOUNT,
+        ),
+        native=True,
+    ),
+    _send(
+        "deposit, native coin", ("PEG", LEFT, RIGHT),
+        _sent(
+            SENDS["deposit"], "depositNative(uint256,uint64,address,uint64)", RECEIVED, AMOUNT, RIGHT,
+            RECEIVER, NONCE, value=AMOUNT,
+        ),
+        native=True,
+    ),
+    _send(
+        "a burn of native coin", ("PEG", RIGHT, LEFT),
+        {"error": "NoWay", "says": "a burn takes no native coin"}, native=True,
+    ),
 ]  # fmt: skip
 ID_CASES = [
     case
@@ -102,8 +122,8 @@ ID_CASES = [
         "expect": {"value": SENDS[name].text},
     }
     for case, name in zip(
-        [SEND_CASES[place] for place in (0, 4, 5, 6, 7, 8)],
-        ("pool", "deposit", "deposit 1", "burn", "burn 1", "burn, minted"),
+        [SEND_CASES[place] for place in (0, 4, 5, 6, 7, 8, 10, 11)],
+        ("pool", "deposit", "deposit 1", "burn", "burn 1", "burn, minted", "pool", "deposit"),
         strict=True,
     )
 ]

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
 SNIPPETS = blocks_of("docs/clients.md", "ts", "python")
-QUOTE, WAIT, CLAIM, WEBHOOK = range(4)
+QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK = range(6)
 GUIDE = block_of("docs/refund-guide.md", "from transfer_gateway_client ")
 INSTALL = block_of("docs/clients.md", "npm install")
 NPM, PIP = (shlex.split(line) for line in INSTALL.code.splitlines())
@@ -54,7 +55,7 @@ def snippets(language: str) -> list[str]:
 
 
 def test_both_languages_show_the_same() -> None:
-    assert [block.fence for block in SNIPPETS] == ["ts", "python"] * 4
+    assert [block.fence for block in SNIPPETS] == ["ts", "python"] * 6
     for typescript, python in zip(snippets("ts"), snippets("python"), strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
@@ -128,6 +129,17 @@ def test_quote_and_wait(server: Server, language: str, program: Program) -> None
     for part in ("0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", "send(address,address,uint256,", USER):
         assert part in said
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
+
+
+@pytest.mark.minutes("installs both clients")
+def test_ways_and_following(server: Server, language: str, program: Program) -> None:
+    ways, follow = (snippets(language)[place].replace(GATEWAY, server.base) for place in (WAYS, FOLLOW))
+    assert program("ways", ways).split() == ["10", "56", "137", "42161"]
+    said = program("follow", follow).lower().splitlines()
+    assert said == [
+        f"{REFUND} 8",
+        *(f"{before} {after} false" for before, after in pairwise((0, 1, 3, 6, 7, 8))),
+    ]
 
 
 @pytest.mark.minutes("installs both clients")

@@ -15,6 +15,7 @@ from tests.serving.server import Server
 pytestmark = pytest.mark.soak("a server of its own; every day's tests of the doors ask the same")
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+USER = "0x" + "5a" * 18 + "0017"
 ANSWERED = {
     "same": True,
     "received": "394563471907988034",
@@ -23,12 +24,17 @@ ANSWERED = {
     "found": "known",
     "asked": None,
     "refused": [500, "bad_request", 400, False],
+    "ways": True,
+    "explained": None,
+    "latency": [246.5, 246.5],
+    "history": [8],
+    "statuses": [8],
 }
 
 
 @pytest.fixture
-def cases(server: Server) -> list[dict[str, Any]]:
-    session = {"name": "session", "do": "session", "base": server.base, "transfer": REFUND}
+def cases(server: Server, key: str) -> list[dict[str, Any]]:
+    session = {"name": "session", "do": "session", "base": server.base, "transfer": REFUND, "account": USER}
     unknown = {
         "name": "unknown",
         "do": "wait",
@@ -36,8 +42,11 @@ def cases(server: Server) -> list[dict[str, Any]]:
         "transfer": "0x" + "ab" * 32,
         "unknown_for": 0,
     }
+    url = "https://example.org/hooks"
+    keyed = {"name": "keyed", "do": "keyed", "base": server.base, "transfer": REFUND, "key": key, "url": url}
+    keyed |= {"expect": {"value": ["whsec_", [url], []]}}
     refused = {"error": "GatewayError", "says": "transfer_not_found"}
-    return [session | {"expect": {"value": ANSWERED}}, unknown | {"expect": refused}]
+    return [session | {"expect": {"value": ANSWERED}}, unknown | {"expect": refused}, keyed]
 
 
 def test_python_asks(cases: list[dict[str, Any]]) -> None:

@@ -13,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from transfer_gateway_client import (
+    EstimateQuestion,
     Gateway,
     GatewayError,
+    Reset,
     Send,
     State,
     Way,
@@ -45,7 +47,7 @@ def made_send(case: Case) -> Send:
     way = find_way(case["configs"], *case["way"], is_pegged=case.get("is_pegged"))
     return send_arguments(
         way, case["estimate"], amount=int(case["amount"]), receiver=case["receiver"], nonce=case["nonce"],
-        minimal_max_slippage=case.get("minimal_max_slippage", 0),
+        minimal_max_slippage=case.get("minimal_max_slippage", 0), native=case.get("native", False),
     )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def send(case: Case) -> list[Any]:
     made = made_send(case)
     return [
         made.chain_id, made.contract, made.token, made.signature, made.function,
-        [str(each) for each in made.arguments], str(made.minimum_received),
+        [str(each) for each in made.arguments], str(made.minimum_received), str(made.value),
     ]  # fmt: skip
 
 
@@ -86,15 +88,41 @@ def follow(case: Case) -> list[int]:
     return list(dict.fromkeys(seen))
 
 
+def events(case: Case) -> list[list[Any]]:
+    """The first changes that somebody hears of who follows a transfer or an account."""
+    about = {name: case[name] for name in ("transfer_id", "account", "last_id") if name in case}
+    heard: list[list[Any]] = []
+    with Gateway(case["base"]) as gateway:
+        for change in gateway.events(**about):
+            if isinstance(change, Reset):
+                heard.append(["reset", change.id])
+            else:
+                what = [change.previous_status, change.status, change.refund_reason, change.taken_back]
+                heard.append([change.transfer_id, *what, *([change.id] if case.get("ids") else [])])
+            if len(heard) == case["many"]:
+                break
+    return heard
+
+
+def keyed(case: Case) -> list[Any]:
+    """What an API key is for: webhooks are made, listed and removed."""
+    with Gateway(case["base"], api_key=case["key"]) as gateway:
+        made = gateway.create_webhook({"url": case["url"], "transfer_ids": [case["transfer"]]})
+        listed = gateway.webhooks()["webhooks"]
+        left = gateway.remove_webhook(listed[-1]["id"])["webhooks"]
+        return [made["secret"][:6], [each["url"] for each in listed], left]
+
+
 def session(case: Case) -> dict[str, Any]:
     """Every operation, of a gateway that serves."""
     with Gateway(case["base"] + "/", api_key=case.get("api_key")) as gateway:
         configs = gateway.configs()
         way = find_way(configs, "USDT", 1, 56)
-        estimate = gateway.estimate(
-            src_chain_id=1, dst_chain_id=56, token_symbol="USDT", amount=1_000_000, slippage_tolerance=3000,
-            usr_addr="0x00", is_pegged=way.is_pegged,
-        )  # fmt: skip
+        asked: EstimateQuestion = {
+            "src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amount": 1_000_000,
+            "slippage_tolerance": 3000, "usr_addr": "0x00", "is_pegged": way.is_pegged,
+        }  # fmt: skip
+        estimate, explained = gateway.estimate(**asked), gateway.explain_estimate(**asked)
         try:
             gateway.find("no key")
         except GatewayError as error:
@@ -108,6 +136,11 @@ def session(case: Case) -> dict[str, Any]:
             "found": found["state"],
             "asked": gateway.ask_for_refund(case["transfer"])["err"],
             "refused": refused,
+            "ways": sum(way == other for way, other in zip(ways(configs), gateway.ways(), strict=True)) > 9,
+            "explained": explained["refusal"],
+            "latency": [gateway.latency(1, 56), gateway.latency_stats(1, 56, "USDT")["median"]],
+            "history": [each["status"] for each in gateway.history([case["account"]], page_size=1)],
+            "statuses": [each["status"] for each in gateway.statuses([case["transfer"]])["statuses"]],
         }
 
 
@@ -117,6 +150,8 @@ DOES: dict[str, Do] = {
     "webhook": webhook,
     "wait": wait,
     "follow": follow,
+    "events": events,
+    "keyed": keyed,
     "session": session,
 }
 

@@ -34,6 +34,8 @@ __all__ = [
     "RefundRefused",
     "claim_refund",
     "execute_delayed",
+    "native_wrap",
+    "pays_native",
     "transfer_id",
     "verify_evidence",
 ]
@@ -66,6 +68,20 @@ def transfer_id(sender: str, send: Send) -> str:
     if way.is_pegged and way.version == 2:
         what += [("address", contract)]
     return Web3.to_hex(Web3.solidity_keccak([kind for kind, _ in what], [value for _, value in what]))
+
+
+def native_wrap(w3: Web3, contract: str) -> str:
+    """The token that the contract takes and pays as native coin; the zero address where it has none."""
+    returned = [{"name": "", "type": "address"}]
+    usual = {"type": "function", "inputs": [], "stateMutability": "view"}
+    abi: list[Any] = [{"name": "nativeWrap", "outputs": returned, **usual}]
+    made = w3.eth.contract(address=Web3.to_checksum_address(contract), abi=abi)
+    return Web3.to_checksum_address(made.functions.nativeWrap().call())
+
+
+def pays_native(w3: Web3, refund: Refund) -> bool:
+    """Whether a proven refund comes as native coin. What is minted never does."""
+    return refund.function == "withdraw" and native_wrap(w3, refund.contract) == refund.token
 
 
 def claim_refund(

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, NotRequired, Self, TypedDict, Unpack, cast
 
 import httpx
 
+from transfer_gateway_client.answers import checked
+from transfer_gateway_client.events import EventStream
 from transfer_gateway_client.types import (
     ConfigsAnswer,
     EstimateAnswer,
     EvidenceAnswer,
+    ExplainedAnswer,
     FindAnswer,
+    HistoryAnswer,
+    HistoryTransfer,
+    LatencyAnswer,
+    LatencyStatsAnswer,
     StatusAnswer,
+    StatusesAnswer,
+    WebhookBody,
+    WebhooksAnswer,
     WithdrawAnswer,
 )
+from transfer_gateway_client.ways import Way, ways
 
 TERMINAL = frozenset({2, 5, 10})
 """Statuses after which nothing comes, for gateways that do not say so in a header."""
@@ -25,27 +36,10 @@ TERMINAL = frozenset({2, 5, 10})
 USERS_TURN = frozenset({6, 8})
 """Statuses that wait for the user."""
 
+_Query = dict[str, str | int]
+
 REFUND = 1
 """``withdraw_type`` of a request for a refund."""
-
-
-class GatewayError(Exception):
-    """The gateway answered with an ``err``, or with something that is no answer.
-
-    ``reason`` is ``X-Gateway-Reason``, by which programs decide: code 500 has many causes. ``retry_after`` is
-    in seconds, where the gateway says it.
-    """
-
-    def __init__(
-        self, code: int, text: str, reason: str, http_status: int, retry_after: float | None
-    ) -> None:
-        super().__init__(f"{text} ({reason or http_status})")
-        self.code, self.reason, self.http_status, self.retry_after = code, reason, http_status, retry_after
-
-    @property
-    def is_temporary(self) -> bool:
-        """Whether the same question may be answered later."""
-        return self.http_status == httpx.codes.TOO_MANY_REQUESTS or self.http_status >= 500
 
 
 @dataclass(frozen=True)
@@ -69,6 +63,20 @@ class State:
     def status(self) -> int:
         """TransferHistoryStatus."""
         return self.answer["status"]
+
+
+class EstimateQuestion(TypedDict):
+    """What an estimate is asked with: ``amount`` in the source token's smallest unit, the tolerance in parts
+    per million.
+    """
+
+    src_chain_id: int
+    dst_chain_id: int
+    token_symbol: str
+    amount: int
+    slippage_tolerance: int
+    usr_addr: NotRequired[str | None]
+    is_pegged: NotRequired[bool | None]
 
 
 class Gateway:
@@ -106,45 +114,78 @@ class Gateway:
         )
         if known and response.status_code == httpx.codes.NOT_MODIFIED:
             return known[1]
-        answer = cast(ConfigsAnswer, _checked(response))
+        answer = cast(ConfigsAnswer, checked(response))
         if etag := response.headers.get("ETag"):
             self._configs = etag, answer
         return answer
 
-    def estimate(
-        self,
-        *,
-        src_chain_id: int,
-        dst_chain_id: int,
-        token_symbol: str,
-        amount: int,
-        slippage_tolerance: int,
-        usr_addr: str | None = None,
-        is_pegged: bool | None = None,
-    ) -> EstimateAnswer:
-        """What a transfer would bring.
+    def ways(self) -> Iterator[Way]:
+        """Every way that the gateway offers now, pegged ones first."""
+        return ways(self.configs())
 
-        :param amount: in the source token's smallest unit.
-        :param slippage_tolerance: in parts per million.
+    def estimate(self, **asked: Unpack[EstimateQuestion]) -> EstimateAnswer:
+        """What a transfer would bring."""
+        return cast(EstimateAnswer, self._get("/v2/estimateAmt", _estimate_query(asked)))
+
+    def explain_estimate(self, **asked: Unpack[EstimateQuestion]) -> ExplainedAnswer:
+        """How an estimate of the same comes about. One that is refused is no error here: see ``refusal``."""
+        return cast(ExplainedAnswer, self._get("/v2/explainEstimate", _estimate_query(asked)))
+
+    def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
+        """The median time of transfers of the last seven days, in seconds.
+
+        :raises GatewayError: ``no_latency_data``, where there was none.
         """
-        query: dict[str, str | int] = {
-            "src_chain_id": src_chain_id,
-            "dst_chain_id": dst_chain_id,
-            "token_symbol": token_symbol,
-            "amt": str(amount),
-            "slippage_tolerance": slippage_tolerance,
-        }
-        if usr_addr is not None:
-            query["usr_addr"] = usr_addr
-        if is_pegged is not None:
-            query["is_pegged"] = str(is_pegged).lower()
-        return cast(EstimateAnswer, _checked(self._send("GET", "/v2/estimateAmt", params=query)))
+        asked: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+        found = cast(LatencyAnswer, self._get("/v2/getLatest7DayTransferLatencyForQuery", asked))
+        return found["median_transfer_latency_in_second"]
+
+    def latency_stats(
+        self, src_chain_id: int, dst_chain_id: int, token_symbol: str | None = None
+    ) -> LatencyStatsAnswer:
+        """Median and percentiles of the same, in seconds; of one token where it is given."""
+        asked: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+        if token_symbol is not None:
+            asked["token_symbol"] = token_symbol
+        return cast(LatencyStatsAnswer, self._get("/v2/getTransferLatencyStats", asked))
+
+    def history(self, accounts: str | Sequence[str], *, page_size: int = 50) -> Iterator[HistoryTransfer]:
+        """The transfers that these senders or receivers have, the newest first, page after page.
+
+        :param accounts: one, or up to 20.
+        """
+        names = accounts if isinstance(accounts, str) else ",".join(accounts)
+        asked: _Query = {"acct_addr": names, "page_size": page_size, "next_page_token": ""}
+        while True:
+            page = cast(HistoryAnswer, self._get("/v2/transferHistory", asked))
+            yield from page["history"]
+            asked["next_page_token"] = page["next_page_token"]
+            if not page["next_page_token"]:
+                return
+
+    def events(
+        self, *, transfer_id: str | None = None, account: str | None = None, last_id: str | None = None
+    ) -> EventStream:
+        """Every change of a transfer, or of a sender's or receiver's transfers, for as long as you iterate.
+
+        :param last_id: the ``id`` of the last event that was handled: the stream goes on after it.
+        """
+        if (transfer_id is None) == (account is None):
+            raise ValueError("give either transfer_id or account")
+        about = {"transfer_id": transfer_id} if account is None else {"account": account}
+        url = f"{self._base}/v2/transferEvents"
+        return EventStream(self._http, url, {k: v for k, v in about.items() if v}, self._headers, last_id)
 
     def status(self, transfer_id: str) -> State:
         """Where a transfer is."""
         return _state(
             transfer_id, self._send("POST", "/v2/getTransferStatus", json={"transfer_id": transfer_id})
         )
+
+    def statuses(self, transfer_ids: Sequence[str]) -> StatusesAnswer:
+        """Where up to 100 transfers are, all of one moment. Each has its own ``err``."""
+        body = {"transfer_ids": [*transfer_ids]}
+        return cast(StatusesAnswer, checked(self._send("POST", "/v2/getTransferStatuses", json=body)))
 
     def wait_status(self, transfer_id: str, after_status: int, seconds: int) -> State:
         """The same, answered when the status is another one, or after so many seconds (at most 30)."""
@@ -154,17 +195,31 @@ class Gateway:
 
     def find(self, key: str) -> FindAnswer:
         """The transfers behind an id, or behind the hash of a transaction."""
-        return cast(FindAnswer, _checked(self._send("GET", "/v2/getTransfer", params={"key": key})))
+        return cast(FindAnswer, self._get("/v2/getTransfer", {"key": key}))
 
     def evidence(self, transfer_id: str) -> EvidenceAnswer:
         """The evidence of a refund. ``evm.verify_evidence`` checks it."""
-        query = {"transfer_id": transfer_id}
-        return cast(EvidenceAnswer, _checked(self._send("GET", "/v2/getRefundEvidence", params=query)))
+        return cast(EvidenceAnswer, self._get("/v2/getRefundEvidence", {"transfer_id": transfer_id}))
 
     def ask_for_refund(self, transfer_id: str) -> WithdrawAnswer:
         """Tell the network that the refund is wanted. Ask at status 6 only; asking again does no harm."""
         body = {"withdraw_req": b64encode(_refund_request(transfer_id, int(time.time()))).decode()}
-        return cast(WithdrawAnswer, _checked(self._send("POST", "/v2/withdrawLiquidity", json=body)))
+        return cast(WithdrawAnswer, checked(self._send("POST", "/v2/withdrawLiquidity", json=body)))
+
+    def webhooks(self) -> WebhooksAnswer:
+        """The webhooks of the API key, the oldest first. Like the two below it needs a key."""
+        return cast(WebhooksAnswer, self._get("/v2/webhooks", {}))
+
+    def create_webhook(self, webhook: WebhookBody) -> WebhooksAnswer:
+        """Have events posted to a URL. Store the ``secret`` of the answer: it is not shown again."""
+        return cast(WebhooksAnswer, checked(self._send("POST", "/v2/webhooks", json=webhook)))
+
+    def remove_webhook(self, webhook_id: str) -> WebhooksAnswer:
+        """Have nothing more posted there; those that are left."""
+        return cast(WebhooksAnswer, checked(self._send("DELETE", "/v2/webhooks", params={"id": webhook_id})))
+
+    def _get(self, path: str, query: _Query) -> object:
+        return checked(self._send("GET", path, params=query))
 
     def _send(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
@@ -173,31 +228,16 @@ class Gateway:
         return self._http.request(method, self._base + path, headers=sent, **options)
 
 
-def _checked(response: httpx.Response) -> object:
-    """The answer.
-
-    :raises GatewayError: an ``err``, or no answer of a gateway.
-    """
-    try:
-        answer = response.json()
-        err = answer["err"]
-    except (ValueError, KeyError, TypeError):
-        answer, err = None, {"code": 500, "msg": f"no answer of a gateway: HTTP {response.status_code}"}
-    if err is None and response.is_success:
-        return answer
-    err = err or {"code": 500, "msg": f"HTTP {response.status_code}"}
-    after = response.headers.get("Retry-After", "")
-    raise GatewayError(
-        err["code"],
-        err["msg"],
-        response.headers.get("X-Gateway-Reason", ""),
-        response.status_code,
-        float(after) if after.isdecimal() else None,
-    )
+def _estimate_query(asked: EstimateQuestion) -> _Query:
+    query: _Query = {"amt": str(asked["amount"])}
+    for name, value in asked.items():
+        if name != "amount" and value is not None:
+            query[name] = str(value).lower() if isinstance(value, bool) else cast(str | int, value)
+    return query
 
 
 def _state(transfer_id: str, response: httpx.Response) -> State:
-    answer = cast(StatusAnswer, _checked(response))
+    answer = cast(StatusAnswer, checked(response))
     status, said = answer["status"], response.headers
     actor = "nobody" if status in TERMINAL else "user" if status in USERS_TURN else "network"
     seconds = said.get("X-Transfer-Next-Poll-Seconds", "")

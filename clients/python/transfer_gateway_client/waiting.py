@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import httpx
 
-from transfer_gateway_client.gateway import Gateway, GatewayError, State
+from transfer_gateway_client.answers import GatewayError
+from transfer_gateway_client.gateway import Gateway, State
 
 LONGEST_WAIT = 30
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 2.0, 60.0, 1.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from transfer_gateway_client.types import ConfigsAnswer, EstimateAnswer, PeggedPair
@@ -48,10 +48,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Send:
-    """A transaction that begins a transfer, on ``chain_id``, without native coin.
+    """A transaction that begins a transfer, on ``chain_id``.
 
-    ``contract`` must be allowed to take ``amount`` of ``token`` first. ``minimum_received`` is in the
-    destination token's smallest unit: show it before the user signs.
+    ``contract`` must be allowed to take ``amount`` of ``token`` first. A send of native coin has it as its
+    ``value`` instead. ``minimum_received`` is in the destination token's smallest unit: show it before the
+    user signs.
     """
 
     way: Way
@@ -62,6 +63,7 @@ class Send:
     signature: str
     arguments: tuple[str | int, ...]
     minimum_received: int
+    value: int = 0
 
     @property
     def chain_id(self) -> int:
@@ -125,13 +127,19 @@ def send_arguments(
     receiver: str,
     nonce: int | None = None,
     minimal_max_slippage: int = 0,
+    native: bool = False,
 ) -> Send:
     """The transaction that sends ``amount`` this way, by an estimate made just before.
 
     :param nonce: makes the transfer id unique; milliseconds of now where it is left out.
     :param minimal_max_slippage: the pool bridge's own ``minimalMaxSlippage``, read from it.
+    :param native: send the chain's own coin, which the contract wraps: the token of the way must be the
+        wrapped one (``evm.native_wrap``).
     :raises SlippageTooLow: a pool send that the contract would refuse.
+    :raises NoWay: a burn, which takes no native coin.
     """
+    if native and way.kind == "burn":
+        raise NoWay("a burn takes no native coin")
     nonce = int(time.time() * 1000) if nonce is None else nonce
     slippage, received = estimate["max_slippage"], int(estimate["estimated_receive_amt"])
     if way.kind == "pool":
@@ -151,7 +159,12 @@ def send_arguments(
     else:
         signature = "burn(address,uint256,address,uint64)"
         given = way.token, amount, receiver, nonce
-    return Send(way, amount, receiver, nonce, slippage, signature, given, received)
+    if native:  # the same function without the token
+        name, _, types = signature.partition("(")
+        signature = f"{name}Native({types.replace('address,uint256', 'uint256', 1)}"
+        place = 1 if way.kind == "pool" else 0
+        given = (*given[:place], *given[place + 1 :])
+    return Send(way, amount, receiver, nonce, slippage, signature, given, received, amount if native else 0)
 
 
 def _works(pair: PeggedPair) -> bool:
@@ -196,12 +209,4 @@ def _pool_ways(configs: ConfigsAnswer) -> Iterable[Way]:
     for symbol, chains in places.items():
         for here, there in permutations(chains, 2):
             if (symbol, here.src_chain_id, there.src_chain_id) not in blocked:
-                yield Way(
-                    "pool",
-                    symbol,
-                    here.src_chain_id,
-                    there.src_chain_id,
-                    here.contract,
-                    here.token,
-                    here.decimal,
-                )
+                yield replace(here, dst_chain_id=there.src_chain_id)

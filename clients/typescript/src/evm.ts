@@ -32,6 +32,7 @@ const ABI: Abi = parseAbi([
   "function withdraw(bytes request, bytes[] sigs, address[] signers, uint256[] powers)",
   "function mint(bytes request, bytes[] sigs, address[] signers, uint256[] powers)",
   "function executeDelayedTransfer(bytes32 id)",
+  "function nativeWrap() view returns (address)",
 ]);
 
 /** How a kind of send is paid back, and which field of its request (proto/refund.proto) says what. */
@@ -131,6 +132,17 @@ export async function verifyEvidence(
     arguments: [bytesToHex(request), sigs, signers.map((each) => each.address), signers.map((each) => each.power)],
     receiver: paid, token: address(said.get(how.token)), amount: BigInt(hex(said.get(how.amount))),
   };
+}
+
+/** The token that the contract takes and pays as native coin; the zero address where it has none. */
+export async function nativeWrap(publicClient: PublicClient, contract: string): Promise<Address> {
+  const read = { address: getAddress(contract), abi: ABI, functionName: "nativeWrap" } as const;
+  return getAddress(String(await publicClient.readContract(read)));
+}
+
+/** Whether a proven refund comes as native coin. What is minted never does. */
+export async function paysNative(publicClient: PublicClient, refund: Refund): Promise<boolean> {
+  return refund.function === "withdraw" && (await nativeWrap(publicClient, refund.contract)) === refund.token;
 }
 
 /**

@@ -1,10 +1,19 @@
 // The gateway's operations over HTTP. Answers are the gateway's JSON, typed as schema.ts has it.
 import createClient, { type Client } from "openapi-fetch";
+import { checked, read } from "./answers.js";
+import { type Change, eventsOf } from "./events.js";
 import type { components, operations, paths } from "./schema.js";
+import { type Way, ways } from "./ways.js";
 
 /** The shapes of the OpenAPI document, by name. */
 export type Shapes = components["schemas"];
 export type ConfigsAnswer = Shapes["ConfigsAnswer"];
+export type ExplainedAnswer = Shapes["ExplainedAnswer"];
+export type HistoryTransfer = Shapes["HistoryTransfer"];
+export type LatencyStatsAnswer = Shapes["LatencyStatsAnswer"];
+export type StatusesAnswer = Shapes["StatusesAnswer"];
+export type WebhookBody = Shapes["WebhookBody"];
+export type WebhooksAnswer = Shapes["WebhooksAnswer"];
 export type EstimateAnswer = Shapes["EstimateAnswer"];
 export type EvidenceAnswer = Shapes["EvidenceAnswer"];
 export type FindAnswer = Shapes["FindAnswer"];
@@ -17,28 +26,6 @@ const TERMINAL = [2, 5, 10];
 const USERS_TURN = [6, 8];
 /** `withdraw_type` of a request for a refund. */
 const REFUND = 1;
-
-/**
- * The gateway answered with an `err`, or with something that is no answer. `reason` is `X-Gateway-Reason`, by which
- * programs decide: code 500 has many causes. `retryAfter` is in seconds, where the gateway says it.
- */
-export class GatewayError extends Error {
-  constructor(
-    readonly code: number,
-    text: string,
-    readonly reason: string,
-    readonly httpStatus: number,
-    readonly retryAfter: number | undefined,
-  ) {
-    super(`${text} (${reason || httpStatus})`);
-    this.name = "GatewayError";
-  }
-
-  /** Whether the same question may be answered later. */
-  get isTemporary(): boolean {
-    return this.httpStatus === 429 || this.httpStatus >= 500;
-  }
-}
 
 /**
  * Where a transfer is. `terminal` says whether its end is final, and `finalBy` is then `block`, or `reported` without
@@ -56,15 +43,20 @@ export interface State {
   finalBy: string | undefined;
 }
 
-type Called = { data?: unknown; error?: unknown; response: Response };
-type Answer<T> = { data?: T; error?: unknown; response: Response };
-
 export interface GatewayOptions {
   /** For callers with limits of their own. */
   apiKey?: string;
   /** Used instead of the global `fetch`. */
   fetch?: (request: Request) => Promise<Response>;
 }
+
+/** What a stream of events is about, and from where it goes on. */
+export type EventsQuestion = ({ transferId: string } | { account: string }) & {
+  /** The `id` of the last event that was handled. */
+  lastId?: string;
+  /** Ends the stream, with the signal's reason as its error. */
+  signal?: AbortSignal;
+};
 
 /** A gateway at a base address, such as `https://gateway.example`. */
 export class Gateway {
@@ -96,6 +88,58 @@ export class Gateway {
   /** What a transfer would bring. `amt` is in the source token's smallest unit, the tolerance in parts per million. */
   async estimate(query: EstimateQuery): Promise<EstimateAnswer> {
     return checked(await read(this.#client.GET("/v2/estimateAmt", { params: { query } })));
+  }
+
+  /** Every way that the gateway offers now, pegged ones first. */
+  async *ways(): AsyncGenerator<Way> {
+    yield* ways(await this.configs());
+  }
+
+  /** How an estimate of the same comes about. One that is refused is no error here: see `refusal`. */
+  async explainEstimate(query: EstimateQuery): Promise<ExplainedAnswer> {
+    return checked(await read(this.#client.GET("/v2/explainEstimate", { params: { query } })));
+  }
+
+  /** The median time of transfers of the last seven days, in seconds; an error, `no_latency_data`, without any. */
+  async latency(srcChainId: number, dstChainId: number): Promise<number> {
+    const query = { src_chain_id: srcChainId, dst_chain_id: dstChainId };
+    const path = "/v2/getLatest7DayTransferLatencyForQuery";
+    return checked(await read(this.#client.GET(path, { params: { query } }))).median_transfer_latency_in_second;
+  }
+
+  /** Median and percentiles of the same, in seconds; of one token where it is given. */
+  async latencyStats(srcChainId: number, dstChainId: number, symbol?: string): Promise<LatencyStatsAnswer> {
+    const token = symbol === undefined ? {} : { token_symbol: symbol };
+    const query = { src_chain_id: srcChainId, dst_chain_id: dstChainId, ...token };
+    return checked(await read(this.#client.GET("/v2/getTransferLatencyStats", { params: { query } })));
+  }
+
+  /** The transfers that these senders or receivers (at most 20) have, the newest first, page after page. */
+  async *history(accounts: string | readonly string[], pageSize = 50): AsyncGenerator<HistoryTransfer> {
+    const names = [accounts].flat();
+    let token = "";
+    do {
+      const query = { "acct_addr[]": names, page_size: pageSize, next_page_token: token };
+      const page = checked(await read(this.#client.GET("/v2/transferHistory", { params: { query } })));
+      yield* page.history;
+      token = page.next_page_token;
+    } while (token !== "");
+  }
+
+  /**
+   * Every change of a transfer, or of a sender's or receiver's transfers, for as long as you iterate. It connects again
+   * where the connection breaks; what that does not change is thrown, such as `path_not_found`.
+   */
+  events(about: EventsQuestion): AsyncGenerator<Change, never> {
+    const query = "account" in about ? { account: about.account } : { transfer_id: about.transferId };
+    const url = `${this.#base}/v2/transferEvents?${new URLSearchParams(query)}`;
+    return eventsOf((request) => this.#fetch(request), url, this.#headers, about.lastId, about.signal);
+  }
+
+  /** Where up to 100 transfers are, all of one moment. Each has its own `err`. */
+  async statuses(transferIds: string[]): Promise<StatusesAnswer> {
+    const body = { transfer_ids: transferIds };
+    return checked(await read(this.#client.POST("/v2/getTransferStatuses", { body })));
   }
 
   /** Where a transfer is. */
@@ -133,34 +177,21 @@ export class Gateway {
     const body = { withdraw_req: btoa(String.fromCharCode(...request)) };
     return checked(await read(this.#client.POST("/v2/withdrawLiquidity", { body })));
   }
-}
 
-/** What was answered; a `GatewayError` where it is no JSON although it says so. */
-async function read<T>(called: Promise<T>): Promise<T> {
-  try {
-    return await called;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new GatewayError(500, "no answer of a gateway: no JSON", "", 200, undefined);
+  /** The webhooks of the API key, the oldest first. Like the two below it needs a key. */
+  async webhooks(): Promise<WebhooksAnswer> {
+    return checked(await read(this.#client.GET("/v2/webhooks", {})));
   }
-}
 
-/** The answer; a `GatewayError` where there is an `err`, or no answer of a gateway. */
-function checked<T extends { err: Shapes["Err"] | null }>(called: Answer<T>): T {
-  const { response } = called;
-  if (called.data?.err === null) return called.data;
-  const err = errOf(called) ?? { code: 500, msg: `no answer of a gateway: HTTP ${response.status}` };
-  const after = response.headers.get("Retry-After") ?? "";
-  const seconds = /^\d+$/.test(after) ? Number(after) : undefined;
-  throw new GatewayError(err.code, err.msg, response.headers.get("X-Gateway-Reason") ?? "", response.status, seconds);
-}
+  /** Have events posted to a URL. Store the `secret` of the answer: it is not shown again. */
+  async createWebhook(body: WebhookBody): Promise<WebhooksAnswer> {
+    return checked(await read(this.#client.POST("/v2/webhooks", { body })));
+  }
 
-function errOf(called: Called): { code: number; msg: string } | undefined {
-  const found = called.data ?? called.error;
-  if (typeof found !== "object" || found === null || !("err" in found)) return undefined;
-  const err = found.err;
-  if (typeof err !== "object" || err === null || !("code" in err) || !("msg" in err)) return undefined;
-  return { code: Number(err.code), msg: String(err.msg) };
+  /** Have nothing more posted there; those that are left. */
+  async removeWebhook(id: string): Promise<WebhooksAnswer> {
+    return checked(await read(this.#client.DELETE("/v2/webhooks", { params: { query: { id } } })));
+  }
 }
 
 function state(transferId: string, answer: StatusAnswer, headers: Headers): State {

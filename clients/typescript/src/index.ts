@@ -1,4 +1,6 @@
 // A client of a transfer gateway. Signing and sending is in "transfer-gateway-client/evm", which needs viem.
+export { GatewayError } from "./answers.js";
+export type { Change, Reset, StatusEvent } from "./events.js";
 export * from "./gateway.js";
 export * from "./waiting.js";
 export * from "./ways.js";

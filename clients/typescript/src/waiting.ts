@@ -1,5 +1,7 @@
 // Waiting for a transfer: by the gateway's wait where it has one, else by asking again when it says.
-import { type Gateway, GatewayError, type State } from "./gateway.js";
+import { GatewayError } from "./answers.js";
+import type { Gateway, State } from "./gateway.js";
+import { sleep } from "./sleeping.js";
 
 const LONGEST_WAIT = 30;
 /** Seconds between two questions where the gateway does not say: each pause is longer than the one before. */
@@ -136,18 +138,4 @@ function said(state: State | undefined): number | undefined {
 /** Seconds of a clock that is never set. */
 function now(): number {
   return performance.now() / 1000;
-}
-
-function sleep(seconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, seconds * 1000);
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

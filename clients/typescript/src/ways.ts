@@ -33,8 +33,9 @@ export interface Way {
 }
 
 /**
- * A transaction that begins a transfer, without native coin. `contract` must be allowed to take `amount` of `token`
- * first. `minimumReceived` is in the destination token's smallest unit: show it before the user signs.
+ * A transaction that begins a transfer. `contract` must be allowed to take `amount` of `token` first. A send of native
+ * coin has it as its `value` instead. `minimumReceived` is in the destination token's smallest unit: show it before the
+ * user signs.
  */
 export interface Send {
   way: Way;
@@ -49,6 +50,7 @@ export interface Send {
   signature: string;
   arguments: (string | bigint | number)[];
   minimumReceived: bigint;
+  value: bigint;
 }
 
 /** Every way that the gateway offers, pegged ones first. */
@@ -92,11 +94,17 @@ export interface SendOptions {
   nonce?: bigint;
   /** The pool bridge's own `minimalMaxSlippage`, read from it. */
   minimalMaxSlippage?: number;
+  /**
+   * Send the chain's own coin, which the contract wraps: the token of the way must be the wrapped one (`nativeWrap` of
+   * "transfer-gateway-client/evm"). A burn takes none: `NoWay`.
+   */
+  native?: boolean;
 }
 
 /** The transaction that sends `amount` this way, by an estimate made just before. */
 export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendOptions): Send {
-  const { amount, receiver, nonce = BigInt(Date.now()), minimalMaxSlippage = 0 } = options;
+  const { amount, receiver, nonce = BigInt(Date.now()), minimalMaxSlippage = 0, native = false } = options;
+  if (native && way.kind === "burn") throw new NoWay("a burn takes no native coin");
   const maxSlippage = estimate.max_slippage;
   if (way.kind === "pool" && maxSlippage <= minimalMaxSlippage) {
     throw new SlippageTooLow(`max_slippage is ${maxSlippage}, the contract takes more than ${minimalMaxSlippage}`);
@@ -105,10 +113,12 @@ export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendO
     way.kind === "pool"
       ? (BigInt(estimate.eq_value_token_amt) * (MILLION - BigInt(maxSlippage))) / MILLION
       : BigInt(estimate.estimated_receive_amt);
-  const [signature, given] = called(way, amount, receiver, nonce, maxSlippage);
+  const usual = called(way, amount, receiver, nonce, maxSlippage);
+  const [signature, given] = native ? withoutToken(way, usual) : usual;
   return {
     way, chainId: way.srcChainId, contract: way.contract, token: way.token, amount, receiver, nonce, maxSlippage,
     function: signature.slice(0, signature.indexOf("(")), signature, arguments: given, minimumReceived,
+    value: native ? amount : 0n,
   };
 }
 
@@ -128,6 +138,13 @@ function called(way: Way, amount: bigint, receiver: string, nonce: bigint, slipp
     return ["burn(address,uint256,uint64,address,uint64)", [token, amount, BigInt(way.toChain), receiver, nonce]];
   }
   return ["burn(address,uint256,address,uint64)", [token, amount, receiver, nonce]];
+}
+
+/** The same function for native coin: it has no token. */
+function withoutToken(way: Way, [signature, given]: Called): Called {
+  const place = way.kind === "pool" ? 1 : 0;
+  const native = signature.replace("(", "Native(").replace("address,uint256", "uint256");
+  return [native, given.filter((_, at) => at !== place)];
 }
 
 function symbolOf(pair: Shapes["PeggedPair"]): string {

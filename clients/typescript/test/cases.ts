@@ -30,6 +30,14 @@ interface Case {
   timeout?: number;
   unknown_for?: number;
   terminal?: boolean;
+  native?: boolean;
+  transfer_id?: string;
+  account?: string;
+  last_id?: string;
+  many: number;
+  ids?: boolean;
+  key: string;
+  url: string;
   evidence: EvidenceAnswer;
   contracts?: string[];
   expect: { value?: unknown; error?: string; says?: string };
@@ -48,8 +56,8 @@ const DOES = {
     ]),
   send: async (given: Case) => {
     const made = madeSend(given);
-    const { chainId, contract, token, signature, function: name, minimumReceived } = made;
-    return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`];
+    const { chainId, contract, token, signature, function: name, minimumReceived, value } = made;
+    return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`, `${value}`];
   },
   webhook: async ({ body, headers, secrets, now }: Case) => verifyWebhook(body, headers, secrets, now),
   wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal }: Case) => {
@@ -64,6 +72,28 @@ const DOES = {
     const over = (state: State) => seen.add(state.status) && state.terminal;
     await waitUntil(new Gateway(base), transfer, over, { timeout });
     return [...seen];
+  },
+  // The first changes that somebody hears of who follows a transfer or an account.
+  events: async ({ base, transfer_id: transferId, account = "", last_id: lastId, many, ids }: Case) => {
+    const about = transferId === undefined ? { account } : { transferId };
+    const heard: unknown[] = [];
+    for await (const change of new Gateway(base).events({ ...about, ...(lastId !== undefined && { lastId }) })) {
+      if (change.type === "reset") heard.push(["reset", change.id]);
+      else {
+        const { transferId: id, previousStatus, status, refundReason, takenBack } = change;
+        heard.push([id, previousStatus, status, refundReason, takenBack, ...(ids ? [change.id] : [])]);
+      }
+      if (heard.length === many) break;
+    }
+    return heard;
+  },
+  // What an API key is for: webhooks are made, listed and removed.
+  keyed: async ({ base, key, url, transfer }: Case) => {
+    const gateway = new Gateway(base, { apiKey: key });
+    const made = await gateway.createWebhook({ url, transfer_ids: [transfer] });
+    const listed = (await gateway.webhooks()).webhooks;
+    const left = (await gateway.removeWebhook(listed.at(-1)?.id ?? "")).webhooks;
+    return [made.secret.slice(0, 6), listed.map((each) => each.url), left];
   },
   session,
   evidence: async ({ evidence, configs, transfer, receiver, contracts }: Case) => {
@@ -87,8 +117,8 @@ function configsOf(name: string): ConfigsAnswer {
 function madeSend(given: Case): Send {
   const [symbol, src, dst] = given.way;
   const way = findWay(configsOf(given.configs), symbol, src, dst, given.is_pegged);
-  const { receiver, minimal_max_slippage: minimalMaxSlippage = 0 } = given;
-  const options = { amount: BigInt(given.amount), receiver, nonce: BigInt(given.nonce), minimalMaxSlippage };
+  const { receiver, minimal_max_slippage: minimalMaxSlippage = 0, native = false } = given;
+  const options = { amount: BigInt(given.amount), receiver, nonce: BigInt(given.nonce), minimalMaxSlippage, native };
   return sendArguments(way, given.estimate, options);
 }
 
@@ -97,14 +127,18 @@ function stateOf(state: State): unknown[] {
 }
 
 /** Every operation, of a gateway that serves. */
-async function session({ base, transfer }: Case): Promise<unknown> {
+async function session({ base, transfer, account = "" }: Case): Promise<unknown> {
   const gateway = new Gateway(`${base}/`);
   const configs = await gateway.configs();
   const way = findWay(configs, "USDT", 1, 56);
-  const estimate = await gateway.estimate({
+  const asked = {
     src_chain_id: 1, dst_chain_id: 56, token_symbol: "USDT", amt: "1000000", slippage_tolerance: 3000, usr_addr: "0x00",
     is_pegged: way.isPegged,
-  });
+  };
+  const estimate = await gateway.estimate(asked);
+  const [offered, history]: [unknown[], number[]] = [[], []];
+  for await (const each of gateway.ways()) offered.push(each);
+  for await (const each of gateway.history([account], 1)) history.push(each.status);
   const refused = await gateway.find("no key").catch((error: unknown) => error);
   assert(refused instanceof GatewayError);
   const state = await gateway.status(transfer);
@@ -116,6 +150,11 @@ async function session({ base, transfer }: Case): Promise<unknown> {
     found: (await gateway.find(transfer)).state,
     asked: (await gateway.askForRefund(transfer)).err,
     refused: [refused.code, refused.reason, refused.httpStatus, refused.isTemporary],
+    ways: offered.length === [...ways(configs)].length && offered.length > 9,
+    explained: (await gateway.explainEstimate(asked)).refusal,
+    latency: [await gateway.latency(1, 56), (await gateway.latencyStats(1, 56, "USDT")).median],
+    history,
+    statuses: (await gateway.statuses([transfer])).statuses.map((each) => each.status),
   };
 }
 

@@ -1,0 +1,47 @@
+"""What the gateway answered: the answer, or why there is none."""
+
+from __future__ import annotations
+
+import httpx
+
+
+class GatewayError(Exception):
+    """The gateway answered with an ``err``, or with something that is no answer.
+
+    ``reason`` is ``X-Gateway-Reason``, by which programs decide: code 500 has many causes. ``retry_after`` is
+    in seconds, where the gateway says it.
+    """
+
+    def __init__(
+        self, code: int, text: str, reason: str, http_status: int, retry_after: float | None
+    ) -> None:
+        super().__init__(f"{text} ({reason or http_status})")
+        self.code, self.reason, self.http_status, self.retry_after = code, reason, http_status, retry_after
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the same question may be answered later."""
+        return self.http_status == httpx.codes.TOO_MANY_REQUESTS or self.http_status >= 500
+
+
+def checked(response: httpx.Response) -> object:
+    """The answer.
+
+    :raises GatewayError: an ``err``, or no answer of a gateway.
+    """
+    try:
+        answer = response.json()
+        err = answer["err"]
+    except (ValueError, KeyError, TypeError):
+        answer, err = None, {"code": 500, "msg": f"no answer of a gateway: HTTP {response.status_code}"}
+    if err is None and response.is_success:
+        return answer
+    err = err or {"code": 500, "msg": f"HTTP {response.status_code}"}
+    after = response.headers.get("Retry-After", "")
+    raise GatewayError(
+        err["code"],
+        err["msg"],
+        response.headers.get("X-Gateway-Reason", ""),
+        response.status_code,
+        float(after) if after.isdecimal() else None,
+    )

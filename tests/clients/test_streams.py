@@ -1,0 +1,152 @@
+"""Both clients follow streams: over breaks and errors, a reorganisation, and a server that is stopped."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.world import ADDRESS, event, released, sent
+from tests.clients import workshop
+from tests.clients.scripted import EVENTS, Say, Script, serving
+from tests.deploy.files import free_port
+from tests.serving.server import Server
+from tests.serving.server import serving as serving_gateway
+from tests.serving.telling import TOKEN, tell
+
+ID = "0x" + "ab" * 32
+CLIENTS = [
+    "python",
+    pytest.param("typescript", marks=pytest.mark.minutes("compiled by tsc")),
+]
+
+
+def changed(position: str, status: int, more: str = "") -> str:
+    """An event of a stream."""
+    data = f'"transfer_id":"{ID}","status":{status},"previous_status":1,"refund_reason":0,"seq":7{more}'
+    return f'id: {position}\nevent: transfer.status\ndata: {{"timestamp":"2026","data":{{{data}}}}}\n\n'
+
+
+def heard(position: str, status: int, taken_back: bool = False) -> list[object]:
+    return [ID, 1, status, 0, taken_back, position]
+
+
+RESET = "id: 20\nevent: reset\ndata: {}\n\n"
+SCRIPTS: dict[str, tuple[list[Say], dict[str, Any]]] = {
+    "it breaks, within an event too": (
+        [
+            Say(stream="retry: 10\nid: 5\n\n" + changed("6", 1) + changed("7", 3)[:40]),
+            Say(http=503, reason="wait_busy", headers={"Retry-After": "1"}),
+            Say(http=502, broken=True),
+            Say(stream="retry: 10\nid: 6\n\n" + changed("7", 3) + ": nothing new\nid: 9\n\n"),
+            Say(stream="retry: 10\r\nid: 9\r\n\r\n" + RESET + changed("21", 5, ',"taken_back":true')),
+        ],
+        {"value": [heard("6", 1), heard("7", 3), ["reset", "20"], heard("21", 5, taken_back=True)]},
+    ),
+    "it is not offered": (
+        [Say(http=404, reason="path_not_found")],
+        {"error": "GatewayError", "says": "path_not_found"},
+    ),
+    "somebody else answers": ([Say(broken=True)], {"error": "GatewayError", "says": "200"}),
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_the_script_says(client: str, tmp_path: Path) -> None:
+    scripts = {str(place): Script({EVENTS: says}) for place, (says, _) in enumerate(SCRIPTS.values())}
+    with serving(scripts) as base:
+        cases = [
+            {
+                "name": name, "do": "events", "base": f"{base}/{place}", "transfer_id": ID, "many": 4,
+                "ids": True, "last_id": "4", "expect": expected,
+            }
+            for place, (name, (_, expected)) in enumerate(SCRIPTS.items())
+        ]  # fmt: skip
+        check(client, cases, tmp_path)
+    broken, missing, other = scripts.values()
+    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "9"]
+    assert {question["transfer_id"][0] for _, _, question in broken.asked} == {ID}
+    assert broken.pauses[1] >= 1, "as long as the gateway says"
+    assert len(missing.asked) == len(other.asked) == 1
+
+
+def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
+    if client == "python":
+        workshop.check_python(cases, {})
+    else:
+        workshop.check_typescript(cases, {}, folder)
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param("python", marks=pytest.mark.minutes("two servers, one after the other")),
+        pytest.param("typescript", marks=pytest.mark.minutes("compiled by tsc, and two servers")),
+    ],
+)
+def test_a_reorganisation_and_a_stopped_server(client: str, sqlite_template: Path, tmp_path: Path) -> None:
+    """Nothing is lost and nothing comes twice, of a transfer and of an account."""
+    if client == "typescript":
+        workshop.typescript()  # compiled before the time runs
+    shutil.copy(sqlite_template, tmp_path / "gateway.db")
+    settings = {
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "DOORS": "api,ingest,wait",
+        "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1", "PORT": str(free_port()),
+    }  # fmt: skip
+    transfer_id = f"0x{secrets.token_hex(32)}"
+    steps = [(0, 1, False), (1, 0, True), (0, 1, False), (1, 5, False)]
+    expected = {"value": [[transfer_id, before, after, 0, back] for before, after, back in steps]}
+    base = f"http://127.0.0.1:{settings['PORT']}"
+    subjects = ({"transfer_id": transfer_id}, {"account": ADDRESS.upper().replace("0X", "0x")})
+    cases = [
+        {"name": str(each), "do": "events", "base": base, "many": 4, "expect": expected, **each}
+        for each in subjects
+    ]
+    failed: list[BaseException] = []
+
+    def follow() -> None:
+        try:
+            check(client, cases, tmp_path)
+        except BaseException as error:
+            failed.append(error)
+
+    following = threading.Thread(target=follow)
+    with serving_gateway("wsgi:app", tmp_path / "log", **settings) as server:
+        following.start()
+        until(lambda: waiting(server) == len(cases), following)
+        tell(server, in_block(sent(transfer_id), 100, "aa"))
+        time.sleep(1)
+        tell(server, event("chain.reorged", timedelta(seconds=30), chain_id=1, from_block=100))
+    with serving_gateway("wsgi:app", tmp_path / "log", **settings) as server:
+        tell(server, in_block(sent(transfer_id), 101, "bb"))
+        tell(server, released(transfer_id, timedelta(seconds=5)))
+        following.join(timeout=90)
+        assert not following.is_alive()
+    assert not failed, failed
+
+
+def in_block(fact: dict[str, Any], number: int, digits: str) -> dict[str, Any]:
+    return fact | {"id": f"{fact['id']}:{number}", "block": number, "block_hash": "0x" + digits * 32}
+
+
+def waiting(server: Server) -> int:
+    """How many connections the server has from clients."""
+    port = f":{server.port:04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(port) and row[3] == "01" for row in rows)
+
+
+def until(holds: Callable[[], bool], while_alive: threading.Thread) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        assert while_alive.is_alive()
+        time.sleep(0.1)
+    time.sleep(1)  # the request follows the connection
