@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout contracts clients screenshots release audit licences sbom clean
+.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout contracts clients client-packages screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -116,6 +116,10 @@ contracts: ## compile the Solidity that the tests run in an EVM (needs node and 
 clients: ## generate the types of the client libraries from the OpenAPI document (needs node and npm)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.clients
+
+client-packages: ## build the client libraries as packages, into build/clients (ARGS="--repository URL --docs URL"; needs node and npm)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.client_packages $(ARGS)
 
 screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
 	$(VENV) requirements-dev.txt

@@ -1,6 +1,7 @@
-// Compiles src/ into dist/ where this folder is installed. Its own packages are fetched first if they are not there.
+// Compiles src/ into dist/ where this folder is installed or packed: dist/esm for import, dist/cjs for require. Its own
+// packages are fetched first if they are not there.
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL(".", import.meta.url));
@@ -10,4 +11,18 @@ if (!existsSync(compiler)) {
   const shell = process.platform === "win32";
   execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { ...options, shell });
 }
-execFileSync(process.execPath, [compiler, "--project", "tsconfig.build.json"], options);
+rmSync(`${cwd}dist`, { recursive: true, force: true });
+for (const [name, type] of [["esm", "module"], ["cjs", "commonjs"]]) {
+  // The package file beside a source decides which kind of module the compiler makes of it.
+  const folder = `${cwd}dist/${name}`;
+  cpSync(`${cwd}src`, folder, { recursive: true });
+  writeFileSync(`${folder}/package.json`, `${JSON.stringify({ type })}\n`);
+  const compilerOptions = { rootDir: ".", outDir: "." };
+  const config = { extends: "../../tsconfig.build.json", compilerOptions, include: ["*.ts"], exclude: [] };
+  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
+  execFileSync(process.execPath, [compiler, "--project", `dist/${name}`], options);
+  for (const file of readdirSync(folder)) {
+    const isSource = file.endsWith(".ts") && !file.endsWith(".d.ts");
+    if (isSource || file === "tsconfig.json") rmSync(`${folder}/${file}`);
+  }
+}

@@ -1,0 +1,121 @@
+"""The packages of both clients: what is in them, that they are in order, and that programs can use them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.release import VERSION
+from scripts import client_packages, clients
+from scripts.client_packages import Links
+from tests.grpcweb.node import NPM_CI, node, run
+
+SNIPPET = re.compile(r"^```(?:ts|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINKS = Links("https://git.example.org/you/gateway", "https://docs.example.org/")
+NOWHERE = Links()
+PUBLINT, ATTW, TWINE = "publint@0.3.25", "@arethetypeswrong/cli@0.18.5", "twine==6.2.0"
+USES_IT = """
+const {{ Gateway, findWay }} = {load};
+if (typeof new Gateway("https://gateway.example").events !== "function" || !findWay) throw new Error();
+"""
+
+
+def source(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_gateways() -> None:
+    package = json.loads(source(clients.TYPESCRIPT, "package.json"))
+    lock = json.loads(source(clients.TYPESCRIPT, "package-lock.json"))
+    assert package["version"] == lock["version"] == client_packages.SOURCE_VERSION
+    made = client_packages.package_json(json.dumps(package), VERSION, LINKS)
+    assert json.loads(made)["version"] == VERSION
+    made = client_packages.pyproject(source(clients.PYTHON, "pyproject.toml"), VERSION, LINKS)
+    assert f'\nversion = "{VERSION}"\n' in made
+
+
+def test_addresses_are_those_of_whoever_publishes() -> None:
+    package, project = source(clients.TYPESCRIPT, "package.json"), source(clients.PYTHON, "pyproject.toml")
+    made = json.loads(client_packages.package_json(package, VERSION, LINKS))
+    assert made["homepage"] == LINKS.docs
+    url = "git+https://git.example.org/you/gateway.git"
+    assert made["repository"] == {"type": "git", "url": url, "directory": "clients/typescript"}
+    assert 'Repository = "https://git' in client_packages.pyproject(project, VERSION, LINKS)
+    without = json.loads(client_packages.package_json(package, VERSION, NOWHERE))
+    assert without.keys().isdisjoint({"homepage", "repository", "private"})
+    assert "urls" not in client_packages.pyproject(project, VERSION, NOWHERE)
+    for each in (package, project):
+        assert "://" not in each
+
+
+@pytest.mark.parametrize("folder", [clients.PYTHON, clients.TYPESCRIPT], ids=lambda folder: folder.name)
+def test_what_a_readme_shows_is_run(folder: Path) -> None:
+    """Each snippet is one of docs/clients.md, all of which run in test_guide.py."""
+    readme = source(folder, "README.md")
+    shown = SNIPPET.findall(readme)
+    assert len(shown) == 3
+    assert set(shown) <= set(SNIPPET.findall(source(clients.ROOT, "docs/clients.md")))
+    assert "](https://docs.example.org/clients/)" in LINKS.readme(readme)
+    assert "](" not in NOWHERE.readme(readme)
+    assert "../" not in LINKS.readme(readme) + NOWHERE.readme(readme)
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    node()
+    out = tmp_path_factory.mktemp("packages") / "out"
+    client_packages.main(["--repository", LINKS.repository, "--docs", LINKS.docs], out)
+    return out
+
+
+def only(packages: Path, pattern: str) -> str:
+    (found,) = packages.glob(pattern)
+    return str(found)
+
+
+@pytest.mark.minutes("builds both packages, and fetches what checks them")
+def test_wheel_and_source_are_in_order(packages: Path) -> None:
+    wheel, sdist = only(packages, f"*-{VERSION}-*.whl"), only(packages, f"*-{VERSION}.tar.gz")
+    with zipfile.ZipFile(wheel) as files:
+        names = files.namelist()
+        (metadata,) = (files.read(each).decode() for each in names if each.endswith("/METADATA"))
+    assert any(each.endswith("licenses/LICENSE") for each in names)
+    assert "transfer_gateway_client/py.typed" in names
+    assert "## Follow" in metadata
+    assert f"Project-URL: Documentation, {LINKS.docs}" in metadata
+    with tarfile.open(sdist) as archive:
+        assert {"LICENSE", "README.md"} <= {Path(each).name for each in archive.getnames()}
+    uvx = str(Path(sys.executable).parent / "uvx")
+    run(uvx, "--quiet", TWINE.replace("==", "@"), "check", "--strict", wheel, sdist)
+
+
+@pytest.mark.minutes("builds both packages, and fetches what checks them")
+def test_the_tarball_is_in_order(packages: Path, tmp_path: Path) -> None:
+    tarball = only(packages, f"*-{VERSION}.tgz")
+    with tarfile.open(tarball) as archive:
+        names = {each.removeprefix("package/") for each in archive.getnames()}
+    assert {
+        "LICENSE",
+        "README.md",
+        "dist/esm/index.js",
+        "dist/cjs/index.js",
+        "dist/cjs/package.json",
+    } <= names
+    assert not [each for each in names if each.endswith(".ts") and not each.endswith(".d.ts")]
+    (tmp_path / "package.json").write_text(json.dumps({"private": True}))
+    quiet = [each for each in NPM_CI if each.startswith("--")]
+    run("npm", "install", *quiet, "--prefer-offline", tarball, PUBLINT, ATTW, cwd=tmp_path)
+    run("npx", "publint", "--strict", tarball, cwd=tmp_path)
+    run("npx", "attw", "--profile", "node16", tarball, cwd=tmp_path)
+    for name, load in (
+        ("esm.mjs", 'await import("transfer-gateway-client")'),
+        ("cjs.cjs", 'require("transfer-gateway-client")'),
+    ):
+        (tmp_path / name).write_text(USES_IT.format(load=load))
+        run(node(), name, cwd=tmp_path)
