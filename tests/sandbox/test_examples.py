@@ -16,9 +16,9 @@ import pytest
 from tests.grpcweb.node import NPM_CI, chromium, node, run
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import COMMAND, ROOT, Server, environment
+from tests.site.snippets import blocks_of
 
-PAGE = (ROOT / "docs" / "sandbox.md").read_text()
-CONTROLS = PAGE[PAGE.index('<a id="controls">') :]
+RUN = [block for block in blocks_of("docs/sandbox.md") if block.heading == "Your own tests"]
 PLAYWRIGHT = "@playwright/test@1.65.1"
 CONFIG = """
 export default { timeout: 60_000, expect: { timeout: 20_000 }, use: { launchOptions: {
@@ -27,8 +27,8 @@ export default { timeout: 60_000, expect: { timeout: 20_000 }, use: { launchOpti
 
 
 def snippet(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", CONTROLS, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (found,) = [block.code for block in RUN if block.fence == language]
+    return f"{found}\n"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_one_for_playwright(controlled: Server, tmp_path: Path) -> None:
 
 
 def test_what_the_page_shows_is_answered(controlled: Server) -> None:
-    (command,) = re.findall(r"^curl .*advance .* -d '(.*)'$", CONTROLS, re.MULTILINE)
+    (command,) = re.findall(r"^curl .*advance .* -d '(.*)'$", snippet("sh"), re.MULTILINE)
     connection = controlled.connect()
     connection.request("POST", "/sandbox/v1/advance", command, {"Content-Type": "application/json"})
     answer = json.load(connection.getresponse())
