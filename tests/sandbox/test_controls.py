@@ -81,6 +81,14 @@ def test_every_story_ends_as_the_transfer_of_the_sandbox_that_has_it(sandbox: Fl
         assert not connection.execute(select(Anomaly.id).where(Anomaly.transfer_id.is_not(None))).all()
 
 
+def test_an_end_is_final_long_after_the_sandbox_was_loaded(sandbox: FlaskClient, open_app: OpenApp) -> None:
+    later = open_app(sandbox_controls=True, clock=lambda: SANDBOX_NOW + timedelta(hours=2))
+    with later.app_context():
+        client = later.test_client()
+        _, headers = status(client, advance(client, story="0005")["transfer_id"])
+    assert headers["X-Transfer-Terminal"] == "true"
+
+
 def test_steps_are_taken_one_by_one(sandbox: FlaskClient) -> None:
     seen = []
     for steps in range(1, 6):
