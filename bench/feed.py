@@ -1,7 +1,8 @@
-"""The cost of an event, with more and more of them already in (PostgreSQL).
+"""The cost of an event, with more and more of them already in, and in small posts (PostgreSQL).
 
 Each measurement takes the same number of events about new transfers, in several rounds. The cost must not
-grow with the log: the bar is 1.3 times the cost at the start, at a million events.
+grow with the log: the bar is 1.3 times the cost at the start, at a million events. Small posts are those of
+eight reporters at once to the shipped server, compared with one reporter's posts of 1,000 lines.
 """
 
 from __future__ import annotations
@@ -9,23 +10,48 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from http.client import HTTPConnection
+from itertools import count
+from pathlib import Path
+from typing import Final
 
 import orjson
+import psutil
 
 from app.feed.services.ingest import ingest_lines
 from app.network.document import import_network
 from app.sandbox.catalogue import network_document
+from bench.contenders import SHIPPED, Setting, command, settings_for
+from bench.duels.bars import Bar
+from bench.duels.noise import cores, read_clocks, share_of_others
+from bench.duels.ratios import Bound, Interval
+from bench.duels.report import Line, duel_lines, print_bars, verdict_on
+from bench.duels.rounds import Round, duel, p99, rate
 from tests.gateway import Gateway, current_gateway
 from tests.load.events import events
 from tests.load.questions import OPERATOR
-from tests.postgres import gateway_on, postgres
+from tests.load.served import Served, cpu_seconds, serving
+from tests.load.wrk import Load
+from tests.postgres import gateway_on, postgres_server
 
 LEVELS = (0, 100_000, 1_000_000)
 ROUNDS = 5
 PER_ROUND = 4_000
 BAR = 1.3
+
+REPORTERS: Final = 8
+SMALL: Final = 10
+"""Lines of a small post."""
+LARGE: Final = 1_000
+SMALL_TO_LARGE: Final = Bound(at_least=0.4)
+"""Events a second in small posts, over those in large ones: 3,000 on a host that takes 7,500."""
+ANSWER_AT_MOST: Final = Bound(at_most=100.0)
+"""Milliseconds, 99 of 100 answers to small posts."""
 
 
 def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
@@ -41,6 +67,85 @@ def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
     return figures
 
 
+class Reporters:
+    """Reporters of the shipped server, each with a token and a connection of its own."""
+
+    def __init__(self, served: Served, database: psutil.Process, seconds: float) -> None:
+        """
+        :param database: the parent process of all that serve PostgreSQL.
+        :param seconds: of a round.
+        """
+        self._served, self._database, self._seconds = served, database, seconds
+        self._next = count(10_000_000, 100_000)
+        """The first events of each reporter in each round, which nobody reported before."""
+
+    def round(self, reporters: int, lines: int) -> Round:
+        """Post so many lines at a time, one post after the other. Rates and costs are those of an event."""
+        now, most = datetime.now(UTC), int(self._seconds * 10_000 / reporters)
+        feeds = [list(events(next(self._next), most, now)) for _ in range(reporters)]
+        processes, before = [self._served.process], read_clocks([self._database])
+        server, database = cpu_seconds(processes), cpu_seconds([self._database])
+        began = time.monotonic()
+        with ThreadPoolExecutor(reporters) as pool:
+            answered = list(pool.map(self._report, range(reporters), feeds, [lines] * reporters))
+        seconds = time.monotonic() - began
+        times = sorted(each for of_reporter in answered for each in of_reporter)
+        taken = len(times) * lines
+        p50_us, p99_us = (int(times[int(len(times) * part)] * 1e6) for part in (0.5, 0.99))
+        return Round(
+            f"{reporters} × {lines:,} lines",
+            Load(taken, seconds, 0, p50_us, p99_us, 0),
+            server_us=(cpu_seconds(processes) - server) / taken * 1e6,
+            database_us=(cpu_seconds([self._database]) - database) / taken * 1e6,
+            others=share_of_others(before, read_clocks([self._database]), cores()),
+        )
+
+    def _report(self, number: int, feed: Sequence[bytes], lines: int) -> list[float]:
+        """Post for the seconds of a round, or what there is. Returns how long each answer took."""
+        connection = HTTPConnection("127.0.0.1", self._served.port, timeout=120)
+        headers = {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {token(number)}"}
+        times, until = [], time.monotonic() + self._seconds
+        for start in range(0, len(feed) - lines + 1, lines):
+            began = time.monotonic()
+            connection.request("POST", "/ingest/v1/events", b"\n".join(feed[start : start + lines]), headers)
+            answer = orjson.loads(connection.getresponse().read())
+            times.append(time.monotonic() - began)
+            if answer.get("accepted") != lines:
+                raise SystemExit(f"the feed was not taken: {answer}")
+            if time.monotonic() >= until:
+                break
+        connection.close()
+        return times
+
+
+def token(number: int) -> str:
+    """The token of a reporter."""
+    return f"only for measurements by reporter {number}"
+
+
+def small_posts(url: str, database: psutil.Process, *, pairs: int, seconds: float) -> list[Line]:
+    """Small posts and large ones in turns, to the shipped server."""
+    setting = Setting("", url)
+    settings = settings_for(SHIPPED, setting) | {"INGEST_TOKENS": ",".join(map(token, range(REPORTERS)))}
+    with (
+        tempfile.TemporaryDirectory(prefix="gateway-bench-feed-") as folder,
+        serving(command(SHIPPED, setting), settings, Path(folder) / "log") as served,
+    ):
+        reporters = Reporters(served, database, seconds)
+        fought = duel(lambda: reporters.round(REPORTERS, SMALL), lambda: reporters.round(1, LARGE), pairs)
+    small = [ours for ours, _ in fought.pairs]
+    for rounds in (small, [theirs for _, theirs in fought.pairs]):
+        rates, slow = (statistics.median(map(figure, rounds)) for figure in (rate, p99))
+        print(f"{rounds[0].name}: {rates:,.0f} events a second, p99 of an answer {slow / 1e3:.0f} ms")
+    slow = statistics.median(map(p99, small)) / 1e3
+    verdict = verdict_on(ANSWER_AT_MOST, Interval(slow, slow), fought.others, held_anyway=True)
+    what = f"posts of {SMALL} by {REPORTERS} reporters, p99 of an answer, ms"
+    return [
+        *duel_lines([Bar(f"events in posts of {SMALL} / of {LARGE:,}", rate, SMALL_TO_LARGE)], fought),
+        Line(what, ANSWER_AT_MOST, f"{slow:.0f}", "", fought.others, verdict),
+    ]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; 1 when the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -49,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     now = datetime.now(UTC)
     costs: list[float] = []
     print("events already in | µs an event (median, min to max) | events a second | times the start")
-    with postgres() as url, gateway_on(url):
+    with postgres_server() as database, gateway_on(database.url):
         gateway = current_gateway()
         import_network(*gateway.editing, orjson.dumps(network_document()), actor=OPERATOR)
         ingest_lines(
@@ -67,8 +172,10 @@ def main(arguments: list[str] | None = None) -> int:
             spread = f"{cost:.0f} ({min(figures):.0f} to {max(figures):.0f})"
             ratio = cost / costs[0]
             print(f"{level:>17,} | {spread:>33} | {1e6 / cost:>15,.0f} | {ratio:>15.2f}", flush=True)
-    print(f"{costs[-1] / costs[0]:.2f} times the cost at the start; the bar is {BAR}")
-    return int(costs[-1] / costs[0] > BAR)
+        print(f"{costs[-1] / costs[0]:.2f} times the cost at the start; the bar is {BAR}\n", flush=True)
+        pairs, seconds = (1, 1.0) if quick else (7, 4.0)
+        held = print_bars(small_posts(database.url, database.process, pairs=pairs, seconds=seconds))
+    return int(costs[-1] / costs[0] > BAR or not (held or quick))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
-"""How much work something is: counted in calls of functions, so that no clock decides."""
+"""How much work something is: counted in calls of functions or in statements, so that no clock decides."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event as sql_event
+
+from tests.gateway import Gateway
 
 
 def steps(work: Callable[[], object]) -> int:
@@ -21,3 +27,18 @@ def steps(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return called
+
+
+@contextmanager
+def statements(gateway: Gateway) -> Iterator[list[str]]:
+    """The statements that are executed in the block."""
+    executed: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        executed.append(statement)
+
+    sql_event.listen(gateway.engine, "before_cursor_execute", note)
+    try:
+        yield executed
+    finally:
+        sql_event.remove(gateway.engine, "before_cursor_execute", note)

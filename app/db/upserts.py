@@ -1,8 +1,9 @@
 """Writes many rows at once on both databases: appended, or inserted and updated.
 
-On PostgreSQL rows are appended by COPY, in the transaction of the statements around it. That costs a fraction
-of an INSERT for each row, here and at the server. Rows that may be there go as one JSON document: arrays take
-the driver ten times as long to write. Errors, lost connections and listeners to statements are Core's.
+On PostgreSQL many rows are appended by COPY, in the transaction of the statements around it. That costs a
+fraction of an INSERT for each row, here and at the server. Few rows, and those that may be there, go as one
+JSON document: COPY takes two more round trips, and arrays take the driver ten times as long to write. Errors,
+lost connections and listeners to statements are Core's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import orjson
 from sqlalchemy import JSON, Connection, Engine, Executable, Row, event, insert
@@ -21,6 +22,9 @@ from app.cooperation import in_turns
 from app.db.base import Base
 
 _POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+OnConflict = Literal["add", "set"] | None
+"""What is done with the row that has the key already; None: it is an error."""
 
 
 def bound_rows(
@@ -69,6 +73,9 @@ def holds_json(model: type[Base]) -> bool:
 
 ROWS_AT_ONCE: Final = 100
 
+FEW: Final = 50
+"""Rows that are appended by one statement sooner than by COPY."""
+
 _ROWS: Final = "gateway_rows"
 _TYPES: Final = "gateway_types"
 
@@ -81,6 +88,9 @@ def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
     """
     if not rows or connection.dialect.name != "postgresql":
         execute_many(connection, insert(model), rows)
+        return
+    if len(rows) <= FEW:
+        _write_at_once(connection, model, rows, on_conflict=None)
         return
     columns = tuple(rows[0])
     options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
@@ -124,7 +134,7 @@ def add_up(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
     if not rows:
         return
     if _at_once(connection, model):
-        _write_at_once(connection, model, rows, adding=True)
+        _write_at_once(connection, model, rows, on_conflict="add")
         return
     table, statement, keys = _insert(connection, model)
     sums = {name: table.c[name] + statement.excluded[name] for name in rows[0] if name not in keys}
@@ -139,7 +149,7 @@ def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
     if not rows:
         return
     if _at_once(connection, model):
-        _write_at_once(connection, model, rows, adding=False)
+        _write_at_once(connection, model, rows, on_conflict="set")
         return
     _, statement, keys = _insert(connection, model)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
@@ -177,12 +187,12 @@ def _at_once(connection: Connection, model: type[Base]) -> bool:
 
 
 def _write_at_once(
-    connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], *, adding: bool
+    connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], *, on_conflict: OnConflict
 ) -> None:
     columns = tuple(rows[0])
     bound = bound_rows(model, columns, rows)
     document = orjson.dumps([dict(zip(columns, row, strict=True)) for row in bound], default=_as_json)
-    connection.exec_driver_sql(_of_document(model, columns, adding), {"rows": document.decode()})
+    connection.exec_driver_sql(_of_document(model, columns, on_conflict), {"rows": document.decode()})
 
 
 def _as_json(value: Any) -> str:
@@ -195,18 +205,20 @@ def _as_json(value: Any) -> str:
 
 
 @cache
-def _of_document(model: type[Base], columns: tuple[str, ...], adding: bool) -> str:
+def _of_document(model: type[Base], columns: tuple[str, ...], on_conflict: OnConflict) -> str:
     table, keys = model.__tablename__, _keys(model)
     names = column_names(columns)
     kinds = zip(columns, type_names(model, columns), strict=True)
     given = ", ".join(f"{column_names([name])} {kind}" for name, kind in kinds)
     quoted = [column_names([name]) for name in columns if name not in keys]
-    plus = [f"{table}.{name} + " if adding else "" for name in quoted]
+    plus = [f"{table}.{name} + " if on_conflict == "add" else "" for name in quoted]
     changed = ", ".join(
         f"{name} = {before}excluded.{name}" for name, before in zip(quoted, plus, strict=True)
     )
-    return (  # only names of the models' own tables and columns
+    insert = (  # only names of the models' own tables and columns
         f"INSERT INTO {table} ({names}) SELECT {names}"  # noqa: S608
         f" FROM json_to_recordset(%(rows)s::json) AS given ({given})"
-        f" ON CONFLICT ({column_names(keys)}) DO UPDATE SET {changed}"
     )
+    if on_conflict is None:
+        return insert
+    return f"{insert} ON CONFLICT ({column_names(keys)}) DO UPDATE SET {changed}"

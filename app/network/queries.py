@@ -137,9 +137,12 @@ class PartVersion(NamedTuple):
     changed_at: datetime
 
 
+_VERSIONS: Final = select(NetworkPart.part, NetworkPart.version, NetworkPart.changed_at)
+
+
 def load_versions(connection: Connection) -> dict[str, PartVersion]:
     """The version of each part that has ever been written, by its name."""
-    rows = connection.execute(select(NetworkPart.part, NetworkPart.version, NetworkPart.changed_at))
+    rows = connection.execute(_VERSIONS)
     return {row.part: PartVersion(row.version, row.changed_at) for row in rows}
 
 
@@ -162,13 +165,18 @@ def share_facts(engine: Engine, in_memory: FactsInMemory) -> None:
     engine.update_execution_options(**{_OPTION: in_memory})
 
 
+_REPORTED_SETS: Final = select(
+    ReportedValidatorSet.chain_id, ReportedValidatorSet.version, cast(ReportedValidatorSet.members, Text)
+)
+
+
 def load_network_facts(connection: Connection) -> NetworkFacts:
     """Everything that the projection depends on, the validator sets included.
 
     Each chain's latest canonical ``validators.updated`` takes precedence over its opening set.
     """
-    configured, table = load_configured_facts(connection), ReportedValidatorSet
-    rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
+    configured = load_configured_facts(connection)
+    rows = connection.execute(_REPORTED_SETS)
     reported = {
         ChainId(row.chain_id): _decoded_set(ChainId(row.chain_id), int(row.version), str(row.members))
         for row in rows

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
 
-from app.db.types import is_one_of
+from app.db.types import RowsOf, is_one_of
 from app.refunds.models import PrunedWithdraw, SignatureNotNeeded, UserRefundRequest, WithdrawDone, WithdrawId
 from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.transfers.codec import decode_event
@@ -207,9 +208,8 @@ def load_histories(
         evidence need no others.
     """
     ids = set(transfer_ids)
-    logs, ahead = _logs(
-        connection, ids, _logged(connection, ids, basis_only=basis_only, every_signature=every_signature)
-    )
+    query = _logged(basis_only=basis_only, every_signature=every_signature)
+    logs, ahead = _logs(connection, ids, query)
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = paid_ids_of(connection, logs)
     requested = _requested_at(connection, logs, arriving)
@@ -228,10 +228,9 @@ def load_histories(
     }
 
 
-def _logged(
-    connection: Connection, ids: Collection[bytes], *, basis_only: bool, every_signature: bool
-) -> Select[*tuple[Any, ...]]:
-    """The events of these transfers, in the order of the log; parameters as in :func:`load_histories`."""
+@cache
+def _logged(*, basis_only: bool, every_signature: bool) -> RowsOf:
+    """The events of ``transfer_ids``, in the order of the log; parameters as in :func:`load_histories`."""
     query: Select[*tuple[Any, ...]] = (
         select(
             Event.seq,
@@ -243,7 +242,6 @@ def _logged(
             EventAhead.at,
         )
         .outerjoin(EventAhead, EventAhead.seq == Event.seq)
-        .where(is_one_of(connection, Event.transfer_id, ids))
         .order_by(Event.seq)
     )
     if not every_signature:
@@ -251,16 +249,16 @@ def _logged(
         query = query.where(SignatureNotNeeded.seq.is_(None))
     if basis_only:
         query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
-    return query
+    return RowsOf(query, transfer_ids=Event.transfer_id)
 
 
 def _logs(
-    connection: Connection, ids: Collection[bytes], query: Select[*tuple[Any, ...]]
+    connection: Connection, ids: Collection[bytes], query: RowsOf
 ) -> tuple[dict[bytes, list[Logged[TransferEvent]]], dict[bytes, set[int]]]:
     """The events by transfer, empty for those without any, and the positions of those that are ahead."""
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
     ahead: dict[bytes, set[int]] = defaultdict(set)
-    for row in connection.execute(query):
+    for row in query(connection, transfer_ids=ids):
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
         if row.at is not None:

@@ -52,6 +52,7 @@ class LogEntry(Struct, frozen=True):
     occurrence: int
     event: Event
     chains: frozenset[int] | None = None
+    reporter: str = ""
 
 
 class Accepted(Struct, frozen=True):
@@ -195,6 +196,8 @@ class Known(Struct, kw_only=True):
     """Loaded where the segment has an event about a transfer."""
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
     """Those of the chains that the segment has reorgs of."""
+    reporter: str = ""
+    """Who reports the events that are validated next; ``scope`` and ``acceptances`` are this one's."""
     acceptances: AcceptanceCounts | None = None
     """The reporter's acceptances; None where it has no bounds."""
 
@@ -277,7 +280,7 @@ def _entry(event: Event, known: Known) -> LogEntry:
     latest = known.latest.get(event.key)
     occurrence = 0 if latest is None else latest.occurrence + 1
     chains = known.scope.chains if isinstance(event, TransferEvent) else None
-    return LogEntry(known.next_seq, occurrence, event, chains)
+    return LogEntry(known.next_seq, occurrence, event, chains, known.reporter)
 
 
 def _validate_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:

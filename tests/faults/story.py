@@ -80,6 +80,9 @@ def of_network(n: int) -> Iterator[dict[str, Any]]:
 def shares(told: Events, writers: int, chance: random.Random) -> list[list[Events]]:
     """Each writer's portions: every event in one of them, and a quarter again in another's.
 
+    Half of the writers post ten events at most, so that their posts wait for each other and are committed
+    together.
+
     The repeats are of one half of the events alone: of the other half, one that was lost after it
     was answered would be missed at the end.
     """
@@ -91,7 +94,7 @@ def shares(told: Events, writers: int, chance: random.Random) -> list[list[Event
         chance.shuffle(mine)
         portions = []
         while mine:
-            size = chance.randint(1, 200)
+            size = chance.randint(1, 10 if writer % 2 else 200)
             portions.append(mine[:size])
             mine = mine[size:]
         found.append(portions)

@@ -31,9 +31,12 @@ _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
 _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
 
 
+_SINCE: Final = select(LatencyWindow.since)
+
+
 def counted_since(connection: Connection) -> datetime | None:
     """Latencies released after this moment are counted; None where nothing is counted."""
-    return connection.scalar(select(LatencyWindow.since))
+    return connection.scalar(_SINCE)
 
 
 def write_latencies(

@@ -23,12 +23,15 @@ from app.transfers.validation import LogEntry
 
 
 def quarantine(
-    connection: Connection, refused: Iterable[RefundSigned], reporter: str, received_at: datetime
+    connection: Connection, refused: Iterable[tuple[RefundSigned, str]], received_at: datetime
 ) -> None:
-    """Store refused signatures that may become valid, at most ``MAX_ASIDE`` of a transfer."""
-    of_transfer: dict[bytes, dict[tuple[str, bytes], RefundSigned]] = defaultdict(dict)
-    for event in refused:
-        of_transfer[event.transfer_id][event.id, event.signature] = event
+    """Store refused signatures that may become valid, at most ``MAX_ASIDE`` of a transfer.
+
+    :param refused: each with its reporter.
+    """
+    of_transfer: dict[bytes, dict[tuple[str, bytes], tuple[RefundSigned, str]]] = defaultdict(dict)
+    for event, reporter in refused:
+        of_transfer[event.transfer_id][event.id, event.signature] = event, reporter
     if not of_transfer:
         return
     for row in load_aside(connection, list(of_transfer)):
@@ -44,7 +47,7 @@ def quarantine(
             "reporter": reporter,
         }
         for transfer_id, new in of_transfer.items()
-        for event in list(new.values())[: max(0, MAX_ASIDE - counts.get(transfer_id, 0))]
+        for event, reporter in list(new.values())[: max(0, MAX_ASIDE - counts.get(transfer_id, 0))]
     ]
     if rows:
         connection.execute(insert(SignatureAside), rows)
@@ -80,8 +83,9 @@ def _take_aside(
         elif signature_refusal(event, history, facts) is None:
             seq = load_positions(connection).last_seq + 1
             latest = latest_acceptances(connection, [event.key]).get(event.key)
-            entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
-            append(connection, [entry], row.reporter, row.received_at)
+            occurrence = 0 if latest is None else latest.occurrence + 1
+            entry = LogEntry(seq, occurrence, event, reporter=row.reporter)
+            append(connection, [entry], row.received_at)
             _delete_aside(connection, row)
             history = history.with_log([*history.log, Logged(seq, event)])
             yield Step(Place(seq), history)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, or_, select, text, true
 
-from app.db.types import UtcTime, is_one_of
+from app.db.types import RowsOf, UtcTime
 from app.feed.models import TransferBlock
 from app.transfers.codec import decode_event
 from app.transfers.events import ChainEvent
@@ -129,12 +129,12 @@ def highest_canonical_block(connection: Connection, chain_id: ChainId, event_typ
 
 HEADS = 100
 
+_PROGRESS: Final = RowsOf(select(ChainProgress.__table__), chain_ids=ChainProgress.chain_id)
+
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
     """How far each of the chains was read. Chains that were never read are left out."""
-    rows = connection.execute(
-        select(ChainProgress.__table__).where(is_one_of(connection, ChainProgress.chain_id, chain_ids))
-    )
+    rows = _PROGRESS(connection, chain_ids=chain_ids)
     return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, select
 from sqlalchemy.orm import aliased
 
 from app.db.types import is_one_of
@@ -121,9 +121,12 @@ def newest_receipt(connection: Connection) -> datetime | None:
     return connection.scalar(_NEWEST_RECEIPT)
 
 
+_DUE: Final = select(log.EventAhead.seq).where(log.EventAhead.at <= bindparam("now"))
+
+
 def due_positions(connection: Connection, now: datetime) -> Sequence[int]:
     """Positions in the log of the events ahead whose time has come."""
-    return connection.scalars(select(log.EventAhead.seq).where(log.EventAhead.at <= now)).all()
+    return connection.scalars(_DUE, {"now": now}).all()
 
 
 def positions_ahead(connection: Connection) -> set[int]:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Subquery,
     Text,
     and_,
+    bindparam,
     case,
     cast,
     exists,
@@ -34,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import aliased
 
-from app.db.types import ExactInteger, exact_sum, is_one_of
+from app.db.types import ExactInteger, RowsOf, exact_sum, is_one_of
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.network.models import Pool
 from app.network.pools import PoolCounters
@@ -56,24 +57,34 @@ _REORG = ChainReorged.type
 _REPORTED = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn)
 _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, Pool.liquidity_withdrawn)
 
+_COUNTERS: Final = RowsOf(
+    select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED), chain_ids=PoolCounter.chain_id
+)
+_OF_POOL: Final = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
+_POOLS_NOW: Final = RowsOf(
+    select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED).select_from(
+        outerjoin(Pool, PoolCounter, _OF_POOL)
+    ),
+    chain_ids=Pool.chain_id,
+)
+_VOLUMES: Final = RowsOf(
+    select(PoolVolume.minute, PoolVolume.amount).where(
+        PoolVolume.chain_id == bindparam("chain_id"), PoolVolume.symbol == bindparam("symbol")
+    ),
+    minutes=PoolVolume.minute,
+)
+
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """The counters of what events moved through the pools. Pools without such events are left out."""
-    of_chains = is_one_of(connection, PoolCounter.chain_id, {pool.chain_id for pool in pools})
-    rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED).where(of_chains))
+    rows = _COUNTERS(connection, chain_ids={pool.chain_id for pool in pools})
     found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
     return {pool: found[pool] for pool in pools if pool in found}
 
 
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """The counters of the configured pools among these: opening values and what events moved since."""
-    of_pool = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
-    of_chains = is_one_of(connection, Pool.chain_id, {pool.chain_id for pool in pools})
-    rows = connection.execute(
-        select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED)
-        .select_from(outerjoin(Pool, PoolCounter, of_pool))
-        .where(of_chains)
-    )
+    rows = _POOLS_NOW(connection, chain_ids={pool.chain_id for pool in pools})
     found = {
         PoolKey(row[0], row[1]): PoolCounters(*row[2:6]) + PoolCounters(*(value or 0 for value in row[6:]))
         for row in rows
@@ -203,10 +214,9 @@ def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict
         of_pools[PoolKey(chain_id, symbol)].append(minute)
     found: dict[VolumeKey, int] = {}
     for (chain_id, symbol), wanted in of_pools.items():
-        of_pool = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol)
         for start in range(0, len(wanted), CHUNK):
-            chunk = is_one_of(connection, PoolVolume.minute, wanted[start : start + CHUNK])
-            rows = connection.execute(select(PoolVolume.minute, PoolVolume.amount).where(*of_pool, chunk))
+            chunk = wanted[start : start + CHUNK]
+            rows = _VOLUMES(connection, chain_id=chain_id, symbol=symbol, minutes=chunk)
             found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
     return found
 

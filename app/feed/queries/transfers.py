@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
-from app.db.types import is_one_of
+from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.anomalies import AnomalyKind
@@ -38,12 +38,13 @@ AT_A_TIME: Final = 1_000
 ENTRIES_AT_ONCE: Final = 250
 """Entries of accounts named in one statement."""
 
+_STATES: Final = RowsOf(select(Transfer.__table__), transfer_ids=Transfer.transfer_id)
+_ANOMALIES: Final = RowsOf(select(Anomaly.__table__), subjects=Anomaly.subject)
+
 
 def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
     """The present projections, without evidence, blocks and readings, which are not summed."""
-    rows = connection.execute(
-        select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
-    )
+    rows = _STATES(connection, transfer_ids=transfer_ids)
     return {row.transfer_id: _state(row) for row in in_turns(rows)}
 
 
@@ -189,9 +190,7 @@ AnomalyRow = Row[*tuple[Any, ...]]
 
 def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
     """All columns of the anomalies of these subjects."""
-    return connection.execute(
-        select(Anomaly.__table__).where(is_one_of(connection, Anomaly.subject, subjects))
-    ).all()
+    return _ANOMALIES(connection, subjects=subjects).all()
 
 
 def first_raised(connection: Connection, subject: str) -> datetime | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct, field
@@ -19,14 +21,16 @@ from app.credentials.queries import last_accepted
 from app.credentials.services.presented import charge, require_valid
 from app.db.database import Database
 from app.db.engine import run_read, writing
+from app.db.timeouts import timeouts_of
 from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.services.ahead import settle
-from app.feed.services.load import load_known
+from app.feed.services.load import load_known, note_sender
+from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
 from app.observability.counters import NOTHING_COUNTED, Counters
-from app.transfers.events import REPORTED, Event, ValidatorsUpdated
-from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, validate_segment
+from app.transfers.events import REPORTED, ChainHead, Event, RefundPrepared, ValidatorsUpdated
+from app.transfers.validation import Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
 BATCH = 1_000
@@ -47,69 +51,11 @@ UNREADABLE: Final = ("unreadable", "refused")
 
 
 class Intake(Struct, frozen=True):
-    """How deep a reorganisation may go, in blocks, and what counts the lines that come in."""
+    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits."""
 
     max_reorg_blocks: int
     counters: Counters = NOTHING_COUNTED
-
-
-class Terms(Struct, frozen=True):
-    """The terms of a sender. Its functions are called in each transaction of the sender's lines.
-
-    ``admit`` is called before any line is taken, ``charge`` afterwards with the number of new or refused
-    lines. An error of either rolls the transaction back. ``most_in_batch`` limits the lines of one.
-    """
-
-    admit: Callable[[Connection], None] = lambda _connection: None
-    charge: Callable[[Connection, int], None] = lambda _connection, _lines: None
-    most_in_batch: int | None = None
-
-
-WITHOUT_LIMIT: Final = Terms()
-
-
-class IngestResult(Struct):
-    """The outcomes of the lines."""
-
-    refused: list[RefusedLine] = field(default_factory=list)
-    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The number of readable lines by type and outcome."""
-
-    @property
-    def accepted(self) -> int:
-        """Lines whose facts were new."""
-        return self._number("accepted")
-
-    @property
-    def repeated(self) -> int:
-        """Lines whose facts were known."""
-        return self._number("repeated")
-
-    def _number(self, outcome: str) -> int:
-        return sum(number for (_, counted), number in self.outcomes.items() if counted == outcome)
-
-    def count(self, lines: Sequence[ReadLine], verdicts: Sequence[Verdict]) -> None:
-        """Add the verdicts about some lines, one for each line."""
-        for line, verdict in zip(lines, verdicts, strict=True):
-            match verdict:
-                case Accepted():
-                    outcome = "accepted"
-                case Repeated():
-                    outcome = "repeated"
-                case Refused():
-                    self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
-                    outcome = "refused"
-            self.outcomes[line.event.type, outcome] += 1
-
-    def add(self, other: IngestResult) -> None:
-        """Add another result; what was refused stays in the order of the lines."""
-        self.outcomes += other.outcomes
-        self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
-
-    def as_json(self) -> dict[str, object]:
-        """The wire's shape."""
-        refused = [{"line": r.line, "id": r.id, "reason": r.reason} for r in self.refused]
-        return {"accepted": self.accepted, "repeated": self.repeated, "refused": refused}
+    queue: PostQueue = field(default_factory=PostQueue)
 
 
 def ingest_lines(
@@ -123,7 +69,7 @@ def ingest_lines(
     scope: Scope = EVERYTHING,
     terms: Terms = WITHOUT_LIMIT,
 ) -> IngestResult:
-    """Take a feed of lines, each batch of them in a transaction of its own.
+    """Take a feed of lines, each batch of them in one transaction with others that wait, or in several.
 
     A fact and everything that follows from it are committed together. When this returns, what
     it counts as accepted is committed; when it raises, sending the lines again is harmless. A batch
@@ -135,14 +81,17 @@ def ingest_lines(
     :param scope: what this sender may report. Other lines are refused one by one.
     :param terms: those of the sender. An error that they raise ends the feed.
     """
-    result = IngestResult()
+    result, sender = IngestResult(), Sender(reporter, scope, terms)
+    has_quota = terms.most_in_batch is not None
+
+    commit = partial(commit_posts, database, intake)
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
         unreadable = IngestResult()
-        parts = deque(_parts(_read(batch, database.clock(), unreadable, types)))
-        uncharged = len(unreadable.refused) if terms.most_in_batch is not None else 0
-        for taken in _turns(database, intake, parts, reporter, scope, terms, uncharged=uncharged):
-            result.add(taken)
-            intake.counters.feed(taken.outcomes)
+        readable = _read(batch, database.clock(), unreadable, types)
+        uncharged = len(unreadable.refused) if has_quota else 0
+        # Whether it fits into a quota is known only when it is written: it must not be undone with others.
+        post = Post(sender, readable, uncharged, result, goes_alone=has_quota)
+        intake.queue.commit(post, commit, most=BATCH, seconds=timeouts_of(database.feed).lock)
         result.add(unreadable)
         if unreadable.refused:
             intake.counters.feed({UNREADABLE: len(unreadable.refused)})
@@ -150,27 +99,19 @@ def ingest_lines(
     return result
 
 
-def _turns(
-    database: Database,
-    intake: Intake,
-    parts: deque[Sequence[ReadLine]],
-    reporter: str,
-    scope: Scope,
-    terms: Terms,
-    *,
-    uncharged: int,
-) -> Iterator[IngestResult]:
-    """Take a batch in transactions of limited time, and yield what each has committed.
-
-    :param uncharged: lines of the batch that are charged in addition to those of its parts.
-    """
-    while parts or uncharged:
-        with writing(database.feed) as connection:
-            terms.admit(connection)
-            taken = _take(connection, parts, reporter, database, intake, scope, seconds=HOLD_SECONDS)
-            terms.charge(connection, taken.accepted + len(taken.refused) + uncharged)
-        uncharged = 0
-        yield taken
+def commit_posts(database: Database, intake: Intake, take: Take) -> None:
+    """Commit what there is time for of the posts that wait, in one transaction."""
+    with writing(database.feed) as connection:
+        posts = take()
+        for post in posts:
+            post.sender.terms.admit(connection)
+        taken = _take(connection, posts, database, intake, seconds=HOLD_SECONDS)
+        for post in posts:
+            new = taken[post].accepted + len(taken[post].refused)
+            post.sender.terms.charge(connection, new + post.uncharged)
+    for post in posts:
+        post.committed(taken[post])
+        intake.counters.feed(taken[post].outcomes)
 
 
 def ingest_within(
@@ -180,7 +121,7 @@ def ingest_within(
     result = IngestResult()
     for batch in _batches(lines, BATCH):
         if readable := _read(batch, database.clock(), result, REPORTED):
-            result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
+            result.add(_take_own(connection, readable, reporter, database, intake))
     return result
 
 
@@ -197,8 +138,15 @@ def ingest_events_within(
         validated = [validated_by_time(ReadLine(number, event), now) for number, event in batch]
         result.refused += [line for line in validated if isinstance(line, RefusedLine)]
         if readable := [line for line in validated if isinstance(line, ReadLine)]:
-            result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
+            result.add(_take_own(connection, readable, reporter, database, intake))
     return result
+
+
+def _take_own(
+    connection: Connection, lines: Sequence[ReadLine], reporter: str, database: Database, intake: Intake
+) -> IngestResult:
+    post = Post(Sender(reporter), lines)
+    return _take(connection, [post], database, intake)[post]
 
 
 def _batches(lines: Iterable[bytes], most: int) -> Iterator[list[tuple[int, bytes]]]:
@@ -227,46 +175,83 @@ def _read(
     return readable
 
 
+Part = Sequence[tuple[Post, ReadLine]]
+"""Lines that are validated and written at once; those of a post follow each other."""
+
+
 def _take(
     connection: Connection,
-    parts: deque[Sequence[ReadLine]],
-    reporter: str,
+    posts: Sequence[Post],
     database: Database,
     intake: Intake,
-    scope: Scope = EVERYTHING,
     *,
     seconds: float = math.inf,
-) -> IngestResult:
-    """Load what is known, validate and write the parts of the batch, each taken from ``parts``.
+) -> dict[Post, IngestResult]:
+    """Load what is known, validate and write the lines of posts, as if one post came after the other.
 
-    :param seconds: parts that are left after this time stay there.
+    :param seconds: parts that are left after this time are not taken.
     """
-    result, now = IngestResult(), database.clock()
+    results, now = {post: IngestResult() for post in posts}, database.clock()
     until = time.monotonic() + seconds
     settle(connection, now)
+    parts = deque(_parts(posts))
     while parts:
-        segment = parts.popleft()
-        events = [line.event for line in segment]
-        limited_to = segment[0].limited_to
-        is_exported = limited_to is not None and scope.chains is None
-        admitted = Scope(chains=limited_to, is_exported=True) if is_exported else scope
-        known = load_known(connection, events, admitted, intake.max_reorg_blocks, reporter)
-        verdicts = validate_segment(in_turns(events), known)
+        part = parts.popleft()
+        events = [line.event for _, line in part]
+        known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
+        verdicts: list[Verdict] = []
+        for post, of_post in groupby(part, key=itemgetter(0)):
+            lines = [line for _, line in of_post]
+            reported = [line.event for line in lines]
+            sender = post.sender
+            note_sender(connection, known, reported, sender.reporter, _scope(sender, lines[0]))
+            verdicts += validate_segment(in_turns(reported), known)
         if len(numbers := divided(connection, events, known)) > 1:
-            lines = iter(segment)
-            parts.extendleft(reversed([list(islice(lines, number)) for number in numbers]))
+            rest = iter(part)
+            parts.extendleft(reversed([list(islice(rest, number)) for number in numbers]))
             continue
-        write(connection, events, verdicts, known, reporter=reporter, now=now)
-        result.count(segment, verdicts)
+        reporters = [post.sender.reporter for post, _ in part]
+        write(connection, events, verdicts, known, reporters=reporters, now=now)
+        for (post, line), verdict in zip(part, verdicts, strict=True):
+            results[post].count(line, verdict)
         if time.monotonic() >= until:
             break
     follow_window(connection, now)
-    return result
+    return results
 
 
-def _parts(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
-    """Split at the barriers, each of which is a part of its own; validator sets in a row share one."""
+def _scope(sender: Sender, line: ReadLine) -> Scope:
+    """The scope of the sender, or the one by which a line of an exported log was admitted."""
+    is_exported = line.limited_to is not None and sender.scope.chains is None
+    return Scope(chains=line.limited_to, is_exported=True) if is_exported else sender.scope
 
+
+def _parts(posts: Iterable[Post]) -> Iterator[Part]:
+    """Split at the barriers, each of which is a part of its own; validator sets in a row share one.
+
+    Lines of several posts share a part where none of them could matter to another's.
+    """
+    part: list[tuple[Post, ReadLine]] = []
+    for post in posts:
+        for number, lines in enumerate(_parts_of(post.lines)):
+            if part and (number or len(part) + len(lines) > PART or not _may_follow(part, lines)):
+                yield part
+                part = []
+            part += [(post, line) for line in lines]
+    if part:
+        yield part
+
+
+def _may_follow(part: Part, lines: Sequence[ReadLine]) -> bool:
+    before, events = [line.event for _, line in part], [line.event for line in lines]
+    if any(is_barrier(event) or isinstance(event, RefundPrepared) for event in before):
+        return False  # a request takes up signatures that waited for it, at the end of the log
+    if any(is_barrier(event) or isinstance(event, ChainHead) for event in events):
+        return False  # a head is validated by how far its chain had been read before the part
+    return {event.subject for event in before}.isdisjoint(event.subject for event in events)
+
+
+def _parts_of(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
     def kind(line: ReadLine) -> tuple[object, ...]:
         return is_barrier(line.event), isinstance(line.event, ValidatorsUpdated), line.limited_to
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import Connection
 
-from app.credentials.ingest_token import OWN_REPORTERS
+from app.credentials.ingest_token import EVERYTHING, OWN_REPORTERS
 from app.feed.queries.chains import canonical_of_chain, load_progress
 from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
@@ -51,14 +51,13 @@ from app.values.identifiers import ChainId
 def load_known(
     connection: Connection,
     events: Collection[Event],
-    scope: ReporterScope,
-    max_reorg_blocks: int,
     reporter: str,
+    max_reorg_blocks: int,
 ) -> Known:
     """Everything that is needed to validate these events. What none of them needs is not read.
 
     :param events: one segment, between two barriers.
-    :param reporter: who reports them. The gateway's own may report any number, as they may restore a log.
+    :param reporter: who reports the heads among them.
     """
     positions = load_positions(connection)
     about_transfers = [event for event in events if isinstance(event, TransferEvent)]
@@ -69,7 +68,7 @@ def load_known(
     signed = [event for event in events if isinstance(event, RefundSigned)]
     not_needed = latest_not_needed(connection, signed) if signed else {}
     return Known(
-        scope=scope,
+        scope=EVERYTHING,
         max_reorg_blocks=max_reorg_blocks,
         next_seq=positions.last_seq + 1,
         last_reversal=positions.last_reversal,
@@ -83,10 +82,19 @@ def load_known(
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),
-        acceptances=None
-        if reporter in OWN_REPORTERS
-        else _acceptances(connection, events, histories, reporter),
     )
+
+
+def note_sender(
+    connection: Connection, known: Known, events: Collection[Event], reporter: str, scope: ReporterScope
+) -> None:
+    """Set who reports those events of the segment that are validated next.
+
+    :param reporter: the gateway's own may report any number, as they may restore a log.
+    """
+    known.reporter, known.scope, known.acceptances = reporter, scope, None
+    if reporter not in OWN_REPORTERS:
+        known.acceptances = _acceptances(connection, events, known.histories, reporter)
 
 
 def _acceptances(

@@ -69,11 +69,11 @@ TARGETS_AT_ONCE: Final = 1_000
 """Rows of the events that retractions name, written by one statement."""
 
 
-def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
+def append(connection: Connection, entries: Iterable[LogEntry], received_at: datetime) -> None:
     """Write acceptances to the end of the log. Also store which are ahead of the clock, and what retractions
     name."""
     entries = list(entries)
-    rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
+    rows = [_row(entry, received_at) for entry in in_turns(entries)]
     append_rows(connection, log.Event, rows)
     ahead = [entry for entry in entries if is_ahead(entry.event, received_at)]
     if ahead:
@@ -82,7 +82,7 @@ def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, r
     _note_targets(connection, entries)
 
 
-def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:
+def _row(entry: LogEntry, received_at: datetime) -> dict[str, Any]:
     event = entry.event
     return {
         "seq": entry.seq,
@@ -92,7 +92,7 @@ def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any
         "type": event.type,
         "at": event.at,
         "received_at": received_at,
-        "reporter": reporter,
+        "reporter": entry.reporter,
         "transfer_id": getattr(event, "transfer_id", None),
         "chain_id": None if isinstance(event, TransferEvent) else getattr(event, "chain_id", None),
         "block": _block(event),
@@ -173,23 +173,22 @@ _GONE: Final = OUT_OF_REACH.limit(bindparam("most")).subquery()
 _DROP: Final = delete(log.Event).where(log.Event.seq.in_(_GONE.select()))
 
 
-def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: str, depth: int) -> None:
-    """Drop the heads of a reporter that its newly accepted ones put out of reach of reorganisations.
+def drop_heads(connection: Connection, accepted: Iterable[LogEntry], depth: int) -> None:
+    """Drop the heads of reporters that their newly accepted ones put out of reach of reorganisations.
+
+    An exported log has the heads of all reporters. Wrong ones, which are retracted further on, would push out
+    the right ones. So those that are read from files stay until they are pruned.
 
     :param accepted: entries that are in the log already, and none that is ahead of the clock.
     :param depth: how many blocks a reorganisation may reach back.
     """
-    if reporter == FROM_FILES:
-        # An exported log has the heads of all reporters. Wrong ones, which are retracted further on, would
-        # push out the right ones. So all stay until they are pruned.
-        return
-    highest: dict[ChainId, HeadEntry] = {}
+    highest: dict[tuple[str, ChainId], HeadEntry] = {}
     for entry in accepted:
         head = entry.event
-        if isinstance(head, ChainHead) and head.block is not None:
-            this = HeadEntry(head.block, entry.seq, head.at)
-            highest[head.chain_id] = max(this, highest.get(head.chain_id, this))
-    for chain_id, newest in sorted(highest.items()):
+        if isinstance(head, ChainHead) and head.block is not None and entry.reporter != FROM_FILES:
+            this, key = HeadEntry(head.block, entry.seq, head.at), (entry.reporter, head.chain_id)
+            highest[key] = max(this, highest.get(key, this))
+    for (reporter, chain_id), newest in sorted(highest.items()):
         drop(connection, OutOfReach(reporter, chain_id, newest, depth), AT_ONCE)
 
 

@@ -131,9 +131,10 @@ def _retract(
     changed: set[EventKey] = set()
     entries: list[LogEntry] = []
     for event in retractions_of(keys, reason, now):
-        entry = LogEntry(load_positions(connection).last_seq + 1, 0, event)
+        seq, reporter = load_positions(connection).last_seq + 1, REPORTERS[actor.source]
+        entry = LogEntry(seq, 0, event, reporter=reporter)
         entries.append(entry)
-        append(connection, [entry], REPORTERS[actor.source], now)
+        append(connection, [entry], now)
         note_cause(connection, entry.seq)
         changed |= project_retractions(connection, entry, now)
     if pruned := pruned_targets(connection, changed):

@@ -43,12 +43,13 @@ def write(
     verdicts: Sequence[Verdict],
     known: Known,
     *,
-    reporter: str,
+    reporters: Sequence[str],
     now: datetime,
 ) -> None:
     """Write one validated segment. The caller is the only writer.
 
     :param verdicts: one for each event of ``reported``.
+    :param reporters: as many.
     :param known: as validation left it.
     """
     entries: list[LogEntry] = []
@@ -58,11 +59,11 @@ def write(
                 raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
-    quarantine(connection, _may_become_valid(reported, verdicts), reporter, now)
+    quarantine(connection, _may_become_valid(reported, verdicts, reporters), now)
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     transfers = [[_step(history, ahead) for history in steps] for steps in known.steps.values()]
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
-    append(connection, entries, reporter, now)
+    append(connection, entries, now)
     if entries:
         note_cause(connection, entries[-1].seq)
     if transfers:
@@ -71,7 +72,7 @@ def write(
         entries = [entry for entry in entries if entry.seq not in ahead]
         new = [event for event in new if not is_ahead(event, now)]
     _project(connection, entries, new, now)
-    drop_heads(connection, entries, reporter, known.max_reorg_blocks)
+    drop_heads(connection, entries, known.max_reorg_blocks)
 
 
 def divided(connection: Connection, events: Sequence[Event], known: Known) -> list[int]:
@@ -130,11 +131,13 @@ def _step(history: TransferHistory, ahead: Set[int]) -> Step:
     return Step(place, replace(history, ahead=history.ahead | ahead) if ahead else history)
 
 
-def _may_become_valid(reported: Sequence[Event], verdicts: Sequence[Verdict]) -> Iterator[RefundSigned]:
-    """The refused signatures that a later request or validator set may make valid."""
-    for event, verdict in zip(reported, verdicts, strict=True):
+def _may_become_valid(
+    reported: Sequence[Event], verdicts: Sequence[Verdict], reporters: Sequence[str]
+) -> Iterator[tuple[RefundSigned, str]]:
+    """The refused signatures that a later request or validator set may make valid, with their reporters."""
+    for event, verdict, reporter in zip(reported, verdicts, reporters, strict=True):
         if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside:
-            yield event
+            yield event, reporter
 
 
 def _project(

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
 
-from app.db.types import is_one_of
+from app.db.types import RowsOf
 from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.codec import with_keys
@@ -77,17 +77,18 @@ def _positions(connection: Connection, condition: ColumnElement[bool]) -> dict[E
     return {EventKey(row.subject, row.event_id): row.seq for row in rows}
 
 
+_RETRACTED: Final = RowsOf(
+    select(RetractedEvent.transfer_id, RetractedEvent.event_id, RetractedEvent.seq),
+    transfer_ids=RetractedEvent.transfer_id,
+)
+
+
 def retracted_of_transfers(
     connection: Connection, transfer_ids: Collection[bytes]
 ) -> dict[bytes, dict[str, int]]:
     """The retracted ids of each of the transfers that has any, with the retractions' positions."""
     retracted: dict[bytes, dict[str, int]] = defaultdict(dict)
-    rows = connection.execute(
-        select(RetractedEvent.transfer_id, RetractedEvent.event_id, RetractedEvent.seq).where(
-            is_one_of(connection, RetractedEvent.transfer_id, transfer_ids)
-        )
-    )
-    for row in rows:
+    for row in _RETRACTED(connection, transfer_ids=transfer_ids):
         retracted[row.transfer_id][row.event_id] = row.seq
     return retracted
 

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from sqlalchemy import event as sql_event
 
 from tests.feed.services.world import about, event, feed, released, sent
 from tests.gateway import Gateway
-
-
-@contextmanager
-def statements(gateway: Gateway) -> Iterator[list[str]]:
-    executed: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        executed.append(statement)
-
-    sql_event.listen(gateway.engine, "before_cursor_execute", note)
-    try:
-        yield executed
-    finally:
-        sql_event.remove(gateway.engine, "before_cursor_execute", note)
+from tests.steps import statements
 
 
 def transfers(first: int, count: int) -> list[dict[str, Any]]:

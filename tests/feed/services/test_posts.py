@@ -1,0 +1,378 @@
+"""Posts that wait for the writer are committed together, and come to what each by itself comes to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.db.engine import reading, writing
+from app.feed.lines import ReadLine, read_line
+from app.feed.models import JournalRow
+from app.feed.projection.journal import Published
+from app.feed.services.ingest import commit_posts, ingest_lines
+from app.feed.services.posts import IngestResult, Post, PostQueue, Sender, Take, Terms
+from app.refunds.models import SignatureAside
+from app.transfers.models import Event
+from app.values.errors import Unauthorized
+from tests.everyday import volume
+from tests.feed.services.any_order import EVERYTHING, REORGS, Events
+from tests.feed.services.everything import everything
+from tests.feed.services.histories import EVENTS, REPORTERS, Clock
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    forget_events,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+)
+from tests.gateway import Gateway
+from tests.steps import statements
+
+Told = tuple[str, Events]
+"""A post: its reporter and its events."""
+
+SECONDS = 20.0
+
+
+def made(told: Sequence[Told]) -> list[Post]:
+    return [Post(Sender(name, REPORTERS[name]), read(events)) for name, events in told]
+
+
+def read(events: Events) -> list[ReadLine]:
+    lines = [read_line(n, json.dumps(each).encode(), NOW) for n, each in enumerate(events, start=1)]
+    return [line for line in lines if isinstance(line, ReadLine)]
+
+
+def outcome(result: IngestResult) -> tuple[Any, ...]:
+    return dict(result.outcomes), [(each.line, each.id, each.reason) for each in result.refused]
+
+
+def together(gateway: Gateway, posts: Sequence[Post]) -> None:
+    while left := [post for post in posts if not post.is_done]:
+        commit_posts(gateway.database, gateway.intake, lambda left=left: left)  # type: ignore[misc]
+
+
+def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    found = everything(gateway)
+    with reading(gateway.engine) as connection:
+        for model in (Event, JournalRow, SignatureAside):
+            found[model.__tablename__] = sorted(
+                map(tuple, connection.execute(select(model.__table__))), key=repr
+            )
+    return found
+
+
+STORIES: Events = [*EVERYTHING, *REORGS, *EVENTS]
+
+
+@st.composite
+def posts_of_reporters(draw: st.DrawFn) -> list[Told]:
+    """Small posts by several, some with the same events, as if some had been reported before."""
+    some = draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=30))
+    events = st.lists(st.sampled_from(some), min_size=1, max_size=6)
+    return draw(st.lists(st.tuples(st.sampled_from(sorted(REPORTERS)), events), min_size=1, max_size=12))
+
+
+@settings(max_examples=volume(2_000, 15))
+@given(data=st.data())
+def test_any_groups_come_to_what_one_after_the_other_comes_to(gateway: Gateway, data: st.DataObject) -> None:
+    gateway = gateway.but(clock=Clock(), max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
+    told = data.draw(posts_of_reporters())
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=len(told), max_size=len(told)))
+    forget_events(gateway)
+    one_by_one, grouped = made(told), made(told)
+    for post in one_by_one:
+        together(gateway, [post])
+    apart = state(gateway)
+    forget_events(gateway)
+    for _, group in groupby(zip(sorted(groups), grouped, strict=True), key=lambda pair: pair[0]):
+        together(gateway, [post for _, post in group])
+    assert [outcome(post.result) for post in grouped] == [outcome(post.result) for post in one_by_one]
+    for name, rows in state(gateway).items():
+        assert rows == apart[name], name
+
+
+OTHER = request(1, amount=5)
+WAITING = [sent(1), prepared(1, request(1)), signed(1, signature(OTHER, KEYS[0]))]
+HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (WAITING, [("a", [prepared(1, OTHER)]), ("b", [sent(2)])]),
+        (
+            [HEAD],
+            [
+                ("b", [sent(1, block=1_000, at=-15)]),
+                ("a", [event("chain.head", chain_id=1, block=70, at=-30)]),
+            ],
+        ),
+    ],
+    ids=["signatures that waited", "heads that left the log"],
+)
+def test_what_could_matter_to_another_post_has_its_place(
+    gateway: Gateway, before: Events, told: list[Told]
+) -> None:
+    gateway = gateway.but(max_reorg_blocks=40)
+    states = []
+    for groups in ([[post] for post in made(told)], [made(told)]):
+        forget_events(gateway)
+        feed(gateway, *before, reporter="a")
+        for group in groups:
+            together(gateway, group)
+        states.append(([outcome(post.result) for group in groups for post in group], state(gateway)))
+    assert states[0] == states[1]
+
+
+def test_each_post_about_a_transfer_publishes_its_change(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[int] = []
+
+    def note(_connection: Connection, changes: Sequence[Published], _now: datetime) -> None:
+        published.extend(int(each.change.status) for each in changes)
+
+    monkeypatch.setattr("app.feed.projection.transfers.STATUSES_CHANGED", note)
+    together(gateway, made([("a", [sent(1)]), ("b", [about(1, "transfer.confirmed")])]))
+    assert published == [1, 3]
+
+
+def test_posts_about_different_transfers_take_the_statements_of_one(gateway: Gateway) -> None:
+    def posts(first: int) -> list[Post]:
+        lines = [[sent(n), about(n, "transfer.confirmed"), released(n)] for n in range(first, first + 8)]
+        return made([(name, events) for name, events in zip("abababab", lines, strict=True)])
+
+    together(gateway, posts(1))
+    with statements(gateway) as of_one:
+        together(gateway, posts(11)[:1])
+    with statements(gateway) as of_eight:
+        together(gateway, many := posts(21))
+    assert [post.result.accepted for post in many] == [3] * 8
+    assert len(of_eight) == len(of_one) < 35
+
+
+def test_the_same_event_in_two_posts_is_accepted_once(gateway: Gateway) -> None:
+    posts = made([("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])])
+    together(gateway, posts)
+    assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
+        (1, 0, 0), (0, 1, 0), (0, 0, 1),
+    ]  # fmt: skip
+
+
+def test_each_line_has_the_name_of_its_reporter(gateway: Gateway) -> None:
+    together(gateway, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
+    with reading(gateway.engine) as connection:
+        assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
+
+
+@contextmanager
+def held(gateway: Gateway) -> Iterator[None]:
+    """Until the block ends, nobody else writes."""
+    with writing(gateway.engine):
+        yield
+
+
+def posting(gateway: Gateway, posts: Sequence[Told], terms: Callable[[int], Terms]) -> list[Any]:
+    """Post all while the writer is busy; what each got, or the error."""
+    outcomes: list[Any] = [None] * len(posts)
+
+    def post(number: int) -> None:
+        reporter, events = posts[number]
+        try:
+            lines = [json.dumps(each).encode() for each in events]
+            outcomes[number] = ingest_lines(
+                gateway.database, gateway.intake, lines, reporter, terms=terms(number)
+            ).accepted
+        except Exception as error:
+            outcomes[number] = type(error)
+
+    threads = []
+    with held(gateway):
+        for number in range(len(posts)):
+            threads.append(threading.Thread(target=post, args=(number,)))
+            threads[-1].start()
+            while len(gateway.intake.queue._posts) <= number:
+                assert threads[-1].is_alive()
+    for thread in threads:
+        thread.join(SECONDS)
+        assert not thread.is_alive()
+    return outcomes
+
+
+def refusing(_connection: Connection, _lines: int = 0) -> None:
+    raise Unauthorized("revoked")
+
+
+def breaking(connection: Connection, _lines: int) -> None:
+    connection.exec_driver_sql("SELECT 1 FROM no_such_table")
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    "bad",
+    [Terms(admit=refusing), Terms(charge=refusing), Terms(charge=breaking), Terms(refusing, refusing, 10)],
+)
+def test_an_error_of_one_post_is_only_its_own(gateway: Gateway, bad: Terms) -> None:
+    posts = [("a", [sent(n), sent(n + 10)]) for n in range(4)]
+    outcomes = posting(gateway, posts, lambda number: bad if number == 2 else Terms())
+    assert outcomes[:2] + outcomes[3:] == [2, 2, 2]
+    assert isinstance(outcomes[2], type) and issubclass(outcomes[2], Exception)
+    with reading(gateway.engine) as connection:
+        assert len(connection.scalars(select(Event.seq)).all()) == 6
+    assert not gateway.intake.queue._posts
+    assert feed(gateway, sent(2)).accepted == 1
+
+
+@pytest.mark.every_database
+def test_posts_that_waited_are_one_transaction(gateway: Gateway) -> None:
+    admitted: list[int] = []
+    terms = lambda number: Terms(admit=lambda connection: admitted.append(id(connection)))  # noqa: E731
+    assert posting(gateway, [("a", [sent(n)]) for n in range(6)], terms) == [1] * 6
+    assert len(admitted) == 6
+    assert len(set(admitted)) == 1
+
+
+class TestQueue:
+    """Who commits what, without a database."""
+
+    def post(self, lines: int = 1, **fields: Any) -> Post:
+        return Post(Sender("a"), read([sent(n) for n in range(lines)]), **fields)
+
+    def all_of(self, taken: list[list[Post]]) -> Callable[[Take], None]:
+        def work(take: Take) -> None:
+            taken.append(list(take()))
+            for post in taken[-1]:
+                post.lines = ()
+                post.uncharged = 0
+
+        return work
+
+    def waiting(self, queue: PostQueue, posts: Sequence[Post], most: int = 1_000) -> list[list[Post]]:
+        """Commit the posts, all but the first while that is under way."""
+        taken: list[list[Post]] = []
+        under_way, go_on = threading.Event(), threading.Event()
+
+        def first(take: Take) -> None:
+            self.all_of(taken)(take)
+            under_way.set()
+            assert go_on.wait(SECONDS)
+
+        works = [first, *[self.all_of(taken)] * (len(posts) - 1)]
+        threads = []
+        for number, (post, work) in enumerate(zip(posts, works, strict=True)):
+            run = lambda post=post, work=work: queue.commit(post, work, most=most, seconds=SECONDS)  # noqa: E731
+            threads.append(threading.Thread(target=run))
+            threads[-1].start()
+            assert under_way.wait(SECONDS)
+            while len(queue._posts) <= number:
+                assert threads[-1].is_alive()
+        go_on.set()
+        for thread in threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+        return taken
+
+    def test_all_that_wait_are_taken_at_once(self) -> None:
+        queue, posts = PostQueue(), [self.post() for _ in range(5)]
+        assert self.waiting(queue, posts) == [posts[:1], posts[1:]]
+
+    def test_a_transaction_has_so_many_lines(self) -> None:
+        queue, posts = PostQueue(), [self.post(lines) for lines in (1, 4, 4, 4, 9, 1)]
+        assert self.waiting(queue, posts, most=8) == [
+            posts[:1],
+            posts[1:3],
+            posts[3:4],
+            posts[4:5],
+            posts[5:],
+        ]
+
+    def test_one_that_goes_alone_ends_a_group_and_is_none(self) -> None:
+        queue, posts = PostQueue(), [self.post(goes_alone=n == 2) for n in range(5)]
+        assert self.waiting(queue, posts) == [posts[:1], posts[1:2], posts[2:3], posts[3:]]
+
+    @pytest.mark.parametrize("alone", [False, True])
+    def test_the_rest_of_a_long_one_goes_to_the_end(self, alone: bool) -> None:
+        queue, long, short = PostQueue(), self.post(2, goes_alone=alone), self.post()
+        taken: list[list[Post]] = []
+        other = threading.Thread(
+            target=lambda: queue.commit(short, self.all_of(taken), most=1, seconds=SECONDS)
+        )
+
+        def one_line(take: Take) -> None:
+            taken.append(list(take()))
+            long.lines = long.lines[1:]
+            if not other.ident:
+                other.start()
+                while len(queue._posts) < 2:
+                    assert other.is_alive()
+
+        queue.commit(long, one_line, most=1, seconds=SECONDS)
+        other.join(SECONDS)
+        assert taken == [[long], [short], [long]]
+
+    def test_who_waits_too_long_is_not_committed_later(self) -> None:
+        queue, late = PostQueue(), self.post()
+        taken: list[list[Post]] = []
+
+        def slow(take: Take) -> None:
+            with pytest.raises(PoolTimeout):
+                queue.commit(late, self.all_of(taken), most=9, seconds=0.01)
+            self.all_of(taken)(take)
+
+        first = self.post()
+        queue.commit(first, slow, most=9, seconds=SECONDS)
+        assert taken == [[first]]
+        assert not queue._posts
+
+    def test_a_failure_of_several_makes_each_go_alone(self) -> None:
+        queue, posts = PostQueue(), [self.post() for _ in range(4)]
+        tried: list[int] = []
+
+        def work(take: Take) -> None:
+            group = list(take())
+            tried.append(len(group))
+            if len(group) > 1:
+                raise KeyError
+            self.all_of([])(lambda: group)
+
+        blocker = self.post()
+        started, go_on = threading.Event(), threading.Event()
+
+        def block(take: Take) -> None:
+            self.all_of([])(take)
+            started.set()
+            assert go_on.wait(SECONDS)
+
+        threads = [threading.Thread(target=lambda: queue.commit(blocker, block, most=9, seconds=SECONDS))]
+        threads[0].start()
+        assert started.wait(SECONDS)
+        for number, post in enumerate(posts, start=1):
+            run = lambda post=post: queue.commit(post, work, most=9, seconds=SECONDS)  # noqa: E731
+            threads.append(threading.Thread(target=run))
+            threads[-1].start()
+            while len(queue._posts) <= number:
+                pass
+        go_on.set()
+        for thread in threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+        assert tried == [4, 1, 1, 1, 1]
