@@ -24,6 +24,7 @@ from app.audit.services import HEAD_WRITTEN
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
+from app.db.writes import writes_of
 from app.estimates.services import EstimateCounts
 from app.feed.projection.transfers import STATUSES_CHANGED
 from app.feed.services.ingest import Intake
@@ -38,7 +39,9 @@ from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters
 from app.refunds.services import REQUEST_STORED
 from app.release import Release
+from app.transfers.services.status import StatusRows
 from app.values.times import system_clock
+from app.waiting.cached_rows import CachedRows
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks, parse_networks
 from app.webhooks.services.outbox import publish_changes, publish_head
@@ -66,7 +69,9 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
     add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
-    add_part(app, Waiting, Waiting(database.public, settings.most_waiting))
+    rows = CachedRows(writes_of(database.engine))
+    add_part(app, StatusRows, rows)
+    add_part(app, Waiting, Waiting(database.public, settings.most_waiting, rows))
     add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))
     add_part(app, LimitStore, limit_store)
     add_part(app, RequestLimits, RequestLimits(settings.rate_limit, limit_store))

@@ -22,6 +22,7 @@ from app.http.application import add_part, part_of
 from app.http.limits import LimitStore, RefundRequestLimit
 from app.monitoring.readiness import Readiness
 from app.network.snapshot import SnapshotSource
+from app.transfers.services.status import StatusRows
 from app.values.times import Clock
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks
@@ -33,6 +34,7 @@ PARTS: dict[str, type[Any]] = {
     "two_persons": TwoPersons,
     "intake": Intake,
     "waiting": Waiting,
+    "rows": StatusRows,
     "estimate_counts": EstimateCounts,
     "key_uses": KeyUses,
     "limit_store": LimitStore,
@@ -53,6 +55,7 @@ class Gateway(Struct, frozen=True):
     two_persons: TwoPersons
     intake: Intake
     waiting: Waiting
+    rows: StatusRows
     estimate_counts: EstimateCounts
     key_uses: KeyUses
     limit_store: LimitStore

@@ -37,7 +37,7 @@ _RELISTED = text("accounts_before IS NOT NULL")
 
 
 class JournalRow(Base):
-    """A change of a field of a transfer's answer, written in the transaction of its cause.
+    """A change of what a transfer's answer rests on, written in the transaction of its cause.
 
     ``sequence`` is the order of commits (one writer). What only alters how an answer is shown, such as the
     URL of an explorer or a block delay, writes no row for each transfer: who caches answers follows the
@@ -45,7 +45,8 @@ class JournalRow(Base):
     pruned.
 
     A row without a transfer says where the journal begins, if not with the log: ``seq`` is how far that
-    reached. Its ``sequence`` is no lower than that of any row that is gone, so none is given twice.
+    reached. It gets the next ``sequence`` where transfers change without rows of their own: they are pruned,
+    or repaired by a replay. So no number is given twice, and who caches answers drops all of them.
     """
 
     __tablename__ = "status_changes"

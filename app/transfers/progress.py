@@ -121,6 +121,16 @@ def follows_route(status: TransferHistoryStatus) -> bool:
     return status in _TOWARDS_RELEASE
 
 
+def counted_from(
+    status: TransferHistoryStatus, sent_at: datetime | None, status_since: datetime | None
+) -> datetime | None:
+    """The time that the delay to the next request follows from; None where there is none.
+
+    The parameters are those of :func:`progress_of`.
+    """
+    return sent_at if follows_route(status) and sent_at is not None else status_since
+
+
 def progress_of(
     status: TransferHistoryStatus,
     *,
@@ -142,10 +152,10 @@ def progress_of(
     if status in _BY_USER:
         return Progress(terminal=False, next_actor=NextActor.USER, next_poll_seconds=UNHURRIED)
     seconds: int = UNHURRIED
-    if follows_route(status) and sent_at is not None:
-        seconds = poll_seconds((now - sent_at).total_seconds(), times)
-    elif status_since is not None:
-        seconds = poll_seconds((now - status_since).total_seconds(), UNKNOWN_TIMES)
+    since = counted_from(status, sent_at, status_since)
+    if since is not None:
+        on_route = follows_route(status) and sent_at is not None
+        seconds = poll_seconds((now - since).total_seconds(), times if on_route else UNKNOWN_TIMES)
     return Progress(terminal=False, next_actor=NextActor.NETWORK, next_poll_seconds=seconds)
 
 

@@ -123,14 +123,15 @@ def validate_transfer_refund(
 def answer_of(
     history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
 ) -> tuple[StatusAnswer, tuple[Any, ...]]:
-    """The status as :func:`transfer_state` returns it, and its kind, chains, symbol, hashes and evidence, in
-    this order."""
+    """The status as :func:`transfer_state` returns it, and its kind, chains, symbol, hashes, evidence and
+    final block, in this order."""
     refund = _validated(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin = _of_origin(history.origin_event(standing), facts)
     fields = (
         origin["kind"], origin["src_chain_id"], origin["dst_chain_id"], origin["symbol"],
         _src_tx_hash(standing), _dst_tx_hash(standing), _served(refund, answer),
+        settled_block(standing, answer.status),
     )  # fmt: skip
     return answer, fields
 

@@ -16,12 +16,15 @@ from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts
 from app.transfers.events import (
+    RefundCompleted,
     RefundPrepared,
     TransferDelayed,
+    TransferFailed,
     TransferReleased,
     TransferSent,
     TransferSubmitted,
 )
+from app.transfers.progress import counted_from
 from app.transfers.reported import TransferHistory
 from app.transfers.state import TransferState, answer_of
 from app.transfers.status import TABLE, RefundStanding, StandingEvents, StatusAnswer, status_of
@@ -85,18 +88,19 @@ _NOTHING: Final = len(_STATUSES)
 
 
 _FIELDS: Final = attrgetter(
-    "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash", "evidence"
-)
-"""The other fields of an answer than its status, in the order of ``answer_of``."""
+    "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash", "evidence",
+    "settled_block",
+)  # fmt: skip
+"""What an answer rests on in addition to its status and times, in the order of ``answer_of``."""
 
 
 class StatusThen(Struct, frozen=True):
-    """A status at one moment, the ``account_key`` of each account that listed the transfer, whether its send
-    was canonical, and the other fields of the answer."""
+    """A status at one moment, the ``account_key`` of each account that listed the transfer, the time of its
+    canonical send, and the other fields of the answer."""
 
     answer: StatusAnswer
     accounts: frozenset[str]
-    is_sent: bool
+    sent_at: datetime | None
     fields: tuple[Any, ...]
 
     @classmethod
@@ -104,7 +108,7 @@ class StatusThen(Struct, frozen=True):
         """From a projection."""
         answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
         accounts = account_keys(state.sender, state.receiver)
-        return cls(answer, accounts, state.sent_at is not None, _FIELDS(state))
+        return cls(answer, accounts, state.sent_at, _FIELDS(state))
 
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
@@ -118,7 +122,8 @@ class StatusThen(Struct, frozen=True):
         origin = history.origin_event(standing)
         accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
         answer, fields = answer_of(history, standing, facts)
-        return cls(answer, accounts, standing.first(TransferSent) is not None, fields)
+        send = standing.first(TransferSent)
+        return cls(answer, accounts, None if send is None else send.at, fields)
 
     @classmethod
     def along(cls, histories: Sequence[TransferHistory], facts: NetworkFacts) -> Iterator[StatusThen | None]:
@@ -140,8 +145,18 @@ class StatusThen(Struct, frozen=True):
                 then = cls._of_canonical(history, standing, facts)
             else:
                 answer = status_of(standing, RefundStanding(asked_at=history.asked_at))
-                then = cls(answer, then.accounts, then.is_sent, then.fields)
+                then = cls(answer, then.accounts, then.sent_at, then.fields)
             yield then
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether its send was canonical."""
+        return self.sent_at is not None
+
+    @property
+    def counted_from(self) -> datetime | None:
+        """The time that its progress follows from."""
+        return counted_from(self.answer.status, self.sent_at, self.answer.since)
 
     @property
     def rank(self) -> int:
@@ -155,11 +170,12 @@ class StatusThen(Struct, frozen=True):
         """Whether the later answer differs, or other accounts list the transfer."""
         before, after = self.answer, later.answer
         is_same = before.status is after.status and before.refund_reason is after.refund_reason
+        is_same = is_same and self.counted_from == later.counted_from
         return not is_same or self.accounts != later.accounts or self.fields != later.fields
 
 
 _NAMING: Final = (TransferSent, TransferSubmitted)
-_DESCRIBING: Final = (*_NAMING, TransferReleased, TransferDelayed)
+_DESCRIBING: Final = (*_NAMING, TransferReleased, TransferDelayed, TransferFailed, RefundCompleted)
 """Events that change more of an answer than its status. Refund requests do too."""
 
 

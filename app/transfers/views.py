@@ -10,6 +10,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.schemas.status_answers import statuses_json
 from app.transfers.services.lookups import FoundTransfers, HistoryPage, find_transfers, transfer_history
 from app.transfers.services.status import (
+    StatusRows,
     TransferStatus,
     transfer_status,
     transfer_status_by_transaction,
@@ -19,18 +20,17 @@ from app.transfers.services.status import (
 
 def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
     """Where is this transfer?"""
-    database, snapshots = current(Database), current(SnapshotSource)
+    parts = current(Database), current(SnapshotSource), current(StatusRows)
     if "transfer_id" in requested:
-        return transfer_status(database, snapshots, requested["transfer_id"])
-    return transfer_status_by_transaction(
-        database, snapshots, requested["tx_hash"], requested["src_chain_id"]
-    )
+        return transfer_status(*parts, requested["transfer_id"])
+    return transfer_status_by_transaction(*parts, requested["tx_hash"], requested["src_chain_id"])
 
 
 def get_transfer_statuses(requested: dict[str, Any]) -> dict[str, Any]:
     """Where are these transfers?"""
     wanted = requested["transfer_ids"]
-    return statuses_json(wanted, transfer_statuses(current(Database), current(SnapshotSource), wanted))
+    parts = current(Database), current(SnapshotSource), current(StatusRows)
+    return statuses_json(wanted, transfer_statuses(*parts, wanted))
 
 
 def get_transfer_history(requested: dict[str, Any]) -> HistoryPage:

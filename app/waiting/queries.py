@@ -6,10 +6,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
 
+from app.db.direct import DirectSelect
+from app.db.models import BackfillProgress
 from app.db.types import is_one_of
 from app.feed.models import JournalRow
+from app.feed.services.backfills import RECORDED_STATUSES
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.status_changes import Position
 from app.values.identifiers import TransferId, account_key
@@ -27,38 +31,63 @@ class Heads(NamedTuple):
 
 
 def _of_newest(column: Any) -> Any:
-    return select(column).order_by(JournalRow.sequence.desc()).limit(1).scalar_subquery()
+    of_transfer = select(column).where(JournalRow.transfer_id.is_not(None))
+    return of_transfer.order_by(JournalRow.sequence.desc()).limit(1).scalar_subquery()
 
 
-_HEADS: Final = select(
-    select(func.max(Event.seq)).scalar_subquery(),
-    _of_newest(JournalRow.sequence),
-    _of_newest(JournalRow.seq),
-    _of_newest(JournalRow.is_later),
-    select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
+_HEADS: Final = DirectSelect(
+    select(
+        select(func.max(Event.seq)).scalar_subquery(),
+        select(func.max(JournalRow.sequence)).scalar_subquery(),
+        _of_newest(JournalRow.sequence),
+        _of_newest(JournalRow.seq),
+        _of_newest(JournalRow.is_later),
+        select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
+    ),
+    lambda *columns: columns,
 )
 
 
 def load_heads(connection: Connection) -> Heads:
     """The heads, in one statement."""
-    last, changes, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
-    later = changes if is_later and seq >= (last or 0) else 0
+    (last, changes, newest, seq, is_later, taken_in_at), *_ = _HEADS.all(connection, {})
+    later = newest if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
 
 
-def changed_since(connection: Connection, since: Heads, until: Heads) -> tuple[set[TransferId], set[str]]:
-    """The transfers that changed, and the accounts that no longer list some of them."""
+class Changed(Struct, frozen=True):
+    """The transfers that changed, and the accounts that no longer list some of them.
+
+    ``unnamed``: others changed too, or were removed, without a row of their own.
+    """
+
+    transfers: frozenset[TransferId] = frozenset()
+    accounts: frozenset[str] = frozenset()
+    unnamed: bool = False
+
+
+def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed:
+    """What changed between two heads."""
+    if until.changes <= since.changes:
+        return Changed()
     rows = connection.execute(
         select(JournalRow.transfer_id, JournalRow.accounts_before).where(
             JournalRow.sequence > since.changes, JournalRow.sequence <= until.changes
         )
+    ).all()
+    return Changed(
+        frozenset(row.transfer_id for row in rows if row.transfer_id is not None),
+        frozenset(account for row in rows for account in row.accounts_before or ()),
+        unnamed=any(row.transfer_id is None for row in rows),
     )
-    transfers, accounts = set[TransferId](), set[str]()
-    for row in rows:
-        if row.transfer_id is not None:
-            transfers.add(row.transfer_id)
-            accounts.update(row.accounts_before or ())
-    return transfers, accounts
+
+
+def is_complete(connection: Connection) -> bool:
+    """Whether the journal has all changes: no process of before it has written since it began."""
+    backfilled = select(BackfillProgress.name).where(
+        BackfillProgress.name == RECORDED_STATUSES, BackfillProgress.ended_at.is_not(None)
+    )
+    return beginning(connection) is None or connection.execute(backfilled).first() is not None
 
 
 def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) -> set[str]:

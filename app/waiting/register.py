@@ -1,8 +1,9 @@
 """Clients that wait for a transfer or an account to change: a bounded number, served by one thread.
 
-The thread runs while any client waits. Several times a second it reads how far the log reaches and what is
-new, and updates the clients concerned. So a waiting client costs some hundred bytes and no thread, and the
-database gets as many queries as for a single client (docs/decisions/0043-waiting.md).
+The thread runs while any client waits, or statuses are requested often. Several times a second it reads how
+far the log reaches and what is new, and updates the clients concerned and the cached rows. So a waiting
+client costs some hundred bytes and no thread, and the database gets as many queries as for a single one
+(docs/decisions/0043-waiting.md).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from app.cooperation import in_turns
 from app.db.replica import PublicReads
@@ -25,10 +26,14 @@ from app.transfers.queries.status import TransferRow, transfer_rows
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
-from app.waiting.queries import Heads, accounts_of, changed_since, load_heads
+from app.waiting.cached_rows import CachedRows
+from app.waiting.queries import Changed, Heads, accounts_of, changed_since, is_complete, load_heads
 
-TICK_SECONDS: Final = 0.125
-"""How long the thread pauses between two looks."""
+TICK_SECONDS: Final = 0.075
+"""How long the thread pauses between two looks ..."""
+
+SHORTEST_SECONDS: Final = 0.01
+"""... and the shortest pause, where this process has written."""
 
 BUSY_RETRY_SECONDS: Final = 5
 """When to try again where too many clients wait."""
@@ -90,9 +95,15 @@ def _nothing() -> None:
 
 
 class _Look(Struct, frozen=True):
-    """The result of one look: the waiters to update, and the rows of their transfers."""
+    """The result of one look: what changed, the waiters to update, and the rows of their transfers.
 
+    ``changed``: None in the first look. ``complete``: whether the journal has all changes.
+    """
+
+    engine: Engine
     heads: Heads
+    changed: Changed | None
+    complete: bool
     waiters: Collection[Waiter]
     rows: Mapping[TransferId, TransferRow]
 
@@ -104,13 +115,17 @@ class Waiting:
         self,
         public_reads: PublicReads,
         limit: int,
+        rows: CachedRows,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         :param public_reads: where answers are read, also by the thread.
         :param limit: how many clients may wait at a time.
+        :param rows: those that are updated, too.
         """
         self.limit = limit
+        self.rows = rows
+        rows.follow, rows.hurry = self._start, self._hurry
         self.monotonic = monotonic
         self._reads = public_reads
         self._lock = threading.Lock()
@@ -124,6 +139,8 @@ class Waiting:
         self.looked_to: Heads | None = None
         """How far all waiters are updated; None while they are being updated."""
         self._heads: Heads | None = None
+        self._complete = False
+        self._hurried = threading.Event()
 
     def __len__(self) -> int:
         return self._count
@@ -157,9 +174,16 @@ class Waiting:
             self._waiters.setdefault(waiter.key, {})[waiter] = None
             self._fresh[waiter] = None
             self._count += 1
+        self._start()
+
+    def _start(self) -> None:
+        with self._lock:
             if self._running_in != os.getpid():  # threads do not survive a fork
                 self._running_in = os.getpid()
                 threading.Thread(target=self._look_while_any, name="waiting", daemon=True).start()
+
+    def _hurry(self) -> None:
+        self._hurried.set()
 
     def begin_own_read(self) -> bool:
         """Whether an added client may read for itself; otherwise the thread reads in its next look.
@@ -212,18 +236,23 @@ class Waiting:
             try:
                 self.look()
             except Exception as error:
+                self.rows.end_following()
                 FAILURES.report(_log, logging.WARNING, "nothing can be told to those who wait", error=error)
                 self._fail_those_due(error)
             with self._lock:
-                if not self._count:
+                if not (self._count or self.rows.is_wanted()):
+                    self.rows.end_following()
                     self._running_in = self._heads = None
                     return
-            time.sleep(TICK_SECONDS)
+            time.sleep(SHORTEST_SECONDS)
+            self._hurried.wait(TICK_SECONDS - SHORTEST_SECONDS)
+            self._hurried.clear()
 
     def look(self) -> None:
         """Look once, and update the waiters concerned. Only its own thread and tests call it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
+        begun = self.rows.begin_look()
         try:
             look = self._reads.run_read(self._look, fresh)
         except BaseException:
@@ -231,7 +260,12 @@ class Waiting:
                 self._fresh = {**fresh, **self._fresh}
             raise
         # A replica may be behind an earlier read. Then the changes it does not show yet are read again.
-        self._heads = look.heads
+        self._heads, self._complete = look.heads, look.complete
+        if look.complete:
+            self.rows.end_look(begun, look.engine, look.heads, look.changed)
+            self.rows.drop(look.rows)  # they may be newer than the heads
+        else:
+            self.rows.end_following()
         self.looked_to = None
         now = self.monotonic()
         for waiter in in_turns(look.waiters):
@@ -244,18 +278,19 @@ class Waiting:
     def _look(self, connection: Connection, fresh: Collection[Waiter]) -> _Look:
         heads = load_heads(connection)
         # In the first look all waiters are new.
-        touched = self._touched(connection, self._heads, heads) if self._heads else ()
-        whom = self._whom(touched, fresh)
-        return _Look(heads, whom, _rows(connection, {waiter.key for waiter in whom if waiter.reads_row}))
+        changed = None if self._heads is None else changed_since(connection, self._heads, heads)
+        whom = self._whom(() if changed is None else self._touched(connection, changed), fresh)
+        rows = _rows(connection, {waiter.key for waiter in whom if waiter.reads_row})
+        complete = self._complete or is_complete(connection)
+        return _Look(connection.engine, heads, changed, complete, whom, rows)
 
-    def _touched(self, connection: Connection, since: Heads, until: Heads) -> set[Key]:
+    def _touched(self, connection: Connection, changed: Changed) -> set[Key]:
         """The keys that changed and that a client waits for."""
-        transfers, accounts = changed_since(connection, since, until)
         with self._lock:
             waited = set(self._waiters)
-        touched: set[Key] = waited & transfers
+        touched: set[Key] = waited & changed.transfers
         if any(isinstance(key, str) for key in waited):
-            touched |= waited & (accounts | accounts_of(connection, transfers))
+            touched |= waited & (changed.accounts | accounts_of(connection, changed.transfers))
         return touched
 
     def _whom(self, touched: Iterable[Key], fresh: Iterable[Waiter]) -> Collection[Waiter]:

@@ -77,7 +77,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway) -> None:
         key = TransferId(bytes.fromhex(transfer.transfer_id[2:]))
         got, answer = (
             follow(sandbox, transfer.transfer_id),
-            transfer_status(sandbox.database, sandbox.snapshots, key),
+            transfer_status(sandbox.database, sandbox.snapshots, sandbox.rows, key),
         )
         assert (got.transfer_id, got.status) == (transfer.transfer_id, transfer.status)
         told[got.status].add(got.explanation.headline)

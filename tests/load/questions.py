@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from tests.gateway import Gateway
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)
 TRANSFERS = 10_000
+_OPEN = timedelta(hours=1)
 SENDS = tuple(series.typical for series in SERIES[:5])
 """Five pairs of chains, so each has a fifth of the transfers."""
 
@@ -39,16 +40,36 @@ ESTIMATES = (
 Pegged routes would flatter: they need no database."""
 
 
-def fill(gateway: Gateway, count: int = TRANSFERS) -> None:
-    """Load the sandbox and, through the feed, so many completed transfers of the last seven days."""
+def fill(gateway: Gateway, count: int = TRANSFERS, waiting: int = 0) -> None:
+    """Load the sandbox and, through the feed, so many completed transfers of the last seven days.
+
+    :param waiting: how many more are sent and not completed; see :func:`releases`.
+    """
     load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=OPERATOR)
-    verdict = ingest_lines(gateway.database, gateway.intake, _events(count, gateway.clock()), "bench")
-    if verdict.refused:
-        raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
+    feed(gateway, _events(count, gateway.clock()))
+    feed(gateway, (orjson.dumps(_waiting(n, gateway.clock()).events[0]) for n in range(waiting)))
     with reading(gateway.reads) as connection:
         # What a database does by itself within a minute or so: know how many rows there are of what.
         connection.execute(text("VACUUM"))
         connection.execute(text("ANALYZE"))
+
+
+def feed(gateway: Gateway, lines: Iterable[bytes]) -> None:
+    """Report these events."""
+    verdict = ingest_lines(gateway.database, gateway.intake, lines, "bench")
+    if verdict.refused:
+        raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
+
+
+def releases(count: int, now: datetime) -> Iterator[bytes]:
+    """The events that complete so many transfers which :func:`fill` left waiting."""
+    for n in range(count):
+        yield orjson.dumps(_waiting(n, now).events[1])
+
+
+def _waiting(n: int, now: datetime) -> TransferBuilder:
+    transfer = TransferBuilder("0x" + keccak256(b"waiting %d" % n).hex(), SENDS[n % len(SENDS)], now - _OPEN)
+    return transfer.sent().released(_OPEN / 2)
 
 
 def _events(count: int, now: datetime) -> Iterator[bytes]:

@@ -62,9 +62,9 @@ class Step(Struct, frozen=True):
 
 _ANSWERED: Final = attrgetter(
     "status", "refund_reason", "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash",
-    "sender", "receiver", "evidence",
+    "sender", "receiver", "evidence", "sent_at", "status_since", "settled_block",
 )  # fmt: skip
-"""All fields of a projection that an answer has, for a quick comparison."""
+"""All fields of a projection that an answer rests on, for a quick comparison."""
 
 
 _NEWEST: Final = select(func.max(JournalRow.sequence))
@@ -232,13 +232,19 @@ def begin_now(connection: Connection, now: datetime) -> None:
 
 def remove_rows(connection: Connection, transfer_ids: Collection[bytes], now: datetime) -> None:
     """Remove the rows of transfers. The caller is the only writer."""
-    newest = connection.scalar(_NEWEST)
-    connection.execute(delete(JournalRow).where(JournalRow.transfer_id.in_(transfer_ids)))
-    if newest is None or connection.scalar(_NEWEST) == newest:
-        return
     # Who reads on behind a number waits for higher ones: it must not be given again.
+    have_all_read_again(connection, now)
+    connection.execute(delete(JournalRow).where(JournalRow.transfer_id.in_(transfer_ids)))
+
+
+def have_all_read_again(connection: Connection, now: datetime) -> None:
+    """Let nobody who follows the journal use what they read before, as transfers change without a row.
+
+    The row without a transfer gets the next number. The caller is the only writer.
+    """
+    sequence = (connection.scalar(_NEWEST) or 0) + 1
     of_beginning = JournalRow.transfer_id.is_(None)
-    if not connection.execute(update(JournalRow).where(of_beginning).values(sequence=newest)).rowcount:
+    if not connection.execute(update(JournalRow).where(of_beginning).values(sequence=sequence)).rowcount:
         nothing = {"seq": 0, "status": 0, "previous_status": 0, "refund_reason": 0}
         flags = {"is_later": False, "taken_back": False}
-        connection.execute(insert(JournalRow), {"sequence": newest, "at": now, **nothing, **flags})
+        connection.execute(insert(JournalRow), {"sequence": sequence, "at": now, **nothing, **flags})

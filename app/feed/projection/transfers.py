@@ -17,7 +17,7 @@ from app.db.types import is_one_of
 from app.db.upserts import append, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
-from app.feed.projection.journal import Journal, Place, Published, Step
+from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.projection.sums import advance, apply_shared, find_progress
@@ -48,8 +48,9 @@ STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime]]("statuses_ch
 _SILENT: Final = "gateway_tells_nothing"
 
 
-def publish_nothing(connection: Connection) -> None:
+def publish_nothing(connection: Connection, now: datetime) -> None:
     """Publish no more changes in this transaction, because it only changes how transfers are stored."""
+    have_all_read_again(connection, now)
     connection.execution_options(**{_SILENT: True})
 
 

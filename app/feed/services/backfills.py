@@ -57,7 +57,7 @@ def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: d
         return None
     missing = [transfer_id for transfer_id, is_missing in found if is_missing]
     if missing:
-        publish_nothing(connection)
+        publish_nothing(connection, now)
         project_again(connection, missing, load_network_facts(connection), now)
     return Range(found[-1][0], len(found), len(missing))
 
@@ -85,11 +85,13 @@ def note_retractions(connection: Connection, after: bytes, _rows: int, _now: dat
 
 _DONE: Final = b"all"
 
+RECORDED_STATUSES: Final = "recorded-statuses"
+
 KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
     Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
     Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
-    Backfill("recorded-statuses", "changes of statuses, since an upgrade over 0043", record_statuses),
+    Backfill(RECORDED_STATUSES, "changes of statuses, since an upgrade over 0043", record_statuses),
 )
 """In the order in which they run."""
 

@@ -291,7 +291,7 @@ def _repair(database: Database, part: Part, differences: list[Difference], began
         _add(database, part, differences, began)
         return differences
     with writing(database.engine) as connection:
-        publish_nothing(connection)
+        publish_nothing(connection, database.clock())
         differences = part.compare(connection)
         if differences:
             part.repair(connection, differences, database.clock())
@@ -302,7 +302,7 @@ def _add(database: Database, part: Part, differences: Sequence[Difference], bega
     """Add the differences of sums, some of them in each transaction."""
     for start in range(0, len(differences), SUMS_AT_ONCE):
         with writing(database.engine) as connection:
-            publish_nothing(connection)
+            publish_nothing(connection, database.clock())
             _refuse_another(connection, began)
             part.repair(connection, differences[start : start + SUMS_AT_ONCE], database.clock())
 

@@ -6,7 +6,7 @@ the gateway's view is (docs/interface.md#progress).
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -29,7 +29,7 @@ from app.transfers.progress import (
     progress_of,
 )
 from app.transfers.queries.history import NamedBy, TransferEntry, named_by, send_ids, transfers_sent_by
-from app.transfers.queries.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
+from app.transfers.queries.status import TransferRow, pruned_statuses
 from app.transfers.queries.trends import chain_depths, last_event, newest_events, newest_of_chain
 from app.transfers.subjects import in_block_order
 from app.values.codes import (
@@ -72,6 +72,21 @@ class Known(Protocol):
     @property
     def dst_chain_id(self) -> ChainId | None:
         """Where it is paid out."""
+
+
+class StatusRows(Protocol):
+    """Where the rows of statuses are read: each with when the newest event was accepted that it includes."""
+
+    def row(self, database: Database, transfer_id: TransferId) -> tuple[TransferRow | None, datetime | None]:
+        """The row of a transfer, None where it is not known."""
+
+    def rows(
+        self, database: Database, transfer_ids: Sequence[TransferId]
+    ) -> tuple[Mapping[TransferId, TransferRow], datetime | None]:
+        """The rows of those of the transfers that are known."""
+
+    def drop(self, transfer_ids: Collection[TransferId]) -> None:
+        """Use no row of these that was read before, as somebody got a newer answer of them."""
 
 
 def taken_in_at(database: Database) -> datetime | None:
@@ -147,41 +162,43 @@ class TransferStatus(Struct, frozen=True):
     """When the newest fact was taken in that the answer can rest on. Histories have neither."""
 
 
-def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
+def transfer_status(
+    database: Database, snapshots: SnapshotSource, rows: StatusRows, transfer_id: TransferId
+) -> TransferStatus:
     """The status of the transfer, as its canonical events give it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = snapshots.current().terms, taken_in_at(database)
-    row = database.public.run_read(transfer_row, transfer_id)
+    terms = snapshots.current().terms
+    row, as_of = rows.row(database, transfer_id)
     if row is None:
         raise transfer_not_found(database, snapshots, transfer_id)
     return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
 
 
 def transfer_statuses(
-    database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
+    database: Database, snapshots: SnapshotSource, rows: StatusRows, transfer_ids: Sequence[TransferId]
 ) -> list[TransferStatus | GatewayError]:
     """The status of each transfer, or the error that :func:`transfer_status` raises, in the order requested.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = snapshots.current().terms, taken_in_at(database)
-    rows = database.public.run_read(transfer_rows, list(dict.fromkeys(transfer_ids)))
-    unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
+    terms = snapshots.current().terms
+    found, as_of = rows.rows(database, list(dict.fromkeys(transfer_ids)))
+    unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in found]
     missing = _not_found(database, snapshots, unknown) if unknown else {}
     return [
         status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
-        if (row := rows.get(transfer_id)) is not None
+        if (row := found.get(transfer_id)) is not None
         else missing[transfer_id]
         for transfer_id in transfer_ids
     ]
 
 
 def transfer_status_by_transaction(
-    database: Database, snapshots: SnapshotSource, tx_hash: str, chain_id: ChainId
+    database: Database, snapshots: SnapshotSource, rows: StatusRows, tx_hash: str, chain_id: ChainId
 ) -> TransferStatus:
     """The status of the transfer that a transaction of its source chain sent.
 
@@ -196,6 +213,7 @@ def transfer_status_by_transaction(
     if found is None:
         message = f"transfer not found; {_freshness_of(database, snapshots, chain_id)}"
         raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
+    rows.drop((found.transfer_id,))
     return status_of(terms, found.status, progress_of_row(database, snapshots, found.status), as_of)
 
 

@@ -158,6 +158,7 @@ def test_a_pruned_transfer_is_no_longer_listed_and_says_how_it_ended(gateway: Ga
     one, two, unknown = transfer_statuses(
         gateway.database,
         gateway.snapshots,
+        gateway.rows,
         [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
     )
     assert isinstance(one, GatewayError)

@@ -219,9 +219,9 @@ def test_rows_go_with_their_transfer_and_no_number_is_given_again(gateway: Gatew
         later = gateway.but(clock=lambda: NOW + timedelta(days=30))
         prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
         assert rows(gateway) == []
-        assert heads(gateway).changes >= before.changes
+        assert heads(gateway).changes == before.changes + 1  # for those who cached them
         feed(gateway, sent(number), released(number))
-        assert heads(gateway).changes == before.changes + 2
+        assert heads(gateway).changes == before.changes + 3
         before = heads(gateway)
 
 

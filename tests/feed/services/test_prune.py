@@ -190,7 +190,7 @@ def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None
     feed(gateway, sent(1), released(1))
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
     with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
-        transfer_status(later.database, later.snapshots, bytes.fromhex(transfer_id(1)[2:]))
+        transfer_status(later.database, later.snapshots, later.rows, bytes.fromhex(transfer_id(1)[2:]))
 
 
 def test_the_log_goes_on_where_it_was(gateway: Gateway, later: Gateway) -> None:

@@ -24,17 +24,20 @@ from hypothesis.stateful import (
 from sqlalchemy import select
 
 from app.db.engine import reading
+from app.db.writes import Writes
 from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
 from app.http.limits import RefundRequestLimit
 from app.network.document import NetworkRefused, import_network
 from app.refunds.request import WithdrawRequest
 from app.refunds.services import request_refund
-from app.transfers.services.status import TransferStatus, transfer_statuses
+from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
+from app.waiting.cached_rows import CachedRows
+from app.waiting.register import Waiting
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.everyday import SEED, volume
@@ -148,6 +151,7 @@ class Histories(RuleBasedStateMachine):
         forget_events(self.gateway)
         import_network(*self.gateway.editing, build.text(NETWORKS[0]), actor=TESTER)
         self.unlimited = RefundRequestLimit("1000/minute", self.gateway.limit_store)
+        self.elsewhere = Waiting(self.gateway.public, 1, CachedRows(Writes()))
         self.table = Table(NETWORKS[0], REQUESTS, SIGNATURES)
 
     @initialize(left_out=st.sets(st.sampled_from(TYPES)), refused=st.sets(st.sampled_from(list(TRANSFERS))))
@@ -237,10 +241,21 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def every_status_is_the_tables(self) -> None:
-        keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
-        found = transfer_statuses(self.gateway.database, self.gateway.snapshots, keys)
-        for n, told in zip(TRANSFERS, found, strict=True):
+        for n, told in zip(TRANSFERS, self._statuses(), strict=True):
             assert _answer(told) == self.table.answer(transfer_id(n)), n
+
+    @invariant()
+    def every_status_from_memory_is_the_stored_one(self) -> None:
+        """Of a process that looks at the journal after each step, and reads again only what that names."""
+        self.elsewhere.look()
+        from_memory, stored = self._statuses(self.elsewhere.rows), self._statuses()
+        assert list(map(_shown, from_memory)) == list(map(_shown, stored))
+        assert len(self.elsewhere.rows) == sum(isinstance(told, TransferStatus) for told in stored)
+
+    def _statuses(self, rows: StatusRows | None = None) -> list[TransferStatus | GatewayError]:
+        keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
+        source = self.gateway.rows if rows is None else rows
+        return transfer_statuses(*parts(self.gateway, "database", "snapshots"), source, keys)
 
     @invariant()
     def the_journal_leads_to_every_status(self) -> None:
@@ -254,6 +269,10 @@ class Histories(RuleBasedStateMachine):
             answer = self.table.answer(transfer_id(n)) or Answer(0)
             found = last.get(bytes.fromhex(transfer_id(n)[2:]), (0, 0))
             assert found == (answer.status, answer.refund_reason), n
+
+
+def _shown(told: TransferStatus | GatewayError) -> object:
+    return told.msg if isinstance(told, GatewayError) else told
 
 
 def _answer(told: TransferStatus | GatewayError) -> Answer | None:

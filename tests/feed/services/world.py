@@ -125,6 +125,7 @@ def forget_events(gateway: Gateway) -> None:
         for name in filled_tables(connection):
             if name not in NETWORK_TABLES:
                 connection.execute(text(f'DELETE FROM "{name}"'))
+    gateway.waiting.rows.end_following()  # the journal begins again with the same numbers
 
 
 def token(chain_id: int, symbol: str) -> str:

@@ -124,7 +124,7 @@ def test_each_answer_is_one_read_or_two(gateway: Gateway) -> None:
         ids = [n.to_bytes(32, "big") for n in range(1, 100)]
         for kept in (False, True):  # the first time also what tells their progress is read, and kept
             executed.clear()
-            assert len(transfer_statuses(gateway.database, gateway.snapshots, ids)) == 99  # type: ignore[arg-type]
+            assert len(transfer_statuses(gateway.database, gateway.snapshots, gateway.rows, ids)) == 99  # type: ignore[arg-type]
             assert len([each for each in executed if "transfers" in each]) == 1
             assert (len(executed) == 1) == kept
         executed.clear()

@@ -1,0 +1,238 @@
+"""Rows of transfers in the memory of one process, for as long as the journal has no change of them.
+
+What this promises, and why it holds, is in docs/decisions/0031-cached-facts.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+from sqlalchemy import Connection, Engine
+
+from app.db.database import Database
+from app.db.writes import Writes
+from app.transfers.queries.status import TransferRow, transfer_row, transfer_rows
+from app.transfers.services.status import taken_in_at
+from app.values.identifiers import TransferId
+from app.waiting.queries import Changed, Heads
+
+MAX_AGE_SECONDS: Final = 0.2
+"""Rows are used for so long after the newest look at the journal began. Later ones are read."""
+
+LONGEST_GAP_SECONDS: Final = 1.0
+"""Of two looks at the journal that are further apart, the second starts anew: the database may be another."""
+
+ENOUGH: Final = 16
+"""Requests in a second that make it worth while to look at the journal: that takes as many reads."""
+
+IDLE_SECONDS: Final = 2.0
+"""The journal is followed for so long after there were so many requests."""
+
+MOST: Final = 16_384
+"""The memory for rows, in kibibytes. A row without evidence counts as one."""
+
+_STRING_BYTES: Final = 56
+"""Of each string, in addition to its characters."""
+
+
+def _nothing() -> None:
+    pass
+
+
+class Begun(Struct, frozen=True):
+    """The moment before a look: seconds of the monotonic clock, and the mark of this process's writes."""
+
+    at: float
+    mark: object
+
+
+class _Look(Struct, frozen=True):
+    """What the newest look saw."""
+
+    begun: Begun
+    engine: Engine
+    heads: Heads
+
+
+class CachedRows:
+    """One for each process, shared by its threads or greenlets. ``Waiting`` looks at the journal for it."""
+
+    def __init__(self, writes: Writes, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """
+        :param writes: of the engines by which this process writes.
+        """
+        self._writes = writes
+        self._monotonic = monotonic
+        self.follow: Callable[[], None] = _nothing
+        """Makes somebody look at the journal, until :meth:`is_wanted` is over. Set by who looks."""
+        self.hurry: Callable[[], None] = _nothing
+        """Makes the next look come soon. Set by who looks."""
+        self._lock = threading.Lock()
+        self._rows: OrderedDict[TransferId, TransferRow] = OrderedDict()
+        self._reading: dict[TransferId, object] = {}
+        """A token of the newest read of a transfer that is under way. It is gone where the row may be older
+        than a change, or than another answer."""
+        self._size = 0
+        self._look: _Look | None = None
+        self._counted_from = self._busy_at = float("-inf")
+        self._asked = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def size(self) -> int:
+        """About how many kibibytes the rows take."""
+        return self._size
+
+    def row(self, database: Database, transfer_id: TransferId) -> tuple[TransferRow | None, datetime | None]:
+        """See ``StatusRows.row``."""
+        look = self._usable()
+        if look is not None and (row := self._found(transfer_id)) is not None:
+            return row, look.heads.taken_in_at
+        rows, as_of = self._read(database, (transfer_id,), look)
+        return rows.get(transfer_id), as_of
+
+    def rows(
+        self, database: Database, transfer_ids: Sequence[TransferId]
+    ) -> tuple[Mapping[TransferId, TransferRow], datetime | None]:
+        """See ``StatusRows.rows``."""
+        look, found = self._usable(), dict[TransferId, TransferRow]()
+        if look is not None:
+            found = {each: row for each in transfer_ids if (row := self._found(each)) is not None}
+            if len(found) == len(transfer_ids):
+                return found, look.heads.taken_in_at
+        rows, as_of = self._read(database, [each for each in transfer_ids if each not in found], look)
+        return {**found, **rows}, as_of
+
+    def drop(self, transfer_ids: Collection[TransferId]) -> None:
+        """Forget these, as somebody got a newer answer of them."""
+        with self._lock:
+            self._drop(transfer_ids)
+
+    def _usable(self) -> _Look | None:
+        """The newest look, where the rows may be used."""
+        now, look = self._monotonic(), self._look
+        if now - self._counted_from > 1:
+            self._counted_from, self._asked = now, 0
+        self._asked += 1
+        if self._asked >= ENOUGH:
+            self._busy_at = now
+            if look is None:
+                self.follow()
+        if look is None or now - look.begun.at > MAX_AGE_SECONDS:
+            return None
+        if look.begun.mark is not self._writes.mark:
+            self.hurry()
+            return None
+        return look
+
+    def _found(self, transfer_id: TransferId) -> TransferRow | None:
+        row = self._rows.get(transfer_id)
+        if row is not None:
+            try:
+                self._rows.move_to_end(transfer_id)
+            except KeyError:  # it was dropped in this moment
+                return None
+        return row
+
+    def _read(
+        self, database: Database, transfer_ids: Sequence[TransferId], usable: _Look | None
+    ) -> tuple[Mapping[TransferId, TransferRow], datetime | None]:
+        """Read rows, and store those that no change, and no other read, can have overtaken meanwhile."""
+        token = object()
+        with self._lock:
+            for each in transfer_ids:
+                self._reading[each] = token
+        rows: Mapping[TransferId, TransferRow] = {}
+        engine: Engine | None = None
+        try:
+            as_of = taken_in_at(database) if usable is None else usable.heads.taken_in_at
+            rows, engine = database.public.run_read(_rows_and_engine, transfer_ids)
+        finally:
+            with self._lock:
+                stored = rows if self._look is not None and self._look.engine is engine else {}
+                for each in transfer_ids:
+                    is_only = self._reading.get(each) is token
+                    # Whoever reads it now may have read an older row than this answer.
+                    self._drop((each,))
+                    if is_only and (row := stored.get(each)) is not None:
+                        self._store(each, row)
+        return rows, as_of
+
+    def _store(self, transfer_id: TransferId, row: TransferRow) -> None:
+        self._rows[transfer_id] = row
+        self._size += _size(row)
+        while self._size > MOST:
+            _, oldest = self._rows.popitem(last=False)
+            self._size -= _size(oldest)
+
+    def _drop(self, transfer_ids: Collection[TransferId]) -> None:
+        for each in transfer_ids:
+            self._reading.pop(each, None)
+            if (row := self._rows.pop(each, None)) is not None:
+                self._size -= _size(row)
+
+    def is_wanted(self) -> bool:
+        """Whether there were enough requests a moment ago."""
+        return self._monotonic() - self._busy_at <= IDLE_SECONDS
+
+    def begin_look(self) -> Begun:
+        """To be called before the journal is read."""
+        return Begun(self._monotonic(), self._writes.mark)
+
+    def end_look(self, begun: Begun, engine: Engine, heads: Heads, changed: Changed | None) -> None:
+        """Take what the look saw.
+
+        :param engine: where it was read.
+        :param changed: since the look before; None where there was none.
+        """
+        with self._lock:
+            before = self._look
+            self._look = _Look(begun, engine, heads)
+            if changed is not None:
+                self._drop(changed.transfers)
+            if (
+                before is None
+                or changed is None
+                or changed.unnamed
+                or before.engine is not engine
+                or heads.changes < before.heads.changes
+                or begun.at - before.begun.at > LONGEST_GAP_SECONDS
+            ):
+                self._start_anew()
+
+    def end_following(self) -> None:
+        """Use no rows, as nobody looks at the journal any more, or it cannot be read, or lacks changes."""
+        with self._lock:
+            self._look = None
+            self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._rows.clear()
+        self._reading.clear()
+        self._size = 0
+
+
+def _rows_and_engine(
+    connection: Connection, transfer_ids: Sequence[TransferId]
+) -> tuple[Mapping[TransferId, TransferRow], Engine]:
+    """The rows, and where they were read: a read may go to the replica, and the next to the primary."""
+    if len(transfer_ids) > 1:
+        return transfer_rows(connection, transfer_ids), connection.engine
+    row = transfer_row(connection, *transfer_ids)
+    return {} if row is None else {transfer_ids[0]: row}, connection.engine
+
+
+def _size(row: TransferRow) -> int:
+    """About how many kibibytes a row takes."""
+    if row.wd_onchain is None:
+        return 1
+    texts = (*row.sorted_sigs, *row.signers, *row.powers)
+    return 1 + (len(row.wd_onchain) + sum(_STRING_BYTES + len(text) for text in texts)) // 1024

@@ -1,0 +1,86 @@
+"""A process that looks at the journal of statuses only where a test lets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from app.db.writes import Writes
+from app.transfers.queries.status import TransferRow
+from app.transfers.services.status import TransferStatus, transfer_status
+from app.values.errors import GatewayError
+from app.values.identifiers import TransferId
+from app.waiting import cached_rows
+from app.waiting.cached_rows import CachedRows
+from app.waiting.register import Waiting
+from tests.feed.services.world import (
+    KEYS,
+    about,
+    feed,
+    prepared,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+ID, OTHER, UNKNOWN = (TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 9))
+
+
+class Process:
+    """Another process than the one that writes: it looks at the journal only where a test lets it."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.now = 0.0
+        self.followed = self.hurried = 0
+        self.writes = Writes()
+        self.rows = CachedRows(self.writes, lambda: self.now)
+        self.waiting = Waiting(gateway.public, 10, self.rows)
+        self.rows.follow, self.rows.hurry = self._follow, self._hurry
+        self.gateway = gateway
+        self.reads: list[TransferId] = []
+
+    def _follow(self) -> None:
+        self.followed += 1
+
+    def _hurry(self) -> None:
+        self.hurried += 1
+
+    def look(self) -> None:
+        self.now += 0.05
+        self.waiting.look()
+
+    def ask(self, transfer_id: TransferId = ID) -> TransferStatus | str:
+        database, snapshots = self.gateway.database, self.gateway.snapshots
+        try:
+            return transfer_status(database, snapshots, self.rows, transfer_id)
+        except GatewayError as error:
+            return error.msg
+
+    def row(self) -> TransferRow | None:
+        return self.rows.row(self.gateway.database, ID)[0]
+
+    def stored(self, transfer_id: TransferId = ID) -> TransferStatus | str:
+        """What a process without memory answers."""
+        return Process(self.gateway).ask(transfer_id)
+
+    def note_reads(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have ``reads`` name each transfer that any process reads."""
+        read = cached_rows._rows_and_engine
+
+        def noted(connection: Connection, ids: list[TransferId]) -> Any:
+            self.reads += ids
+            return read(connection, ids)
+
+        monkeypatch.setattr(cached_rows, "_rows_and_engine", noted)
+
+
+def open_refund(gateway: Gateway) -> bytes:
+    wd = request(1)
+    first = about(1, "network.status", at=-40, xfer_status=4), about(1, "refund.requested", at=-30)
+    feed(gateway, sent(1), *first, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
+    return wd

@@ -1,0 +1,289 @@
+"""A status from memory is the one that a read would give, but for a moment that is bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, delete, insert, update
+
+from app.db.engine import writing
+from app.db.models import BackfillProgress
+from app.feed.models import JournalRow
+from app.feed.services.backfills import KNOWN, run_backfill
+from app.transfers.models import Transfer
+from app.transfers.queries.status import TransferRow
+from app.transfers.services.status import transfer_status, transfer_statuses
+from app.values.identifiers import TransferId
+from app.waiting import cached_rows
+from app.waiting.cached_rows import MAX_AGE_SECONDS, MOST, CachedRows
+from tests.databases import SharedDatabase
+from tests.feed.services.world import (
+    NOW,
+    feed,
+    released,
+    sent,
+    small_network,
+    transfer_id,
+)
+from tests.gateway import Gateway
+from tests.transfers.services.followed import ID, OTHER, Process, open_refund
+
+pytestmark = pytest.mark.every_database
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
+    return small_network(database, clock=lambda: NOW)
+
+
+@pytest.fixture
+def process(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Process:
+    process = Process(gateway)
+    process.note_reads(monkeypatch)
+    return process
+
+
+def test_a_row_is_read_once_while_nothing_changes(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1), sent(2))
+    process.ask()
+    process.ask()
+    assert process.reads == [ID] * 2  # nobody looks yet
+    process.look()
+    answers = [process.ask() for _ in range(3)]
+    process.look()
+    answers += [process.ask() for _ in range(3)]
+    assert process.reads == [ID] * 3
+    assert answers == [process.stored()] * 6
+    parts = gateway.database, gateway.snapshots, process.rows
+    several = transfer_statuses(*parts, [OTHER, ID, OTHER])
+    assert process.reads == [ID] * 3 + [ID, OTHER]  # the stored one was another process's
+    assert several == [process.stored(OTHER), process.stored(), process.stored(OTHER)]
+    process.reads.clear()
+    assert transfer_statuses(*parts, [OTHER, ID]) == several[:2]
+    assert process.ask(OTHER) == several[0]
+    assert process.reads == []
+
+
+def test_an_unknown_transfer_is_not_stored(gateway: Gateway, process: Process) -> None:
+    process.look()
+    for _ in range(2):
+        assert "not found" in str(process.ask())
+    feed(gateway, sent(1))
+    assert process.row() is not None
+    assert process.reads == [ID] * 3
+
+
+def test_a_change_while_the_row_is_read_is_not_lost(
+    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    read = cached_rows._rows_and_engine
+
+    def slow(connection: Connection, ids: list[TransferId]) -> Any:
+        found = read(connection, ids)
+        monkeypatch.undo()
+        feed(gateway, released(1))
+        process.look()
+        return found
+
+    monkeypatch.setattr(cached_rows, "_rows_and_engine", slow)
+    assert process.ask() != process.stored()
+    assert process.ask() == process.stored()
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_the_older_of_two_reads_is_not_stored(
+    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch, looks: bool
+) -> None:
+    """The first read ends last, and a third caller must not get its row."""
+    feed(gateway, sent(1))
+    process.look()
+    read = cached_rows._rows_and_engine
+    answers = []
+
+    def slow(connection: Connection, ids: list[TransferId]) -> Any:
+        found = read(connection, ids)
+        monkeypatch.undo()
+        if looks:
+            process.look()
+        feed(gateway, released(1))
+        answers.append(process.ask())
+        return found
+
+    monkeypatch.setattr(cached_rows, "_rows_and_engine", slow)
+    older = process.ask()
+    assert [older, *answers, process.ask()] == [older, process.stored(), process.stored()]
+    assert older != process.stored()
+
+
+def test_a_row_that_was_stored_while_a_newer_one_is_read_is_dropped(
+    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    read = cached_rows._rows_and_engine
+
+    def slow(connection: Connection, ids: list[TransferId]) -> Any:
+        monkeypatch.undo()
+        process.ask()
+        feed(gateway, released(1))
+        return read(connection, ids)
+
+    monkeypatch.setattr(cached_rows, "_rows_and_engine", slow)
+    assert [process.row(), process.row()] == [Process(gateway).row()] * 2
+
+
+def test_rows_are_used_for_a_bounded_time(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    process.now += MAX_AGE_SECONDS
+    feed(gateway, released(1))
+    assert process.ask() != process.stored()
+    process.now += 0.001
+    assert process.ask() == process.stored()  # and it is not older again:
+    process.now -= 0.001
+    assert process.ask() == process.stored()
+
+
+def test_without_looks_every_status_is_read(
+    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    monkeypatch.setattr("app.waiting.register.load_heads", lambda _: 1 // 0)
+    monkeypatch.setattr("app.waiting.register.time.sleep", lambda _: 1 // 0)
+    monkeypatch.setattr(CachedRows, "is_wanted", lambda _: True)
+    with pytest.raises(ZeroDivisionError):
+        process.waiting._look_while_any()  # until it sleeps
+    assert len(process.rows) == 0
+    feed(gateway, released(1))
+    assert process.ask() == process.stored()
+    assert len(process.rows) == 0
+
+
+def test_a_long_gap_between_looks_starts_anew(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    process.now += 1
+    process.look()
+    assert len(process.rows) == 0
+
+
+def test_a_journal_that_goes_back_starts_anew(gateway: Gateway, process: Process) -> None:
+    """Another database: it was restored, or a replica that lacked commits became the primary."""
+    feed(gateway, sent(1), released(1))
+    process.look()
+    process.ask()
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(JournalRow).where(JournalRow.seq == 2))
+        connection.execute(update(Transfer).values(status=1))
+    process.look()
+    assert process.ask() == process.stored()
+
+
+def test_what_this_process_writes_is_seen_at_once(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    feed(gateway, released(1))
+    process.writes.ended()
+    for _ in range(2):
+        assert process.ask() == process.stored()
+    assert process.hurried == 2
+    process.look()
+    process.ask()
+    process.reads.clear()
+    assert process.ask() == process.stored()
+    assert process.reads == [ID]  # the stored one's
+
+
+def test_nobody_looks_for_few_requests(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    for _ in range(cached_rows.ENOUGH - 1):
+        process.ask()
+        process.now += 0.01
+    assert (process.followed, process.rows.is_wanted()) == (0, False)
+    process.ask()
+    assert (process.followed, process.rows.is_wanted()) == (1, True)
+    process.now += cached_rows.IDLE_SECONDS + 0.01
+    assert not process.rows.is_wanted()
+
+
+def test_what_waits_or_streams_told_is_not_taken_back(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    feed(gateway, released(1))
+    process.rows.drop((ID,))  # as they do
+    assert process.ask() == process.stored()
+
+
+def test_the_memory_is_bounded(gateway: Gateway, process: Process) -> None:
+    process.look()
+    open_refund(gateway)
+    process.look()
+    process.ask()
+    assert process.rows.size > 1  # with its evidence
+    process.rows.drop((ID,))
+    rows = process.rows
+    row = TransferRow(1, 0, None, None, None, None, None, None, None, None, None)
+    for n in range(MOST + 10):
+        rows._store(TransferId(n.to_bytes(32, "big")), row)
+    assert rows.size == len(rows) == MOST
+    for _ in range(2):
+        rows._store(TransferId(b"\0" * 32), row._replace(wd_onchain=b"x" * 2**20))
+        rows.drop((TransferId(b"\0" * 32),))
+    assert rows.size == len(rows) < MOST - 1000
+    rows._store(TransferId(b"\0" * 32), row._replace(wd_onchain=b"x" * 2**25))
+    assert (rows.size, len(rows)) == (0, 0)
+
+
+def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached_rows, "MOST", 2)
+    feed(gateway, sent(1), sent(2), sent(3))
+    process.look()
+    third = TransferId(bytes.fromhex(transfer_id(3)[2:]))
+    for each in (ID, OTHER, ID, third, ID):
+        process.ask(each)
+    assert process.reads == [ID, OTHER, third]
+    process.ask(OTHER)
+    assert process.reads[3:] == [OTHER]
+
+
+def test_a_journal_that_lacks_changes_is_not_followed(gateway: Gateway, process: Process) -> None:
+    """Until the backfill, which comes after the last process of the version before."""
+    feed(gateway, sent(1))
+    row = {"seq": 1, "status": 0, "previous_status": 0, "refund_reason": 0, "is_later": False}
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(JournalRow), {"sequence": 90, "at": NOW, "taken_back": False, **row})
+    process.look()
+    process.ask()
+    assert len(process.rows) == 0
+    backfill = next(each for each in KNOWN if each.name == "recorded-statuses")
+    run_backfill(gateway.database, backfill)
+    process.look()
+    process.ask()
+    assert len(process.rows) == 1
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(BackfillProgress))
+
+
+def test_a_row_from_another_server_than_the_looks_is_not_stored(gateway: Gateway, process: Process) -> None:
+    """A replica that is behind may have been read, while the journal was the primary's."""
+    feed(gateway, sent(1))
+    process.look()
+    other = gateway.public.__class__(gateway.engine, gateway.engine)
+    moved = gateway.but(public=other)
+    transfer_status(moved.database, moved.snapshots, process.rows, ID)
+    assert len(process.rows) == 0
+    process.ask()
+    assert len(process.rows) == 1
+    process.waiting._reads = other
+    process.look()
+    assert len(process.rows) == 0
