@@ -35,7 +35,7 @@ def wheel_programs() -> Path:
 
 @dataclass(slots=True)
 class Machine:
-    """One server, in a folder of its own: ``data`` and its socket.
+    """One server, in a folder of its own: ``data``, ``archive`` and its socket.
 
     :param programs: the folder of ``initdb``, ``pg_ctl`` and ``pg_basebackup``.
     :param folder: short, for it holds the socket.
@@ -51,24 +51,37 @@ class Machine:
         if self.user:
             account = pwd.getpwnam(self.user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
+        self.run("mkdir", "-p", str(self.archive))
 
     @property
     def data(self) -> Path:
         """Its data directory."""
         return self.folder / "data"
 
+    @property
+    def archive(self) -> Path:
+        """Where finished segments of WAL are copied to."""
+        return self.folder / "archive"
+
     def url(self, database: str = "postgres") -> str:
         """Of a database, for the gateway."""
         return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port=5432"
 
     def create(self, *settings: str) -> None:
-        """Make an empty cluster.
+        """Make an empty cluster that archives its WAL.
 
         :param settings: further lines of ``postgresql.conf``; later ones count.
         """
         options = ("--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.data))
         self.run(str(self.programs / "initdb"), *options)
-        self.configure(*settings)
+        self.configure(*self.archiving(), *settings)
+
+    def archiving(self) -> tuple[str, ...]:
+        """The settings by which every finished segment of WAL is copied, and none is overwritten."""
+        segment = f"{self.archive}/%f"
+        # Under its name when it is whole: a part that a full disk left would never be replaced.
+        copied = f"test ! -f {segment} && cp %p {segment}.part && mv {segment}.part {segment}"
+        return "wal_level = replica", "archive_mode = on", f"archive_command = '{copied}'"
 
     def configure(self, *lines: str) -> None:
         """Add lines to its configuration; the last of a name counts."""
@@ -104,6 +117,11 @@ class Machine:
         for left in self.folder.glob(".s.PGSQL*"):
             left.unlink()
 
+    def back_up(self, target: Path) -> None:
+        """A base backup as plain files, while it serves."""
+        options = ("-D", str(target), "-c", "fast", "-X", "stream", "-h", str(self.folder), "-U", "postgres")
+        self.run(str(self.programs / "pg_basebackup"), *options)
+
     def archive_all(self) -> None:
         """Have everything that is committed now in the archive."""
         name = self.ask("SELECT pg_walfile_name(pg_current_wal_lsn())")
@@ -113,6 +131,25 @@ class Machine:
             if time.monotonic() > until:
                 raise TimeoutError("nothing is archived")
             time.sleep(0.05)
+
+    def restore(self, backup: Path, until: str | None = None) -> None:
+        """Put a base backup where the data was, and replay the archive: to its end, or to a time.
+
+        :param until: a time as PostgreSQL reads it.
+        """
+        self.run("cp", "-a", str(backup), str(self.data))
+        self.recover(f"restore_command = 'cp {self.archive}/%f %p'", until)
+        self.start()
+
+    def recover(self, restore_command: str, until: str | None) -> None:
+        """Have the next start replay the archive and then take writes."""
+        wanted = [] if until is None else [f"recovery_target_time = '{until}'"]
+        # Every server reads this file there; Debian's has its postgresql.conf somewhere else.
+        with (self.data / "postgresql.auto.conf").open("a") as file:
+            file.writelines(
+                f"{line}\n" for line in (restore_command, "recovery_target_action = 'promote'", *wanted)
+            )
+        self.run("touch", str(self.data / "recovery.signal"))
 
     def ask(self, statement: str) -> object:
         """The first value that a statement answers."""
