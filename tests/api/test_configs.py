@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from app.network.schemas import ConfigsAnswer
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, vector
-from tests.contract.clients.shapes import own_of_tokens
+from tests.contract.recorded_answers import own_of_tokens
 
 pytestmark = pytest.mark.both_doors
 

@@ -20,6 +20,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +339,24 @@ def _asked(**changes: object) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         app = sandbox_app(Path(folder), **changes)
         return [{"request": request, "answer": ask(app, request)} for request in requests()]
+
+
+@cache
+def own_of_tokens() -> tuple[str, ...]:
+    """Fields of a token in the transfer configs that are our own, in order: those of our recorded answer
+    that the recorded answer of production does not have.
+    """
+    theirs = json.loads((RECORDED.parents[1] / "vectors" / "transfer_configs_testnet.json").read_text())
+    path = "/v2/getTransferConfigs"
+    recorded = json.loads(RECORDED.read_text())
+    ours = next(each["answer"]["body"] for each in recorded if each["request"].get("path") == path)
+    return tuple(name for name in _token_of(json.loads(ours)) if name not in _token_of(theirs))
+
+
+def _token_of(answer: Any) -> dict[str, Any]:
+    """A token of an answer with the transfer configs."""
+    token: dict[str, Any] = next(each["token"][0] for each in answer["chain_token"].values() if each["token"])
+    return token
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ from app.sandbox.catalogue import network_document
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, ESTIMATE
 from tests.builders.network import text
-from tests.contract.clients.shapes import own_of_tokens
-from tests.contract.recorded_answers import sandbox_app
+from tests.contract.recorded_answers import own_of_tokens, sandbox_app
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 from tests.databases import SharedDatabase
 from tests.gateway import gateway_of

@@ -21,7 +21,7 @@ import pytest
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
-from tests.contract.clients.shapes import own_of_tokens
+from tests.contract.recorded_answers import own_of_tokens
 from tests.curl import BASE
 from tests.grpcweb.node import chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tests.contract.clients.readers import (
@@ -23,6 +20,7 @@ from tests.contract.clients.readers import (
     uint,
     zod_object,
 )
+from tests.contract.recorded_answers import own_of_tokens
 
 Object = Any
 """``go_struct`` or ``zod_object``."""
@@ -237,27 +235,6 @@ def webhooks(made: Object) -> Fields:
 
 
 _LINKS = ("src_block_tx_link", "dst_block_tx_link")
-
-
-_CONTRACT = Path(__file__).parents[1]
-
-
-@cache
-def own_of_tokens() -> tuple[str, ...]:
-    """Fields of a token in the transfer configs that are our own, in order: those of our recorded answer
-    that the recorded answer of production does not have.
-    """
-    theirs = json.loads((_CONTRACT / "vectors" / "transfer_configs_testnet.json").read_text())
-    recorded = json.loads((_CONTRACT / "recorded" / "answers.json").read_text())
-    path = "/v2/getTransferConfigs"
-    ours = next(each["answer"]["body"] for each in recorded if each["request"].get("path") == path)
-    return tuple(name for name in _token_of(json.loads(ours)) if name not in _token_of(theirs))
-
-
-def _token_of(answer: Any) -> dict[str, Any]:
-    """A token of an answer with the transfer configs."""
-    token: dict[str, Any] = next(each["token"][0] for each in answer["chain_token"].values() if each["token"])
-    return token
 
 
 def configs(made: Object) -> Fields:
