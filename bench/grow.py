@@ -88,7 +88,7 @@ def grow(
         connection.execute(insert(GrownDatabase).values(mark))
         unusual = _write_completed(connection, transfers, now, progress)
         facts = load_network_facts(connection)
-        publish_nothing(connection)  # nobody follows statuses of a database that was just made
+        publish_nothing(connection, now)  # nobody follows statuses of a database that was just made
         place = Place.now(connection)
         for start in range(0, len(unusual), PROJECTED):
             chunk = unusual[start : start + PROJECTED]

@@ -68,7 +68,7 @@ def test_nobody_finds_out_by_it_what_a_secret_is(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is that of every id; the log has another."""
-    monkeypatch.setattr("app.http.headers.PRIVATE", Private(["the-password-of-ours"]))
+    monkeypatch.setattr("app.observability.logs.PRIVATE", Private(["the-password-of-ours"]))
     monkeypatch.setattr(views, "median_latency", lambda *_: 1 / 0)
     caplog.handler.setFormatter(EntryFormatter("json"))
     for path in ("/healthz", ANY_LATENCY):
@@ -103,9 +103,9 @@ def test_what_is_logged_for_the_request_has_it(
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """The fields of the entries of the request log so far."""
-    caplog.set_level(logging.INFO, "app.http.application")
+    caplog.set_level(logging.INFO, "app.http.request_log")
     return lambda: [
-        vars(record)["fields"] for record in caplog.records if record.name == "app.http.application"
+        vars(record)["fields"] for record in caplog.records if record.name == "app.http.request_log"
     ]
 
 

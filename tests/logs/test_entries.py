@@ -250,7 +250,7 @@ def test_no_line_is_too_long_and_each_says_the_most_it_can(
 def test_an_entry_of_the_request_log_has_what_is_known_of_its_request(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "app.http.application")
+    caplog.set_level(logging.INFO, "app.http.request_log")
     log, served = RequestLog("all"), Served("r-1", {OPERATION: "v2.x"})
     served.began -= 2
     log.note(served, 200, None)

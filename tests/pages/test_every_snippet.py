@@ -32,6 +32,7 @@ RUNNING: Final = (
     "pages.test_shown",
     "pooler.test_guide",
     "restores.ways",
+    "sandbox.test_examples",
     "serving.test_granian",
     "serving.test_traces",
     "site.test_guides",

@@ -97,10 +97,10 @@ def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: st
         assert not (WALLET in line and ("127.0.0.1" in line or "203.0.113.7" in line)), line
     assert {entry["logger"] for entry in entries} >= {
         "gunicorn.error",
-        "app.http.application",
+        "app.http.request_log",
         "app.http.errors",
     }
-    requests = [entry for entry in entries if entry["logger"] == "app.http.application"]
+    requests = [entry for entry in entries if entry["logger"] == "app.http.request_log"]
     assert [entry["code"] for entry in requests] == [200, 200, *statuses]
     assert [entry["request_id"] for entry in requests].count("of-the-caller") == 4
     assert {entry["operation"] for entry in requests} >= {"unknown", "v2.get_transfer_history"}
