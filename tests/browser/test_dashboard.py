@@ -56,7 +56,8 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
         "([selector, old]) => document.querySelector(selector).textContent !== old", arg=[STUCK, before]
     )
     assert int(page.locator(STUCK).text_content() or "") == int(before) - 1
-    assert page.locator("#pools").bounding_box() == place
+    # Chromium scrolls by whole pixels, also where what is above grew by a part of one.
+    assert page.locator("#pools").bounding_box() == pytest.approx(place, abs=0.5)
     assert page.locator("#trend details.numbers").get_attribute("open") is not None
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#stuck"
     assert chart.evaluate("canvas => canvas.isConnected"), "a chart is drawn on"
