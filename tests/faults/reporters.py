@@ -13,12 +13,13 @@ from typing import Any
 
 import psutil
 
+from tests.everyday import volume
 from tests.feed.views.kit import EVENTS, NDJSON, bearer, ndjson
 from tests.serving.server import Server
 
 Events = list[dict[str, Any]]
 
-TIMEOUT = 300.0
+TIMEOUT = volume(1_200, 300)
 """Seconds after which a reporter believes that the gateway will never answer again."""
 
 
