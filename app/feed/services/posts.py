@@ -1,4 +1,4 @@
-"""Batches of lines that wait for the only writer: whoever is first commits those behind it as well."""
+"""Batches of lines that wait for the only writer: the first in the queue commits those behind it as well."""
 
 from __future__ import annotations
 
