@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
-from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -28,10 +27,7 @@ PORT = 8000
 TO_END = 40
 """Seconds: more than the command gives its workers."""
 
-pytestmark = [
-    pytest.mark.minutes("a server of its own, that only the benchmark's requirements have"),
-    pytest.mark.skipif(find_spec("granian") is None, reason="`make bench` installs what it needs"),
-]
+pytestmark = pytest.mark.minutes("a server of its own")
 
 
 def documented() -> str:
