@@ -12,9 +12,9 @@ that use a database, a process or a browser one in three runs, and at least one 
 
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
 those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Where ``TEST_AREAS``
-names all areas, tests marked ``minutes`` stay out, and those on both databases run on the one that they do
-not run on everyday: a change that passed here and there was tried on both. Only ``SOAK`` also tries all
-inputs of tests that try many (``volume``, ``some``).
+names all areas, those marked ``soak`` run too, and the first two rules choose differently: the database that
+does not run everyday, and mostly another case. Who passed here and there tried both. Only ``SOAK`` also tries
+all inputs of tests that try many (``volume``, ``some``).
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
             chosen.add(test)
         elif not test.get_closest_marker("minutes") and (ALL in AREAS or not test.get_closest_marker("soak")):
             functions.setdefault(test.nodeid.partition("[")[0], []).append(test)
-    of_function = _on_other_database if ALL in AREAS else _part_of_function
-    return chosen.union(*map(of_function, sample(functions.values())))
+    return chosen.union(*map(_part_of_function, sample(functions.values())))
 
 
 def sample(functions: Iterable[list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
@@ -119,25 +118,24 @@ def _costs(test: pytest.Item) -> bool:
     return not COSTLY.isdisjoint(getattr(test, "fixturenames", ()))
 
 
-def _on_other_database(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
-    """The cases of one test function that run where all areas are named: not on the everyday's database."""
-    (other,) = set(BACKENDS) - {database_of_file(_file_of(cases))}
-    return _on_one_database(cases, other)
-
-
 def _part_of_function(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
-    """The cases of one test function that run everyday."""
-    first = cases[0]
-    cases = _on_one_database(cases, database_of_file(_file_of(cases)))
-    if not _costs(first):
-        return cases
-    return [one_of(cases, first.nodeid.partition("[")[0])]
+    """The cases of one test function that run everyday, or where all areas are named."""
+    name, costs = cases[0].nodeid.partition("[")[0], _costs(cases[0])
+    everyday = _on_one_database(cases)
+    if costs:
+        everyday = [one_of(everyday, name)]
+    if ALL not in AREAS:
+        return everyday
+    database = database_of(everyday[0])
+    others = [case for case in cases if database_of(case) != database] or cases
+    return [one_of(others, name + ALL)] if costs else others
 
 
-def _on_one_database(cases: Sequence[pytest.Item], database: str) -> Sequence[pytest.Item]:
+def _on_one_database(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
     first = cases[0]
     if first.get_closest_marker("every_database") or not ON_BOTH.isdisjoint(first.path.parts):
         return cases
+    database = database_of_file(_file_of(cases))
     return [case for case in cases if database_of(case) in (None, database)] or cases
 
 
