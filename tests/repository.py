@@ -1,8 +1,10 @@
-"""The files of the repository."""
+"""The files of the repository, and the code in them."""
 
 from __future__ import annotations
 
+import ast
 import os
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -30,3 +32,11 @@ def files(root: Path) -> list[Path]:
 def belongs(name: str) -> bool:
     """Whether a file or folder of this name is part of the repository."""
     return name not in SKIPPED and not any(fnmatch(name, cache) for cache in CACHES)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All below a node, without the expressions that they are made of."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)

@@ -14,14 +14,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import pytest
 
-from tests.repository import build, files
+from tests.repository import build, files, statements
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -208,7 +209,7 @@ def test_every_library_has_its_rooms() -> None:
 def imported(file: Path) -> set[str]:
     """The first part of every name that the file imports."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in statements(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -235,8 +236,9 @@ def violations(root: Path) -> list[str]:
         found += private_places(path, name)
         if path.suffix == ".py":
             found += too_long(path, name)
-            found += long_functions(path, name)
-            found += borrowed(path, name)
+            code = list(statements(ast.parse(path.read_text())))
+            found += long_functions(code, name)
+            found += borrowed(code, name)
         if name.startswith("app/") and path.suffix == ".py" and "__import__(" in path.read_text():
             found.append(f"{name}:1: an import by name hides a dependency")
     return [*found, *too_many(root)]
@@ -253,20 +255,20 @@ def too_long(path: Path, name: str) -> Iterator[str]:
         yield f"{name}:1: is short enough now; take it out of LONG_FILES"
 
 
-def long_functions(path: Path, name: str) -> Iterator[str]:
+def long_functions(code: Iterable[ast.AST], name: str) -> Iterator[str]:
     """Functions that have more than one thought."""
     if not SERVING.fullmatch(name) or name.endswith("_pb2.py"):
         return
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in code:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > MAX_FUNCTION_LINES:
                 yield f"{name}:{node.lineno}: {node.name} has {lines} lines; at most {MAX_FUNCTION_LINES}"
 
 
-def borrowed(path: Path, name: str) -> Iterator[str]:
+def borrowed(code: Iterable[ast.AST], name: str) -> Iterator[str]:
     """Test modules and benchmarks that are imported: what tests share is in modules that have no tests."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in code:
         modules: list[str] = []
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -284,8 +286,8 @@ def borrowed(path: Path, name: str) -> Iterator[str]:
 def too_many(root: Path) -> Iterator[str]:
     """Folders of the application in which a reader gets lost."""
     modules = [path for path in files(root) if path.suffix == ".py" and path.name != "__init__.py"]
-    for folder in sorted({path.parent for path in modules if path.is_relative_to(root / "app")}):
-        count = sum(path.parent == folder for path in modules)
+    counts = Counter(path.parent for path in modules if path.is_relative_to(root / "app"))
+    for folder, count in sorted(counts.items()):
         name = folder.relative_to(root).as_posix()
         if count > MAX_MODULES and name not in LARGE_FOLDERS:
             yield f"{name}: {count} modules; at most {MAX_MODULES} are found by their names"

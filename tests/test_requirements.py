@@ -19,6 +19,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.repository import statements
+
 ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV = "requirements", "requirements-dev"
 FILES = (RUN, DEV)
@@ -258,7 +260,7 @@ def python_files(path: Path) -> list[Path]:
 def imported_modules(source: Path) -> frozenset[str]:
     """Top-level names that the file imports absolutely."""
     modules: set[str] = set()
-    for node in ast.walk(ast.parse(source.read_text())):
+    for node in statements(ast.parse(source.read_text())):
         if isinstance(node, ast.Import):
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
