@@ -43,7 +43,7 @@ class Patient(Reporter):
             raise
 
 
-@pytest.mark.soak("traffic of many seconds")
+@pytest.mark.minutes("traffic of many seconds, and restarts")
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
     with application(url, database_pooler=True):

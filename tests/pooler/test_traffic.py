@@ -22,7 +22,7 @@ from tests.gateway import current_gateway, gateway_of
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
 
-TOLD = story(volume(2_000, 200))
+TOLD = story(volume(2_000, 100))
 
 
 @pytest.fixture(autouse=True)
