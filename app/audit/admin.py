@@ -17,7 +17,7 @@ from app.approvals.admin import administered
 from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, Source, changes_network
 from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
-from app.console.access import ADMINISTER, READ, Access, Audience, may
+from app.console.access import ADMINISTER, EDIT, READ, Access, Audience, may
 from app.console.caller import read_id
 from app.console.formats import csv_line
 from app.console.views import ConsoleView
@@ -102,6 +102,9 @@ class AuditView(ConsoleView):
             row=entry.record,
             changes=changes,
             about=_page_of(entry.record.subject),
+            undo=url_for("history.undo", record_id=record_id)
+            if any(change["row"] for change in changes) and may(EDIT.change)
+            else None,
             sources=_SOURCES,
         )
 

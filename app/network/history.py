@@ -10,16 +10,14 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection, Integer
 
-from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, record_of_made, records_of_row
+from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, records_of_row
 from app.audit.records import AuditedChange, read_changes
-from app.audit.services import fingerprint
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import Uint64
 from app.network.document import document_of
-from app.network.edits.planning import Edit
-from app.network.guards import without_ended_pin
+from app.network.edits.restoring import row_now, whole
 from app.network.queries import load_rows, rows_with, stopped_chains
 from app.network.sections import SECTIONS, Row, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits
@@ -81,7 +79,7 @@ class _Rows:
         if change.subject not in self.gaps:
             known = rows.get(identity)
             # The texts are mostly the same. Only where they differ, the defaults of omitted keys are added.
-            if known != change.after and _whole(section, known) != _whole(section, change.after):
+            if known != change.after and whole(section, known) != whole(section, change.after):
                 self.gaps[change.subject] = None
         if change.before is None:
             rows.pop(identity, None)
@@ -129,18 +127,13 @@ def _differences(then: _Rows, now: _Rows) -> Iterable[AuditedChange]:
         was, is_now = then.by_section[section.name], now.by_section[section.name]
         for identity in in_turns({**was, **is_now}):
             before, after = was.get(identity), is_now.get(identity)
-            if _whole(section, before) != _whole(section, after):
+            if whole(section, before) != whole(section, after):
                 key = key_of(section, after or before or {}) or {}
                 yield AuditedChange(section.describe(key), before, after)
 
 
 def _identity(section: Section, documented: Documented) -> tuple[Any, ...]:
     return section.identity(key_of(section, documented) or {})
-
-
-def _whole(section: Section, documented: Documented | None) -> Documented | None:
-    """The row with the defaults of the keys that it omits: a later release may omit more."""
-    return None if documented is None else section.with_defaults(documented)
 
 
 _LONGEST_NUMBER: Final = 18
@@ -174,19 +167,6 @@ class RowHistory(Struct, frozen=True):
     older: int | None
 
 
-class Restoring(Struct, frozen=True):
-    """A version of a row to restore: the edit that does it, and the row as it is now.
-
-    ``edit`` is None where that version has no row: then the row is to be removed.
-    """
-
-    section: Section
-    subject: str
-    row_id: int | None
-    now: Mapping[str, Any] | None
-    edit: Edit | None
-
-
 def row_history(database: Database, subject: str, *, before: int | None, limit: int) -> RowHistory:
     """A page of the changes of a row.
 
@@ -204,7 +184,7 @@ def row_history(database: Database, subject: str, *, before: int | None, limit: 
         if found:
             documented = found[0].change.after or found[0].change.before or {}
             section = section_of(subject, documented)
-            row = _row_now(connection, section, documented)
+            row = row_now(connection, section, documented)
         elif before is None:
             section, row = _row_named(connection, subject)
     older = records[limit - 1].id if len(records) > limit else None
@@ -219,49 +199,7 @@ def row_of_change(database: Database, change: AuditedChange) -> tuple[Section, R
     if section is None:
         return None
     with reading(database.reads) as connection:
-        return section, _row_now(connection, section, documented)
-
-
-def restoring(database: Database, record_id: int, number: int, *, before: bool) -> Restoring | None:
-    """How to give a row the values of an audit record. None where the record has no such change of a row.
-
-    A change that was only proposed is no version: it may never have been approved.
-
-    :param number: which change of the record is meant.
-    :param before: whether the values before the change are wanted, otherwise those after it.
-    """
-    with reading(database.engine) as connection:
-        record = record_of_made(connection, record_id)
-        changes = () if record is None else read_changes(record.changes)
-        if not 0 <= number < len(changes):
-            return None
-        change = changes[number]
-        documented = change.after or change.before or {}
-        section = section_of(change.subject, documented)
-        if section is None:
-            return None
-        row = _row_now(connection, section, documented)
-    now = section.documented(row) if row else None
-    wanted = change.before if before else change.after
-    row_id = row["id"] if row else None
-    edit = None
-    if wanted is not None:
-        values = _every_value(section, wanted, replaced=now) | without_ended_pin(wanted, database.clock())
-        edit = Edit(section.name, row_id, values, None if now is None else fingerprint(now))
-    return Restoring(section, change.subject, row_id, now, edit)
-
-
-def _every_value(
-    section: Section, wanted: Mapping[str, Any], replaced: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """The values of the version, with the defaults of the keys that it omits: no present value stays.
-
-    The opening values (``Section.opening``) of an existing row do not change.
-    """
-    values = section.with_defaults(wanted)
-    if replaced is not None:
-        values = {key: each for key, each in values.items() if key not in section.opening}
-    return values
+        return section, row_now(connection, section, documented)
 
 
 def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:
@@ -280,16 +218,6 @@ def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tu
             if section.describe(row) == subject:
                 return section, row
     return None, None
-
-
-def _row_now(connection: Connection, section: Section | None, documented: Mapping[str, Any]) -> Row | None:
-    """The row with the key of a documented one, as it is now."""
-    key = None if section is None else key_of(section, documented)
-    if section is None or key is None:
-        return None
-    column = section.key[0]
-    same = rows_with(connection, section.model, column, [key[column]])
-    return next((row for row in same if section.identity(row) == section.identity(key)), None)
 
 
 class StoppedChain(Struct, frozen=True):

@@ -79,6 +79,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "document.compare": (NOBODY, VIEWER),
     "document.apply": (NOBODY, ADMIN),
     **of_view("history", dict.fromkeys(("index", "row", "at", "at_document"), (VIEWER, NOBODY))),
+    "history.undo": (OPERATOR, OPERATOR),
     "proposals.index": (VIEWER, NOBODY),
     "proposals.show": (VIEWER, NOBODY),
     "proposals.approve": (NOBODY, OPERATOR),

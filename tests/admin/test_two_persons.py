@@ -63,7 +63,7 @@ def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
         form = visitor.get(at)
         preview = (
             form
-            if at.endswith(("/remove", "/resume", "/resume?all=1"))
+            if at.endswith(("/remove", "/resume", "/resume?all=1", "/undo/2"))
             else send(visitor, at, form, **fields)
         )
         assert 'name="confirm"' in preview.text, preview.text
@@ -132,6 +132,7 @@ WAITS: dict[str, Send] = {
         for section in ("tokens", "pools", "routes", "pegged_pairs")
     },
     **{f"{section}.restore": restored(section) for section in NEW},
+    "history.undo": previewed("/admin/history/undo/2"),
     "connect.index": connected,
     "validators.opening": previewed("/admin/validators/10/opening", validators=f"{VAULT} 5"),
     "document.apply": taken_over,

@@ -24,9 +24,9 @@ from app.network.admin.forms import DiffLine, RowForm, row_form
 from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.restoring import restoring
 from app.network.edits.results import Effect, InUse, Invalid, Preview
 from app.network.edits.rows import ShownRow, locked_fields, show_row
-from app.network.history import restoring
 from app.network.models.columns import declared_columns
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Row, Section

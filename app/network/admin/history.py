@@ -5,38 +5,43 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from flask import Response, abort, redirect, request, url_for
+from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.audit.records import AuditedChange
-from app.audit.services import show_audit
-from app.console.access import READ
+from app.audit.records import AuditedChange, changes_network
+from app.audit.services import AuditRow, Conflict, show_audit
+from app.console.access import READ, Access, Audience, may
 from app.console.caller import read_id
-from app.console.views import ConsoleView
+from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, described_change, restore_page
-from app.network.admin.document import typed_time
-from app.network.admin.editing import page_of
+from app.network.admin.document import DocumentView, typed_time
+from app.network.admin.editing import links_of_users, page_of
 from app.network.admin.names import row_title
+from app.network.admin.previewed import PreviewedForm, previewed, saved
+from app.network.edits.restoring import ChangedLater, Undo
+from app.network.edits.results import InUse, Invalid, Preview
 from app.network.history import RowHistory, network_at, row_history, row_of_change
 
 _PAGE: Final = 20
 _LONGEST: Final = 256
 _MOST_ROWS: Final = 200
+_MOST_ERRORS: Final = 5
 _AGO: Final = (
     ("1 hour ago", timedelta(hours=1)),
     ("24 hours ago", timedelta(hours=24)),
     ("7 days ago", timedelta(days=7)),
 )
+_UNDO: Final = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
 class HistoryView(ConsoleView):
     """The pages of what the audit log says about the configuration's rows."""
 
     section = "Records"
-    access = {"index": READ, "row": READ, "at": READ, "at_document": READ}
+    access = {"index": READ, "row": READ, "undo": _UNDO, "at": READ, "at_document": READ}
     menu_page = "at"
 
     def __init__(self) -> None:
@@ -88,6 +93,54 @@ class HistoryView(ConsoleView):
         if row is None or section.name not in BY_SECTION:
             return redirect(url_for("history.index", subject=change.subject))
         return redirect(page_of(section, row))
+
+    @expose("/undo/<int:record_id>", methods=("GET", "POST"))
+    def undo(self, record_id: int) -> ResponseReturnValue:
+        """Take back every change of a record: a preview of all its rows, and a save."""
+        entry = show_audit(current(Database), record_id)
+        if entry is None or not changes_network(entry.record.action):
+            abort(404)
+        form, changed = PreviewedForm(), False
+        undo = Undo(record_id, may(DocumentView.access["apply"].change), form.fingerprint.data or "")
+        try:
+            try:
+                if (made := saved(form, undo)) is not None:
+                    return after_saving(made, url_for("audit.record", record_id=made.record_id or record_id))
+            except Conflict:
+                changed = True
+            return self._undo_page(entry.record, form, previewed(form, undo), changed=changed)
+        except ChangedLater as refused:
+            return self._later_page(entry.record, refused)
+        except InUse as refused:
+            return self.render(
+                "console/network/in_use.html",
+                refused=refused,
+                link=links_of_users(),
+                subject=refused.subject,
+                back=url_for("audit.record", record_id=record_id),
+            )
+        except Invalid as refused:
+            for error in refused.first_of_each()[:_MOST_ERRORS]:
+                flash(f"Record {record_id} cannot be undone: {error}", "error")
+            return redirect(url_for("audit.record", record_id=record_id))
+
+    def _undo_page(self, record: AuditRow, form: PreviewedForm, preview: Preview, *, changed: bool) -> str:
+        return self.render(
+            "console/history/undo.html",
+            record=record,
+            form=form,
+            preview=preview,
+            changed=changed,
+            described=[described_change(change) for change in preview.audited[:_MOST_ROWS]],
+        )
+
+    def _later_page(self, record: AuditRow, refused: ChangedLater) -> str:
+        return self.render(
+            "console/history/changed_later.html",
+            record=record,
+            refused=refused,
+            rows=[(described_change(row.change), row.record) for row in refused.rows],
+        )
 
     @expose("/at")
     def at(self) -> str:
