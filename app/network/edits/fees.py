@@ -22,7 +22,7 @@ from app.network.route_terms import outranking
 from app.network.sections import Row
 from app.network.terms import pinned_fee
 from app.values.amounts import MAX_UINT256, mul_div_up
-from app.values.identifiers import RouteKey
+from app.values.identifiers import ChainId, RouteKey
 
 BASE_FEES: Final = "base_fees"
 """What proposals call new base fees."""
@@ -62,12 +62,13 @@ class FeeEdit(Struct, frozen=True):
         def effects(connection: Connection, change: NetworkChange, now: datetime) -> Iterator[FeeEffect]:
             return _effects(connection, routes, self, now)
 
+        to = chain_names(connection).get(ChainId(self.dst_chain_id), f"chain {self.dst_chain_id}")
         described = Description(
             BASE_FEES,
             self.as_input(),
             "network.base_fees",
             effects,
-            words=f"set base fees of {counted(len(edits), 'route')} to chain {self.dst_chain_id}",
+            words=f"set base fees of {counted(len(edits), 'route')} to {to}",
             seen=Shown("one of the base fees", self.shown, _fees_by_route(routes)),
         )
         return plan_edits(connection, described, edits, now)
