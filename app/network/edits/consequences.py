@@ -153,6 +153,33 @@ def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[R
             yield from _read(old, new)
 
 
+def chain_effects(before: Row | None, after: Row, validators: Iterable[Row]) -> Iterator[Effect]:
+    """What a new or changed chain means for its transfers, estimates and refunds.
+
+    :param validators: the opening ones of every chain.
+    """
+    name = after["name"]
+    if before is None:
+        if not any(row["chain_id"] == after["chain_id"] for row in validators):
+            yield Effect(
+                f"no validators of {name} are known: its refunds cannot be verified until the feed reports "
+                "them or an opening set is entered"
+            )
+        if after["watch_from_block"] is None:
+            yield Effect(f"no watcher reads {name}: a reporter has to send its events")
+        return
+    for column, text in (
+        ("block_delay", "clients are told that transfers from it wait {} blocks instead of {}"),
+        ("minimal_max_slippage", "estimates from it have a max_slippage of at least {} instead of {}"),
+    ):
+        was, will = before[column], after[column]
+        if was == will:
+            continue
+        shown = (percent_text(ppm) for ppm in (will, was)) if column != "block_delay" else (will, was)
+        severity = Severity.GRAVE if leaps(was, will, FEE_LEAP) else Severity.NOTICE
+        yield Effect(f"{name}: {text.format(*shown)}", severity)
+
+
 def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
     if old is None:
         yield Effect(

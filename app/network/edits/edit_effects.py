@@ -12,9 +12,16 @@ from sqlalchemy import Connection
 
 from app.estimates.queries import estimate_facts, reported_fees
 from app.network.changes import Change
-from app.network.edits.consequences import RouteChanges, chain_names, is_open, price_effects, watching_effects
+from app.network.edits.consequences import (
+    RouteChanges,
+    chain_effects,
+    chain_names,
+    is_open,
+    price_effects,
+    watching_effects,
+)
 from app.network.edits.results import Effect, Severity, counted
-from app.network.edits.saving import NetworkChange, stops
+from app.network.edits.saving import NetworkChange, Rows, stops
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Part, Row
@@ -140,7 +147,7 @@ def effects_of(
         yield from _of_block(connection, change, now, typed or {})
     if len(blocks) > _BLOCKS_ONE_BY_ONE:
         yield Effect(f"{counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'more change')} of blocked entries")
-    yield from _of_validators(plan.rows)
+    yield from _of_validators(plan.rows, plan.after)
     changes = [change for change in plan.rows if change.section.part is Part.CORE]
     if changes:
         yield from _of_core(connection, changes, plan, now)
@@ -152,7 +159,7 @@ def _of_core(
     """The effects on chains, tokens, routes and prices."""
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     for change in changes:
-        yield from _of_chain(connection, change)
+        yield from _of_chain(connection, change, plan.after["validators"])
     route_changes = RouteChanges.between(before, after)
     recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
@@ -168,25 +175,32 @@ def _of_core(
     yield from watching_effects(plan.before, plan.after)
 
 
-def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
+def _of_validators(changes: Sequence[Change], after: Rows) -> Iterator[Effect]:
     """The effects on who signs refunds, where no rotation is reported yet."""
     by_chain: dict[int, list[Change]] = {}
     for change in changes:
         if change.section.part is Part.VALIDATORS:
             by_chain.setdefault(change.row["chain_id"], []).append(change)
+    names = {row["chain_id"]: row["name"] for row in after["chains"]}
     new = {
         change.row["chain_id"] for change in changes if change.section.name == "chains" and not change.before
     }
     for chain_id, found in sorted(by_chain.items()):
+        name = names.get(chain_id, f"chain {chain_id}")
         if chain_id in new:
             many = counted(len(found), "opening validator")
-            yield Effect(f"refunds on chain {chain_id} are verified against {many}", Severity.PLAIN)
-            continue
-        yield Effect(
-            f"refunds on chain {chain_id} are verified against the new opening validators until the feed "
-            "reports a rotation",
-            Severity.GRAVE,
-        )
+            yield Effect(f"refunds on {name} are verified against {many}", Severity.PLAIN)
+        elif any(row["chain_id"] == chain_id for row in after["validators"]):
+            yield Effect(
+                f"refunds on {name} are verified against the new opening validators until the feed "
+                "reports a rotation",
+                Severity.GRAVE,
+            )
+        else:
+            text = (
+                f"no opening validators of {name} are left: refunds there cannot be verified until the feed"
+            )
+            yield Effect(f"{text} reports a rotation", Severity.GRAVE)
 
 
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
@@ -195,7 +209,9 @@ def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequenc
     return {**in_force(rows, now), "routes": dated}
 
 
-def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
+def _of_chain(connection: Connection, change: Change, validators: Sequence[Row]) -> Iterator[Effect]:
+    if change.section.name == "chains" and change.after is not None:
+        yield from chain_effects(change.before, change.after, validators)
     if not stops(change):
         return
     count = count_under_way(connection, change.row["chain_id"])

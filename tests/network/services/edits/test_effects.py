@@ -265,6 +265,48 @@ def _fields(preview: Preview) -> Iterable[str]:
     return [change.field for change in preview.differences]
 
 
+@pytest.mark.parametrize(
+    ("values", "text", "severity"),
+    [
+        (
+            {"block_delay": 60},
+            "Ethereum: clients are told that transfers from it wait 60 blocks instead of 12",
+            Severity.GRAVE,
+        ),
+        (
+            {"block_delay": 24},
+            "Ethereum: clients are told that transfers from it wait 24 blocks instead of 12",
+            Severity.NOTICE,
+        ),
+        (
+            {"minimal_max_slippage": 3900},
+            "Ethereum: estimates from it have a max_slippage of at least 0.39 % instead of 0.078 %",
+            Severity.GRAVE,
+        ),
+        (
+            {"minimal_max_slippage": 781},
+            "Ethereum: estimates from it have a max_slippage of at least 0.0781 % instead of 0.078 %",
+            Severity.NOTICE,
+        ),
+    ],
+)
+def test_what_clients_see_of_a_chain(
+    gateway: Gateway, values: dict[str, Any], text: str, severity: Severity
+) -> None:
+    preview = look(gateway, "chains", 1, **values)
+    assert (texts(preview), preview.severity) == ([text], severity)
+
+
+def test_a_new_chain_tells_what_it_lacks(gateway: Gateway) -> None:
+    new = preview_edit(gateway.database, gateway.two_persons, Edit("chains", None, NEW_ROWS["chains"]))
+    name = NEW_ROWS["chains"]["name"]
+    assert texts(new) == [
+        f"no validators of {name} are known: its refunds cannot be verified until the feed reports them or "
+        "an opening set is entered",
+        f"no watcher reads {name}: a reporter has to send its events",
+    ]
+
+
 def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
     nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
     assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
