@@ -109,12 +109,20 @@ def test_the_form_asks_for_the_name_too(operator: Visitor, network: Gateway) -> 
     assert "network.edit" in [record.action for record in records(network)]
 
 
-def test_a_chain_that_changed_is_not_stopped_unseen(app: Flask, operator: Visitor, network: Gateway) -> None:
-    page = operator.get("/admin/chains/1/stop")
-    save(other_operator(app), "/admin/chains/1", name="Mainnet")
+def test_a_chain_is_stopped_though_it_changed_but_by_its_present_name(
+    app: Flask, operator: Visitor, network: Gateway
+) -> None:
+    page, other = operator.get("/admin/chains/1/stop"), other_operator(app)
+    save(other, "/admin/chains/1", name="Mainnet")
     answer = send(operator, "/admin/chains/1/stop", page, disabled_reason="x", typed="Ethereum")
-    assert "Changed while you were editing" in answer.text
+    assert "Type “Mainnet” to confirm" in answer.text
     assert not document(network)["chains"][0]["disabled"]
+    save(other, "/admin/chains/1", block_delay="13")
+    send(operator, "/admin/chains/1/stop", answer, disabled_reason="x", typed="Mainnet")
+    now = document(network)["chains"][0]
+    assert (now["disabled"], now["block_delay"]) == (True, 13), (
+        "nobody's edit delays a stop, or is lost by it"
+    )
 
 
 def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gateway) -> None:

@@ -21,6 +21,8 @@ from tests.serving.server import Server
 PHONE_WIDTH = 390
 NEW = 8454
 MOST_CLICKS = 15
+MOST_CLICKS_TO_UNDO = 3
+MOST_TABS_TO_STOP = 16
 
 
 class Clicks:
@@ -98,6 +100,52 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     page.goto(f"{visit.base}/admin/history/at?time={then:%Y-%m-%dT%H:%M:%S.%f}Z")
     expect(page.get_by_text("Nothing in the configuration differs"), "there and back").to_be_visible()
     look(visit)
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+def test_a_change_of_many_routes_is_undone(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    visit.open("/admin/routes/base-fees?dst_chain_id=56&how=factor&factor=2")
+    records = []
+    for _ in range(2):
+        page = visit.open("/admin/routes/base-fees?dst_chain_id=56&how=factor&factor=2")
+        go(page.get_by_role("button", name="Preview change"))
+        save(page.get_by_role("button", name=re.compile("^Save [0-9]+ base fees$")))
+        page = visit.open("/admin/audit/")
+        records.append(page.locator("main tbody a.row-link").first.inner_text())
+    page.goto(f"{visit.base}/admin/history/undo/{records[0]}")
+    expect(page.get_by_text("Later changes stand on it")).to_be_visible()
+    look(visit)
+    for record in reversed(records):
+        before = estimate(server)["base_fee"]
+        page = visit.open("/admin/audit/")
+        clicks = Clicks(page)
+        clicks.press("link", record)
+        clicks.press("link", "Undo")
+        look(visit)
+        save(page.get_by_role("button", name=re.compile("^Undo [0-9]+ changes$")))
+        assert clicks.count + 1 <= MOST_CLICKS_TO_UNDO
+        in_time(server, lambda answer, before=before: answer["base_fee"] != before)
+    expect(page.get_by_role("link", name="Undo", exact=True)).to_be_visible()
+    look(visit)
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the lists")
+def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/chains/")
+    rows = page.locator("main tbody tr")
+    every = rows.count()
+    page.get_by_role("searchbox", name="Search", exact=True).last.press_sequentially("poly")
+    expect(rows.filter(visible=True)).to_have_count(1)
+    expect(page.locator("main .count")).to_have_text(f"1 of {every} rows")
+    for _ in range(MOST_TABS_TO_STOP):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Stop Polygon":
+            break
+    look(visit)
+    go(page.locator("*:focus"))
+    expect(page.get_by_role("heading", name="Stop Polygon?")).to_be_visible()
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the forms")

@@ -62,6 +62,18 @@
     });
   }
 
+  // A list that is whole on one page is filtered while one types; Enter searches as without this.
+  const filter = document.querySelector("input[data-filters-rows]");
+  if (filter) {
+    const rows = [...document.querySelectorAll("main tbody tr")];
+    const count = document.querySelector("main .count");
+    filter.addEventListener("input", () => {
+      const typed = filter.value.trim().toLowerCase();
+      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(typed);
+      count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+    });
+  }
+
   const menuButton = document.getElementById("menu-button");
   const showMenu = (open) => {
     document.body.classList.toggle("menu-open", open);

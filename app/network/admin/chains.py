@@ -10,23 +10,21 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
 from msgspec.structs import replace
-from werkzeug.datastructures import MultiDict
 from wtforms import HiddenField
 
 from app.accounts.sign_in.step_up import step_up
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
 from app.console.formats import cut, pill, sentence
+from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
 from app.network.admin.editing import Attempt, NetworkView
-from app.network.admin.forms import StopChainForm
 from app.network.admin.names import chain_names, stopped_chains
 from app.network.admin.previewed import PreviewedForm, previewed, saved
-from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
 from app.network.edits.rows import ShownRow, Switch
 from app.network.models import Chain
@@ -37,14 +35,16 @@ PICKED: Final = "chain"
 """The name of the inputs that hold the chains."""
 
 
-class SwitchChainsForm(StopChainForm):
+class SwitchChainsForm(PreviewedForm):
     """Which chains, why, and what has to be typed."""
 
     chain = HiddenField()
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
 
 
-def _picked(given: MultiDict[str, str], *, stop: bool) -> Switch:
+def _picked(*, stop: bool) -> Switch:
     """The chains that the request names; with ``all`` every chain."""
+    given = request.form if request.method == "POST" else request.args
     if given.get("all"):
         return Switch(frozenset(chain_names()), stop)
     texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
@@ -54,32 +54,48 @@ def _picked(given: MultiDict[str, str], *, stop: bool) -> Switch:
 _SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
-class StopSeveral:
-    """The pages that stop and resume the chains that were picked in the list, or all of them."""
+class Switches:
+    """The pages that stop and resume one chain, those that were picked in the list, or all of them."""
 
-    more_access: ClassVar[dict[str, Access]] = {"stop_several": _SWITCH, "resume_several": _SWITCH}
+    more_access: ClassVar[dict[str, Access]] = dict.fromkeys(
+        ("stop", "resume", "stop_several", "resume_several"), _SWITCH
+    )
     render: Callable[..., str]
     get_url: Callable[..., str]
+    shown_row: Callable[[int], ShownRow]
 
     @expose("/stop", methods=("GET", "POST"))
     def stop_several(self) -> ResponseReturnValue:
         """Stop them: one page has the effects, the reason and what to type."""
-        return self._switch(stop=True)
+        return self._switch(_picked(stop=True))
 
     @expose("/resume", methods=("GET", "POST"))
     def resume_several(self) -> ResponseReturnValue:
         """Put them into service again."""
-        return self._switch(stop=False)
+        return self._switch(_picked(stop=False))
 
-    def _switch(self, *, stop: bool) -> ResponseReturnValue:
+    @expose("/<int:key>/stop", methods=("GET", "POST"))
+    def stop(self, key: int) -> ResponseReturnValue:
+        """Stop a chain."""
+        return self._switch_one(key, stop=True)
+
+    @expose("/<int:key>/resume", methods=("GET", "POST"))
+    def resume(self, key: int) -> ResponseReturnValue:
+        """Put a stopped chain into service again."""
+        return self._switch_one(key, stop=False)
+
+    def _switch_one(self, key: int, *, stop: bool) -> ResponseReturnValue:
+        values = self.shown_row(key).values
+        if values["disabled"] is stop:
+            flash(f"{values['name']} is already {'stopped' if stop else 'running'}.", "warning")
+            return redirect(url_for("chains.edit", key=key))
+        return self._switch(Switch(frozenset({key}), stop))
+
+    def _switch(self, switch: Switch) -> ResponseReturnValue:
         form = SwitchChainsForm()
         if request.method == "GET":
-            return self._page(form, _picked(request.args, stop=stop))
-        switch = replace(
-            _picked(request.form, stop=stop),
-            reason=form.disabled_reason.data or "",
-            shown=form.fingerprint.data or "",
-        )
+            return self._page(form, switch)
+        switch = replace(switch, reason=form.disabled_reason.data or "", shown=form.fingerprint.data or "")
         if not form.validate():
             return self._page(form, switch)
         try:
@@ -133,7 +149,7 @@ def _state(chain: Chain) -> Any:
     return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
 
 
-class ChainsView(StopSeveral, NetworkView):
+class ChainsView(Switches, NetworkView):
     """Chains, and the switch that stops one."""
 
     model_class = Chain
@@ -143,7 +159,7 @@ class ChainsView(StopSeveral, NetworkView):
     nothing = "No chain is configured yet. Connect one, or import a network document on the server."
     new_endpoint = "connect.index"
     new_label = "Connect a chain"
-    access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
+    access = {**NetworkView.access, **Switches.more_access}
     column_list = (
         "name", "act", "disabled", "chain_id", "gas_token_symbol", "block_delay", "minimal_max_slippage",
         "contract_addr", "pick",
@@ -198,55 +214,8 @@ class ChainsView(StopSeveral, NetworkView):
         """The chain's id."""
         return int(values["id"])
 
-    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
-        """Require a new proof of identity before a chain is stopped, by its button or by its form."""
+    def attempt(self, on: Attempt) -> ResponseReturnValue:
+        """Require a new proof of identity before a chain is stopped by its form, too."""
         stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
-        step = step_up(needed=True) if stops and (save or on.form.confirm.data) else None
-        return step or super().attempt(on, save=save)
-
-    @expose("/<int:key>/stop", methods=("GET", "POST"))
-    def stop(self, key: int) -> ResponseReturnValue:
-        """Stop a chain: one page has the reason, the typed name and the effects."""
-        row = self.shown_row(key)
-        if row.values["disabled"]:
-            flash(f"{row.values['name']} is already stopped.", "warning")
-            return redirect(url_for("chains.edit", key=key))
-        form = StopChainForm()
-        if request.method == "GET":
-            form.fingerprint.data = row.fingerprint
-            return self._stop_page(form, row)
-
-        def again(form: PreviewedForm) -> ResponseReturnValue:
-            return self._stop_page(form, row)
-
-        values = {"disabled": True, "disabled_reason": form.disabled_reason.data}
-        edit = Edit("chains", row.row_id, values, form.fingerprint.data)
-        return self.attempt(Attempt(edit, form, row, again), save=True)
-
-    def _stop_page(self, form: PreviewedForm, row: ShownRow) -> str:
-        # The service requires a reason, on which the effects do not depend.
-        values = {"disabled": True, "disabled_reason": "to be given"}
-        return self.render(
-            "console/network/stop.html",
-            preview=previewed(form, Edit("chains", row.row_id, values, row.fingerprint)),
-            form=form,
-            chain=row.values["name"],
-        )
-
-    @expose("/<int:key>/resume", methods=("GET", "POST"))
-    def resume(self, key: int) -> ResponseReturnValue:
-        """Put a stopped chain into service again, after a preview of what opens."""
-        row = self.shown_row(key)
-        if not row.values["disabled"]:
-            flash(f"{row.values['name']} is already running.", "warning")
-            return redirect(url_for("chains.edit", key=key))
-        # Nothing is typed on this page, so the preview has nothing to send again.
-        form = self.row_form(row=row.values, locked=dict.fromkeys(row.values, ""))
-        if request.method == "GET":
-            form.fingerprint.data = row.fingerprint
-        edit = Edit("chains", row.row_id, {"disabled": False}, form.fingerprint.data)
-
-        def again(form: PreviewedForm) -> ResponseReturnValue:
-            return redirect(url_for("chains.edit", key=key))
-
-        return self.attempt(Attempt(edit, form, row, again, filled_in=False))
+        step = step_up(needed=True) if stops and on.form.confirm.data else None
+        return step or super().attempt(on)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
-from app.audit.services import Conflict, Saved, shown_values
+from app.audit.services import Conflict, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.forms.form import inputs_of
 from app.console.lists import ListView
@@ -274,16 +274,11 @@ class NetworkView(ListView):
         edit = Edit(self.of.name, row_id, form.values(), form.fingerprint.data)
         return self.attempt(Attempt(edit, form, row, again))
 
-    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
-        """Preview the edit, or save it where it is confirmed. A refused edit shows the reason.
-
-        :param save: save without a preview, as the page of the form has shown the effects already.
-        """
+    def attempt(self, on: Attempt) -> ResponseReturnValue:
+        """Preview the edit, or save it where it is confirmed. A refused edit shows the reason."""
         try:
-            if (made := saved(on.form, on.edit, at_once=save)) is not None:
-                return self.done(made)
-            if save:
-                return on.again(on.form)
+            if (made := saved(on.form, on.edit)) is not None:
+                return after_saving(made, self.get_url(".index_view"))
             return self._preview_page(previewed(on.form, on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
@@ -295,10 +290,6 @@ class NetworkView(ListView):
             return self.render(
                 "console/network/in_use.html", refused=refused, link=links_of_users(), subject=subject
             )
-
-    def done(self, saved: Saved) -> ResponseReturnValue:
-        """The list, or the page of the proposal, with a message about what was done."""
-        return after_saving(saved, self.get_url(".index_view"))
 
     def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
         if row is not None and form.fingerprint.data is None:

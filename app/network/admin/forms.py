@@ -20,7 +20,6 @@ from app.console.forms.fields import (
     FlagField,
     LineField,
     NoteField,
-    ReasonField,
     SecondsField,
     TextValueField,
     WholeField,
@@ -340,9 +339,3 @@ class BlocksForm(PreviewedForm):
     def shared(self) -> dict[str, Any]:
         """What counts for all lines, as the network document writes it."""
         return {field.name: field.data for field in self.shared_fields()}
-
-
-class StopChainForm(PreviewedForm):
-    """Stops a chain: the reason, and its name typed."""
-
-    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
