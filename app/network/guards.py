@@ -47,6 +47,9 @@ def faults(document: Rows) -> Iterator[str]:
     yield from _pegged_both_ways(document["pegged_pairs"])
     yield from _further_contracts(document["pegged_pairs"])
     yield from _powers(document["validators"])
+    for index, row in enumerate(document["chains"]):
+        if row["retired"] and not row["disabled"]:
+            yield f"chains[{index}].retired: only a chain that is stopped can be retired"
 
 
 def _repeated(document: Rows) -> Iterator[str]:

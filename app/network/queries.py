@@ -125,9 +125,9 @@ def chain_row_id(connection: Connection, chain_id: int) -> int | None:
 
 
 def stopped_chains(connection: Connection) -> Sequence[Row[ChainId, str, str, datetime | None]]:
-    """Id, name, reason and time of the stopped chains, in the order of their arrival."""
+    """Id, name, reason and time of the stopped chains that are not retired, in the order of their arrival."""
     columns = Chain.chain_id, Chain.name, Chain.disabled_reason, Chain.disabled_at
-    return connection.execute(select(*columns).where(Chain.disabled).order_by(Chain.id)).all()
+    return connection.execute(select(*columns).where(Chain.disabled, ~Chain.retired).order_by(Chain.id)).all()
 
 
 class PartVersion(NamedTuple):

@@ -100,6 +100,20 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gat
     assert stopped(network) == {}
 
 
+def test_a_retired_chain_is_no_incident(operator: Visitor, network: Gateway) -> None:
+    stop(operator, 1, "Ethereum", "shut down")
+    save(operator, "/admin/chains/1", retired="1")
+    assert "shut down" not in banner(operator)
+    assert "retired" in operator.get("/admin/chains/").text
+    assert document(network)["chains"][0]["retired"] is True
+    form = form_of(operator.get("/admin/chains/1/resume"))
+    assert operator.post("/admin/chains/1/resume", form).status_code == 302
+    assert "retired" not in document(network)["chains"][0]
+    refused = send(operator, "/admin/chains/10", retired="1")
+    assert stopped(network) == {}
+    assert 'name="confirm"' not in refused.text, "it runs, so there is nothing to retire"
+
+
 def test_all_are_stopped(operator: Visitor, network: Gateway) -> None:
     stop(operator, 10, "Optimism", "before")
     page = operator.get("/admin/chains/stop?all=1")

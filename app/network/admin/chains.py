@@ -142,7 +142,7 @@ def _state(chain: Chain) -> Any:
         return pill("running", "good")
     stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
     lines = Markup('{}<small class="smallest">{}</small>').format(
-        pill("stopped", "bad"), chain.disabled_reason
+        pill("retired") if chain.retired else pill("stopped", "bad"), chain.disabled_reason
     )
     if stop is None or stop.by is None:
         return lines

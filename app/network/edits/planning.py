@@ -242,7 +242,7 @@ def _read(
 ) -> Row:  # fmt: skip
     whole = dict(values) if before is None else section.documented(before) | dict(values)
     if section.name == "chains" and whole.get("disabled") is False and not as_document:
-        whole["disabled_reason"] = ""
+        whole |= {"disabled_reason": "", "retired": False}
     try:
         row: Row = section.schema.load(whole)
     except ValidationError as error:

@@ -118,6 +118,12 @@ class Chain(Base):
         after="disabled",
         always=True,
     )
+    retired: Mapped[bool] = column(
+        shapes.Flag(load_default=False),
+        "Retired",
+        "Stopped for good: pages no longer say at their top that it is stopped.",
+        after="disabled_reason",
+    )
     disabled_at: Mapped[datetime | None] = mapped_column(
         UtcTime, doc="since when it is stopped; null where it is not, or that is not known"
     )

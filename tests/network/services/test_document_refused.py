@@ -70,6 +70,7 @@ BY_PATH = [
     ("chains.0.disabled", 1, ": must be true or false"),
     ("chains.0.disabled", "false", ": must be true or false"),
     ("chains.0.disabled_reason", None, ": must not be null"),
+    ("chains.0.retired", True, "chains[0].retired: only a chain that is stopped can be retired"),
     ("chains.0.name", "  ", ": must be one line"),
     ("chains.0.tx_path", "tx/", ": must begin and end with a /"),
     ("chains.0.tx_path", "/a b/", ": must begin and end with a /"),
