@@ -21,7 +21,7 @@ ANSWERED = {
     "received": "394563471907988034",
     "state": [8, False, "user", 60, True],
     "evidence": True,
-    "found": "known",
+    "found": ["known", "reported"],
     "asked": None,
     "refused": [500, "bad_request", 400, False],
     "ways": True,

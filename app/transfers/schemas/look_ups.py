@@ -22,6 +22,7 @@ from app.http.schemas import (
     describe,
 )
 from app.network.schemas import Chain, Token
+from app.transfers.certainty import Certainty, Level, ReportedBy
 from app.transfers.schemas.status_answers import (
     BLOCK_DELAY,
     BRIDGE_TYPE,
@@ -179,6 +180,47 @@ class AnyFindQuery(FindQuery):
         return {"key": otherwise} | values
 
 
+class StatusCertainty(Shape):
+    """How sure the gateway is of a status: about the event that the status rests on."""
+
+    level = fields.String(
+        metadata=describe(
+            "proven: the gateway read the event from its chain, and its block is proven by the chain's "
+            "headers or by a second provider; reported: it was reported, or is not proven yet; unknown: no "
+            "event of the transfer is canonical.",
+            Level.PROVEN.value,
+            enum=[level.value for level in Level],
+        ),
+    )
+    event = fields.String(
+        metadata=describe(
+            "Type of the event; empty where the status rests on none, such as on signatures.",
+            "transfer.released",
+        )
+    )
+    reported_by = fields.String(
+        metadata=describe(
+            "gateway: it read the chain itself; reporter: a machine of the bridge. Empty without an event.",
+            ReportedBy.GATEWAY.value,
+            enum=[who.value for who in ReportedBy] + [""],
+        ),
+    )
+    chain_id = fields.Integer(
+        allow_none=True, metadata=describe("Chain of the event; null if it is on none.", 56)
+    )
+    block = fields.Integer(
+        allow_none=True, metadata=describe("Block of the event; null if none is known.", 45_000_000)
+    )
+    as_of_block = fields.Integer(
+        allow_none=True,
+        metadata=describe(
+            "The newest proven block of that chain if the event is proven, otherwise the highest block that "
+            "was reported; null if none is known.",
+            45_000_100,
+        ),
+    )
+
+
 class FoundTransfer(HistoryTransfer, ProgressFields):
     """A transfer that was found, with all that its status answer has."""
 
@@ -187,6 +229,7 @@ class FoundTransfer(HistoryTransfer, ProgressFields):
     signers = SIGNERS
     powers = POWERS
     block_delay = BLOCK_DELAY
+    certainty = fields.Nested(StatusCertainty, metadata=describe("How sure the status is."))
 
 
 class ReadTo(Shape):
@@ -232,8 +275,11 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
     return {
         "state": found.state.value,
         "transfers": [
-            _history_transfer(transfer) | _evidence_json(transfer.status) | progress_json(transfer.status)
-            for transfer in found.transfers
+            _history_transfer(each.listed)
+            | _evidence_json(each.listed.status)
+            | progress_json(each.listed.status)
+            | {"certainty": _certainty_json(each.certainty)}
+            for each in found.transfers
         ],
         "read_to": {
             str(chain_id): {"block": read.block, "at": rfc3339(read.at)}
@@ -268,6 +314,17 @@ def _evidence_json(status: TransferStatus) -> dict[str, Any]:
         "signers": status.signers,
         "powers": status.powers,
         "block_delay": status.block_delay,
+    }
+
+
+def _certainty_json(certainty: Certainty) -> dict[str, Any]:
+    return {
+        "level": certainty.level.value,
+        "event": certainty.event,
+        "reported_by": certainty.reported_by.value if certainty.reported_by else "",
+        "chain_id": certainty.chain_id,
+        "block": certainty.block,
+        "as_of_block": certainty.as_of_block,
     }
 
 

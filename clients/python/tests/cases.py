@@ -133,7 +133,7 @@ def session(case: Case) -> dict[str, Any]:
             "received": estimate["estimated_receive_amt"],
             "state": [*state_of(state)[:4], state.as_of is not None],
             "evidence": gateway.evidence(case["transfer"])["valid"],
-            "found": found["state"],
+            "found": [found["state"], found["transfers"][0]["certainty"]["level"]],
             "asked": gateway.ask_for_refund(case["transfer"])["err"],
             "refused": refused,
             "ways": sum(way == other for way, other in zip(ways(configs), gateway.ways(), strict=True)) > 9,

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:1c089b73dd9ff5f5a1f3537465a4bf0c0c45131fae99b2b2aac549c579262f7c. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:16f73ec6034fdc92ca3b3bc4668004d9df80c48f2a622f777cab100be959bd52. Do not edit."""
 
 from __future__ import annotations
 
@@ -186,6 +186,15 @@ class HistoryAnswer(TypedDict):
     current_size: str
 
 
+class StatusCertainty(TypedDict):
+    level: Literal["proven", "reported", "unknown"]
+    event: str
+    reported_by: Literal["gateway", "reporter", ""]
+    chain_id: int | None
+    block: int | None
+    as_of_block: int | None
+
+
 class FoundTransfer(TypedDict):
     terminal: bool
     final_by: Literal["block", "reported", ""]
@@ -210,6 +219,7 @@ class FoundTransfer(TypedDict):
     signers: list[str]
     powers: list[str]
     block_delay: int
+    certainty: StatusCertainty
 
 
 class ReadTo(TypedDict):
