@@ -143,8 +143,7 @@ def certainty_of(
 
 def _rests_on(status: Status, standing: StandingEvents) -> Iterable[TransferEvent]:
     if status is Status.TRANSFER_CONFIRMING_YOUR_REFUND:
-        yield from standing.refunds_under_way
-        yield from standing.every(RefundDelayed)
+        yield from standing.every(RefundDelayed) or standing.refunds_under_way
     for event_type in _RESTS_ON.get(status, ()):
         if event_type is not NetworkStatus:
             yield from standing.every(event_type)

@@ -265,7 +265,7 @@ def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, cli
         "next_poll_seconds": 0,
         "as_of": "2026-03-08T12:00:00Z",
     }
-    assert transfer == row | status | progress | {"certainty": REPORTED}
+    assert transfer == row | status | progress | {"certainty": REPORTED, "words": None}
     assert transfer["bridge_type"] == 1
 
 

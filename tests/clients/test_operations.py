@@ -22,6 +22,7 @@ ANSWERED = {
     "state": [8, False, "user", 60, True],
     "evidence": True,
     "found": ["known", "reported"],
+    "words": "Tu reembolso está listo: confírmalo",
     "asked": None,
     "refused": [500, "bad_request", 400, False],
     "ways": True,

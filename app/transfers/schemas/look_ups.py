@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any, Final
 
-from marshmallow import ValidationError, fields, post_load
+from marshmallow import ValidationError, fields, post_load, validate
+from msgspec import to_builtins
 
 from app.http.schemas import (
     TX_HASH_PATTERN,
@@ -51,6 +52,9 @@ from app.values.times import rfc3339
 from app.values.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MISSING, parse_accounts
 
 _ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
+MAX_LANGUAGE: Final = 35
+"""Characters of the longest tags that registries have."""
+
 _MILLISECONDS: Final = "Milliseconds since 1970, as a string."
 
 
@@ -163,6 +167,15 @@ class FindQuery(Question):
         32,
         metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
     )
+    lang = fields.String(
+        validate=validate.Length(max=MAX_LANGUAGE, error=f"must have at most {MAX_LANGUAGE} characters"),
+        metadata=describe(
+            "A language, as browsers name it: then each transfer has its `words`. In one that is not known "
+            "they are English.",
+            "es",
+            maxLength=MAX_LANGUAGE,
+        ),
+    )
 
 
 class AnyFindQuery(FindQuery):
@@ -221,6 +234,16 @@ class StatusCertainty(Shape):
     )
 
 
+class TransferWords(Shape):
+    """A transfer in words for its user, as its page has them."""
+
+    lang = fields.String(metadata=describe("Their language.", "es"))
+    headline = fields.String(metadata=describe("What is going on.", "Pagada en BNB Chain"))
+    now = fields.String(metadata=describe("Where the money is."))
+    next = fields.String(metadata=describe("What happens next, and what the user has to do."))
+    certainty = fields.String(metadata=describe("How sure the status is."))
+
+
 class FoundTransfer(HistoryTransfer, ProgressFields):
     """A transfer that was found, with all that its status answer has."""
 
@@ -230,6 +253,9 @@ class FoundTransfer(HistoryTransfer, ProgressFields):
     powers = POWERS
     block_delay = BLOCK_DELAY
     certainty = fields.Nested(StatusCertainty, metadata=describe("How sure the status is."))
+    words = fields.Nested(
+        TransferWords, allow_none=True, metadata=describe("In words; null without `lang` in the request.")
+    )
 
 
 class ReadTo(Shape):
@@ -278,7 +304,10 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
             _history_transfer(each.listed)
             | _evidence_json(each.listed.status)
             | progress_json(each.listed.status)
-            | {"certainty": _certainty_json(each.certainty)}
+            | {
+                "certainty": _certainty_json(each.certainty),
+                "words": to_builtins(each.words) if each.words else None,
+            }
             for each in found.transfers
         ],
         "read_to": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from sqlalchemy import Connection
@@ -46,11 +46,32 @@ class ReadTo(Struct, frozen=True):
     at: datetime
 
 
+class Words(Struct, frozen=True):
+    """A transfer in words for its user: a headline, where the money is, what happens next, how sure it is.
+
+    ``lang`` is the language (BCP 47): English where the wanted one is not known.
+    """
+
+    lang: str
+    headline: str
+    now: str
+    next: str
+    certainty: str
+
+
 class FoundTransfer(Struct, frozen=True):
-    """A transfer that was found, and how sure its status is."""
+    """A transfer that was found, and how sure its status is; its words only where a language was named."""
 
     listed: ListedTransfer
     certainty: Certainty
+    words: Words | None = None
+
+
+class Wording(Protocol):
+    """What puts a transfer into words. It is handed in: the words are those of the page of a transfer."""
+
+    def words(self, found: FoundTransfer, lang: str) -> Words:
+        """The words in a language, which is named as browsers do."""
 
 
 class FoundTransfers(Struct, frozen=True):

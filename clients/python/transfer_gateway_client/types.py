@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:16f73ec6034fdc92ca3b3bc4668004d9df80c48f2a622f777cab100be959bd52. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:06f3cc6057f0a561fcc253d9885e573c290b0203321c3063a925696ae9336f06. Do not edit."""
 
 from __future__ import annotations
 
@@ -195,6 +195,14 @@ class StatusCertainty(TypedDict):
     as_of_block: int | None
 
 
+class TransferWords(TypedDict):
+    lang: str
+    headline: str
+    now: str
+    next: str
+    certainty: str
+
+
 class FoundTransfer(TypedDict):
     terminal: bool
     final_by: Literal["block", "reported", ""]
@@ -220,6 +228,7 @@ class FoundTransfer(TypedDict):
     powers: list[str]
     block_delay: int
     certainty: StatusCertainty
+    words: TransferWords | None
 
 
 class ReadTo(TypedDict):
