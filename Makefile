@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout contracts clients client-packages screenshots release audit licences sbom clean
+.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout languages contracts clients client-packages screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -109,6 +109,10 @@ errors: ## write the catalogue of errors into docs/errors.md
 layout: ## draw docs/images/layout.svg from the import contracts and the packages of app/
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.layout_picture
+
+languages: ## bring the translations of the public pages up to date with their texts, and compile them (docs/transfer-page.md#languages)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.languages
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json

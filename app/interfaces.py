@@ -12,7 +12,6 @@ from app.credentials import callers
 from app.feed.views import register_ingest
 from app.http.application import add_part
 from app.http.public import PublicInterface
-from app.transfer_page.views import open_pages
 from config import DOCS_SITE, Door, Settings
 
 
@@ -29,6 +28,9 @@ def open_interfaces(app: Flask, settings: Settings) -> None:
 
 
 def _open_api(app: Flask, settings: Settings) -> None:
+    # Importing what translates them takes 30 ms of the processor, which a process without pages saves.
+    from app.transfer_page.views import open_pages  # noqa: PLC0415
+
     api.register_api(app, site=DOCS_SITE)
     if settings.sandbox_controls:
         api.register_sandbox(app)
@@ -52,7 +54,9 @@ def _open_grpcweb(app: Flask, _settings: Settings) -> None:
 def _open_console(app: Flask, settings: Settings) -> None:
     # Importing its packages takes half a second of the processor, which a process without a console saves.
     from app import admin  # noqa: PLC0415
+    from app.transfer_page.languages import open_languages  # noqa: PLC0415
 
+    open_languages(app)
     admin.open_console(
         app,
         secret_key=settings.secret_key,

@@ -98,6 +98,7 @@ PLANTED = {
     "library-metrics": {"app/feed/services/planted_metrics.py": "import prometheus_client\n"},
     "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
     "library-greenlets": {"app/feed/services/planted_greenlet.py": "import gevent\n"},
+    "library-languages": {"app/admin/planted_language.py": "from flask_babel import gettext\n"},
     "library-schemas": {"app/transfers/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/transfers/planted_json.py": "import orjson\n"},
     "library-nodes": {"app/watcher/services/planted_nodes.py": "import httpx\n"},

@@ -16,18 +16,14 @@ from app.refunds.models import PrunedWithdraw, SignatureNotNeeded, UserRefundReq
 from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.transfers.codec import decode_event
 from app.transfers.events import (
-    BlockEvent,
     NetworkStatus,
-    PlacedEvent,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
-    TransferSent,
-    TransferSubmitted,
 )
 from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
-from app.transfers.queries.logged import Reach, load_reorgs, retracted_of_transfers
-from app.transfers.reorganisations import Logged, Reorg, as_reported_last
+from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
+from app.transfers.reorganisations import Logged, as_reported_last
 from app.transfers.reported import TransferHistory
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
@@ -210,7 +206,7 @@ def load_histories(
     ids = set(transfer_ids)
     query = _logged(basis_only=basis_only, every_signature=every_signature)
     logs, ahead = _logs(connection, ids, query)
-    reorgs = _reorgs_reaching(connection, logs, arriving)
+    reorgs = reorgs_reaching(connection, logs, arriving)
     paid_ids = paid_ids_of(connection, logs)
     requested = _requested_at(connection, logs, arriving)
     retracted = retracted_of_transfers(connection, ids)
@@ -298,62 +294,3 @@ def paid_ids_of(
         transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
         for transfer_id, known in ids.items()
     }
-
-
-def _reorgs_reaching(
-    connection: Connection,
-    logs: dict[bytes, list[Logged[TransferEvent]]],
-    arriving: Collection[TransferEvent],
-) -> dict[bytes, list[Reorg]]:
-    logged = {transfer_id: events for transfer_id, events in logs.items() if events}
-    chains = {
-        transfer_id: chains_named_by(each.event for each in events) for transfer_id, events in logged.items()
-    }
-    for event in arriving:
-        if event.transfer_id in chains:
-            chains[event.transfer_id] |= chains_named_by([event])
-    blocks = _highest_blocks(logged, arriving)
-    reaches: dict[int, Reach] = {}
-    for transfer_id, block in blocks.items():
-        for chain_id in chains[transfer_id]:
-            first, highest = reaches.get(chain_id, (logged[transfer_id][0].seq, block))
-            reaches[chain_id] = Reach(min(first, logged[transfer_id][0].seq), max(highest, block))
-    by_chain: dict[int, list[Reorg]] = defaultdict(list)
-    for reorg in load_reorgs(connection, reaches):
-        by_chain[reorg.chain_id].append(reorg)
-    return {
-        transfer_id: [
-            reorg
-            for chain_id in sorted(chains[transfer_id])
-            for reorg in by_chain[chain_id]
-            if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]
-        ]
-        if transfer_id in blocks
-        else []
-        for transfer_id in logs
-    }
-
-
-def _highest_blocks(
-    logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
-) -> dict[bytes, int]:
-    """The highest block of each transfer's events, on either chain; transfers without a block are left out.
-
-    An arriving event may have the block of a logged one.
-    """
-    blocks: dict[bytes, int] = {}
-    for event in chain((each.event for events in logged.values() for each in events), arriving):
-        if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:
-            blocks[event.transfer_id] = max(event.block, blocks.get(event.transfer_id, event.block))
-    return blocks
-
-
-def chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
-    """Every chain that the events name, so that one of them may be on it."""
-    chains: set[int | None] = set()
-    for event in events:
-        if isinstance(event, TransferSent | TransferSubmitted):
-            chains |= {event.src_chain_id, event.dst_chain_id}
-        elif isinstance(event, PlacedEvent):
-            chains.add(event.chain_id)
-    return {chain_id for chain_id in chains if chain_id is not None}

@@ -7,23 +7,34 @@ from pathlib import Path
 from typing import Any, Final
 
 from flask import Flask, Response, current_app, request, url_for
+from flask.templating import Environment
 from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 
 from app.http.errors import as_gateway_error, retry_after
-from app.http.headers import IMMUTABLE, NO_STORE, REASON, digest
+from app.http.headers import IMMUTABLE, NO_STORE, REASON, digest, needs_secure_cookies
+from app.http.public import TRANSFER_PAGES
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
-from app.values.amounts import grouped
+from app.transfer_page.languages import (
+    COOKIE,
+    COOKIE_SECONDS,
+    LANGUAGES,
+    QUERY,
+    current_reader,
+    language_of,
+    texts,
+)
+from app.transfer_page.reader import message
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import GatewayError
-from app.values.times import rfc3339, span_in_words
+from app.values.times import rfc3339
 
 _KEY: Final = "pages"
 
 
 class PagesInterface(Struct, frozen=True):
-    """The settings.
+    """The settings, and the templates with the texts of the reader's language.
 
     ``waits``: whether ``/v2/waitTransferStatus`` is served at the same address as the pages. The two further
     addresses that the pages link to are empty where they are not configured.
@@ -33,6 +44,7 @@ class PagesInterface(Struct, frozen=True):
     support_url: str
     refund_url: str
     waits: bool
+    templates: Environment
 
     def refund_page(self, transfer_id: str) -> str:
         """The page of the app where this transfer's refund is claimed; empty where there is none."""
@@ -73,6 +85,8 @@ _HEADERS: Final = {
 
 
 class _Words(Struct, frozen=True):
+    """Messages, to be looked up in the reader's language."""
+
     status: int
     title: str
     advice: str
@@ -81,32 +95,48 @@ class _Words(Struct, frozen=True):
 _ERRORS: Final[dict[ErrorKind, _Words]] = {
     ErrorKind.RATE_LIMITED: _Words(
         429,
-        "Too many questions from your connection",
-        "Your transfer is not touched by this. This page tries again by itself in a moment.",
+        message("Too many questions from your connection"),
+        message("Your transfer is not touched by this. This page tries again by itself in a moment."),
     ),
     ErrorKind.UNAVAILABLE: _Words(
         503,
-        "We cannot look at the moment",
-        "Your transfer goes on meanwhile; only this page cannot show it. It tries again by itself.",
+        message("We cannot look at the moment"),
+        message("Your transfer goes on meanwhile; only this page cannot show it. It tries again by itself."),
     ),
     ErrorKind.INTERNAL: _Words(
         500,
-        "This page failed",
-        "Your transfer is not touched by this. Please try again in a minute, or ask support.",
+        message("This page failed"),
+        message("Your transfer is not touched by this. Please try again in a minute, or ask support."),
     ),
 }
-_NO_PAGE: Final = _Words(404, "There is no such page", "Look your transfer up by its id or its transaction.")
-_UNREADABLE: Final = _Words(400, "The request could not be read", "Go back, reload the page and try again.")
+_NO_PAGE: Final = _Words(
+    404, message("There is no such page"), message("Look your transfer up by its id or its transaction.")
+)
+_UNREADABLE: Final = _Words(
+    400, message("The request could not be read"), message("Go back, reload the page and try again.")
+)
+
+
+def templates_of(app: Flask) -> Environment:
+    """The application's templates, with ``gettext`` and ``ngettext`` for the pages only."""
+    templates = app.jinja_env.overlay(extensions=["jinja2.ext.i18n"])
+    templates.globals = dict(templates.globals)  # an overlay shares them with the console's templates
+    templates.install_gettext_callables(  # type: ignore[attr-defined]  # the extension adds it
+        lambda text: texts().gettext(text),
+        lambda one, several, number: texts().ngettext(one, several, number),
+        newstyle=True,
+    )
+    return templates
 
 
 def page(template: str, status: int = 200, /, **shown: Any) -> Response:
     """A page. Everything it shows is passed in: it does not depend on a sign-in to the console."""
     interface = current_interface()
-    text = current_app.jinja_env.get_template(f"pages/{template}").render(
+    text = interface.templates.get_template(f"pages/{template}").render(
         asset=_asset,
-        grouped=grouped,
+        reader=current_reader(),
+        languages=LANGUAGES,
         rfc3339=rfc3339,
-        span=span_in_words,
         support_url=interface.support_url,
         waits=interface.waits,
         shortest_reload=SHORTEST_RELOAD,
@@ -122,7 +152,26 @@ def protect(response: Response) -> Response:
     by_digest = request.endpoint == "pages.static" and "v" in request.args
     name, value = NO_STORE
     response.headers[name] = IMMUTABLE if by_digest else value
+    if request.endpoint != "pages.static":
+        response.headers["Content-Language"] = current_reader().language
+        response.vary.update(("Accept-Language", "Cookie"))
+        _remember(response)
     return response
+
+
+def _remember(response: Response) -> None:
+    """Store a language that was chosen by hand in the browser: the only cookie of the pages."""
+    chosen = language_of(request.args.get(QUERY, ""))
+    if chosen is not None:
+        response.set_cookie(
+            COOKIE,
+            chosen,
+            max_age=COOKIE_SECONDS,
+            path=TRANSFER_PAGES,
+            secure=needs_secure_cookies(current_interface().trusted_proxies),
+            httponly=True,
+            samesite="Lax",
+        )
 
 
 def answer_error(error: Exception) -> Response:

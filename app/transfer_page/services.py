@@ -18,6 +18,8 @@ from app.network.terms import NetworkTerms
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
+from app.transfer_page.languages import language_of, reading
+from app.transfer_page.reader import ENGLISH, Reader
 from app.transfer_page.shapes import (
     Claim,
     Followed,
@@ -30,27 +32,28 @@ from app.transfer_page.shapes import (
     SeenTransaction,
     StepLine,
 )
-from app.transfer_page.words import (
+from app.transfer_page.steps import (
+    ON_A_CHAIN,
     THE_PAYOUT,
     YOUR_REFUND,
     YOUR_TRANSACTION,
-    Situation,
-    explain,
+    how_sure,
     step_label,
     steps_of,
 )
-from app.transfers.events import TransferEvent
+from app.transfer_page.words import Situation, explain
+from app.transfers.certainty import Certainty
+from app.transfers.events import RefundDelayed, TransferEvent, TransferSubmitted
 from app.transfers.progress import UNKNOWN_TIMES, follows_route
 from app.transfers.queries.history import TransferEntry, transfers_of_key
 from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import newest_events
 from app.transfers.reported import TransferHistory
-from app.transfers.services.lookups import Leg, ListedTransfer, listed_transfer
+from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer
 from app.transfers.services.status import progress_of_row
 from app.transfers.stages import Progress, stages_of
 from app.transfers.status import StandingEvents
-from app.values.amounts import tokens_text
-from app.values.codes import REFUND_STATUSES, XferStatus
+from app.values.codes import REFUND_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import ChainId, TransferId
 from app.values.wire_values import parse_transfer_id
@@ -68,19 +71,25 @@ _WITH_CONTRACT: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
 """Statuses with details of the contract: the call, or the delay queue."""
 
 
-def follow_transfer(database: Database, snapshots: SnapshotSource, key: str) -> Followed:
+def follow_transfer(
+    database: Database, snapshots: SnapshotSource, key: str, reader: Reader = ENGLISH
+) -> Followed:
     """What is known of a transfer's id, or of the transfers of a transaction. Sends no requests to nodes.
 
     :param key: from ``wire_values.parse_tx_hash``.
+    :param reader: whose language its words have.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
     found = database.public.run_reads(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
-        return _PageBuilder(database, snapshots, snapshot, found).build()
+        return _PageBuilder(database, snapshots, snapshot, found, reader).build()
     if found.entries:
-        return [_named(snapshot, entry) for entry in found.entries[:_MOST_OF_A_TRANSACTION]]
+        return [
+            _named(snapshot, entry, certainty, reader)
+            for entry, certainty in zip(found.entries, found.certainties, strict=True)
+        ]
     now = database.clock()
     read = [
         ReadSoFar(snapshot.terms.chain_infos[row.chain_id].name, row.highest_block, now - row.newest_at)
@@ -102,6 +111,7 @@ class _One(Struct, frozen=True):
 
     entry: TransferEntry
     history: TransferHistory
+    certainty: Certainty
     facts: NetworkFacts | None
 
 
@@ -109,6 +119,7 @@ class _Others(Struct, frozen=True):
     """No transfer or several; where none, how it ended before it was pruned, and what was read so far."""
 
     entries: Sequence[TransferEntry]
+    certainties: Sequence[Certainty]
     ended: Status | None
     newest: Sequence[Row[*tuple[Any, ...]]]
 
@@ -123,39 +134,55 @@ def _load(
         entry = named[0]
         history = load_histories(connection, [entry.transfer_id], basis_only=True)[entry.transfer_id]
         with_contract = Status(entry.status.status) in _WITH_CONTRACT and bool(history.log)
-        return _One(entry, history, load_network_facts(connection) if with_contract else None)
+        facts = load_network_facts(connection) if with_contract else None
+        (certainty,) = certainties_of(connection, [entry])
+        return _One(entry, history, certainty, facts)
     if entries:
-        return _Others(entries, None, ())
+        listed = entries[:_MOST_OF_A_TRANSACTION]
+        return _Others(listed, certainties_of(connection, listed), None, ())
     ended = pruned_statuses(connection, [transfer_id]) if transfer_id is not None else {}
     newest = newest_events(connection, terms.chain_infos, NAMED_CHAINS)
-    return _Others((), next((Status(status) for status in ended.values()), None), newest)
+    return _Others((), (), next((Status(status) for status in ended.values()), None), newest)
 
 
-def _named(snapshot: NetworkSnapshot, entry: TransferEntry) -> NamedTransfer:
-    situation = _situation(listed_transfer(snapshot, entry), entry)
+def _named(
+    snapshot: NetworkSnapshot, entry: TransferEntry, certainty: Certainty, reader: Reader
+) -> NamedTransfer:
+    situation = situation_of(FoundTransfer(listed_transfer(snapshot, entry), certainty), reader)
     return NamedTransfer(f"0x{entry.transfer_id.hex()}", situation.transfer, explain(situation).headline)
 
 
-def _situation(listed: ListedTransfer, entry: TransferEntry, *, refund_held: bool = False) -> Situation:
+def situation_of(found: FoundTransfer, reader: Reader) -> Situation:
+    """What the words for a transfer depend on."""
+    listed, rests_on = found.listed, found.certainty.event
     return Situation(
         status=listed.status.status,
-        refund_reason=XferStatus(entry.status.refund_reason),
-        amount=_amount(listed.sent, entry.amount),
-        paid_out=_amount(listed.received, entry.received_amount),
+        refund_reason=listed.status.refund_reason,
+        amount=_amount(reader, listed.sent),
+        paid_out=_amount(reader, listed.received),
         src=listed.sent.chain["name"],
         dst=listed.received.chain["name"],
         sender=listed.sender,
         receiver=listed.receiver,
-        in_a_block=entry.status.sent_at is not None,
+        in_a_block=rests_on != TransferSubmitted.type,
         block_delay=listed.status.block_delay,
-        refund_held=refund_held,
+        refund_held=rests_on == RefundDelayed.type,
+        reader=reader,
     )
 
 
-def _amount(leg: Leg, units: int | None) -> str:
+def _chain_name(found: FoundTransfer) -> str:
+    """The name of the chain that the status rests on; empty where it is on none."""
+    chains = (found.listed.sent.chain, found.listed.received.chain)
+    return next((chain["name"] for chain in chains if chain["id"] == found.certainty.chain_id), "")
+
+
+def _amount(reader: Reader, leg: Leg) -> str:
     """Such as ``1 234.5 USDT``; empty while it, or the token's decimals, are not known."""
     token = leg.token
-    return tokens_text(units, token["decimal"], token["symbol"]) if units and token["address"] else ""
+    if not leg.amount or not token["address"]:
+        return ""
+    return reader.amount(leg.amount, token["decimal"], token["symbol"])
 
 
 def _https(link: str) -> str:
@@ -163,19 +190,41 @@ def _https(link: str) -> str:
     return link if link.startswith("https://") else ""
 
 
+class PageWording:
+    """The words of the page, for the look-up (``app.transfers.services.lookups.Wording``)."""
+
+    def words(self, found: FoundTransfer, lang: str) -> Words:
+        """The words in a language, which is named as browsers do; in English where it is not known."""
+        with reading(language_of(lang) or ENGLISH.language) as reader:
+            explanation = explain(situation_of(found, reader))
+            return Words(
+                reader.language,
+                explanation.headline,
+                explanation.now,
+                explanation.next,
+                how_sure(found.certainty, _chain_name(found), reader),
+            )
+
+
 class _PageBuilder:
     """Collects what is shown about one transfer."""
 
     def __init__(
-        self, database: Database, snapshots: SnapshotSource, snapshot: NetworkSnapshot, one: _One
+        self,
+        database: Database,
+        snapshots: SnapshotSource,
+        snapshot: NetworkSnapshot,
+        one: _One,
+        reader: Reader,
     ) -> None:
         self._database = database
         self._snapshots = snapshots
         self._terms = snapshot.terms
+        self._reader = reader
         self._entry, self._history = one.entry, one.history
         self._row = one.entry.status
-        self._listed = listed_transfer(snapshot, one.entry)
-        self._status = self._listed.status.status
+        self._found = FoundTransfer(listed_transfer(snapshot, one.entry), one.certainty)
+        self._status = self._found.listed.status.status
         self._canonical = one.history.standing()
         self._evidence: RefundExplanation | None = None
         if one.facts is not None:
@@ -183,9 +232,7 @@ class _PageBuilder:
 
     def build(self) -> FollowedTransfer:
         """The complete transfer."""
-        held = self._held()
-        refund_held = held is not None and self._status is Status.TRANSFER_CONFIRMING_YOUR_REFUND
-        situation = _situation(self._listed, self._entry, refund_held=refund_held)
+        situation = situation_of(self._found, self._reader)
         return FollowedTransfer(
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,
@@ -202,7 +249,8 @@ class _PageBuilder:
             updated_at=self._entry.updated_at,
             pace=self._pace(),
             claim=self._claim(),
-            held=held,
+            held=self._held(),
+            certainty=how_sure(self._found.certainty, _chain_name(self._found), self._reader),
         )
 
     def _steps(self, situation: Situation) -> Iterator[StepLine]:
@@ -222,7 +270,12 @@ class _PageBuilder:
             if tx_hash:
                 chain = self._terms.chain_infos.get(chain_id or ChainId(0))
                 link = _https(chain.tx_link(tx_hash)) if chain else ""
-                yield SeenTransaction(what, chain.name if chain else "", tx_hash, link)
+                on_chain = self._reader.text(ON_A_CHAIN[what], chain=chain.name) if chain else None
+                yield SeenTransaction(on_chain or self._reader.text(what), tx_hash, link)
+
+    def _chain_name(self, chain_id: ChainId) -> str:
+        chain = self._terms.chain_infos.get(chain_id)
+        return chain.name if chain else self._reader.text("chain %(number)s", number=str(chain_id))
 
     def _pace(self) -> Pace | None:
         row = self._row
@@ -240,15 +293,16 @@ class _PageBuilder:
             return None
         chain_id = evidence.chain_id or ChainId(0)
         chain = self._terms.chain_infos.get(chain_id)
+        text = self._reader.text
         request: Mapping[str, str] = evidence.request or {}
         return Claim(
-            chain=chain.name if chain else f"chain {chain_id}",
+            chain=self._chain_name(chain_id),
             chain_id=chain_id,
             explorer=_https(chain.explore_url) if chain else "",
             contract=evidence.contract,
             call=evidence.call,
             receiver=request.get("receiver") or request.get("account", ""),
-            may_refuse=tuple(each.words for each in evidence.may_refuse),
+            may_refuse=tuple(text(each.words) for each in evidence.may_refuse),
         )
 
     def _held(self) -> Held | None:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from app.refunds.call import ContractCall
-from app.transfer_page.words import Explanation, StepName
+from app.transfer_page.steps import StepName
+from app.transfer_page.words import Explanation
 from app.transfers.progress import Progress
 from app.transfers.stages import Progress as StepProgress
 from app.values.codes import TransferHistoryStatus as Status
@@ -25,10 +26,11 @@ class StepLine(Struct, frozen=True):
 
 
 class SeenTransaction(Struct, frozen=True):
-    """A transaction of the transfer; ``link`` is its page in the chain's explorer, https or empty."""
+    """A transaction of the transfer; ``what`` names it and its chain, ``link`` is its page in the chain's
+    explorer, https or empty.
+    """
 
     what: str
-    chain: str
     tx_hash: str
     link: str
 
@@ -91,6 +93,7 @@ class FollowedTransfer(Struct, frozen=True):
     """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are formatted for people, or empty.
 
     ``claim`` is set only at status 8, ``held`` only at 9 and 11 while funds wait in a queue.
+    ``certainty`` says how sure the status is.
     """
 
     transfer_id: str
@@ -109,6 +112,7 @@ class FollowedTransfer(Struct, frozen=True):
     pace: Pace | None
     claim: Claim | None
     held: Held | None
+    certainty: str
 
 
 class NamedTransfer(Struct, frozen=True):

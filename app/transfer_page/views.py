@@ -14,7 +14,7 @@ from msgspec import Struct
 from werkzeug.exceptions import NotFound
 
 from app.db.database import Database
-from app.http.application import current
+from app.http.application import add_part, current
 from app.http.errors import answer_errors_by_pages
 from app.http.limits import RefundRequestLimit
 from app.http.public import TRANSFER_PAGES, caller
@@ -22,10 +22,20 @@ from app.network.snapshot import SnapshotSource
 from app.refunds.request import WithdrawRequest
 from app.refunds.services import request_refund
 from app.transfer_page import answers
-from app.transfer_page.answers import PagesInterface, current_interface, open_interface, page, protect
-from app.transfer_page.services import follow_transfer
+from app.transfer_page.answers import (
+    PagesInterface,
+    current_interface,
+    open_interface,
+    page,
+    protect,
+    templates_of,
+)
+from app.transfer_page.languages import current_reader, open_languages
+from app.transfer_page.reader import message
+from app.transfer_page.services import PageWording, follow_transfer
 from app.transfer_page.shapes import FollowedTransfer, NotSeen
 from app.transfers.progress import NextActor
+from app.transfers.services.lookups import Wording
 from app.values.codes import Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
@@ -33,22 +43,22 @@ from app.values.wire_values import parse_transfer_id, parse_tx_hash
 
 
 class Look(Struct, frozen=True):
-    """``tone`` is one of the style sheet's; ``turn`` is shown above the headline."""
+    """``tone`` is one of the style sheet's; ``turn``, a message, is shown above the headline."""
 
     tone: str
     turn: str
 
 
 _OVER: Final[dict[Status, Look]] = {
-    Status.TRANSFER_COMPLETED: Look("good", "Done"),
-    Status.TRANSFER_REFUNDED: Look("good", "Done"),
-    Status.TRANSFER_FAILED: Look("bad", "Failed"),
+    Status.TRANSFER_COMPLETED: Look("good", message("Done")),
+    Status.TRANSFER_REFUNDED: Look("good", message("Done")),
+    Status.TRANSFER_FAILED: Look("bad", message("Failed")),
 }
-_OF_USER: Final = Look("warn", "Your turn")
-_LOST: Final = Look("plain", "Please check your wallet")
-_ON_THE_WAY: Final = Look("busy", "On its way")
-_REFUND: Final = Look("busy", "Refund on its way")
-_HELD: Final = Look("busy", "Held back for some time")
+_OF_USER: Final = Look("warn", message("Your turn"))
+_LOST: Final = Look("plain", message("Please check your wallet"))
+_ON_THE_WAY: Final = Look("busy", message("On its way"))
+_REFUND: Final = Look("busy", message("Refund on its way"))
+_HELD: Final = Look("busy", message("Held back for some time"))
 
 
 def look_of(followed: FollowedTransfer) -> Look:
@@ -110,7 +120,7 @@ def transfer(key: str) -> ResponseReturnValue:
     read = read_key(key)
     if read is None:
         return page("look_up.html", 404, typed=key)
-    followed = follow_transfer(current(Database), current(SnapshotSource), read)
+    followed = follow_transfer(current(Database), current(SnapshotSource), read, current_reader())
     if isinstance(followed, NotSeen):
         return page("not_seen.html", 404, followed=followed)
     if not isinstance(followed, FollowedTransfer):
@@ -152,6 +162,8 @@ def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url
     :param refund_url: the page of the app where refunds are claimed, maybe with ``{transfer_id}`` in it.
     :param waits: whether waiting is served at the same address, so that a page may use it.
     """
-    open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits))
+    open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits, templates_of(app)))
+    open_languages(app)
     app.register_blueprint(pages)
+    add_part(app, Wording, PageWording())
     answer_errors_by_pages(app, TRANSFER_PAGES, answers.answer_error)

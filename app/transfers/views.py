@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.db.database import Database
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.transfers.schemas.status_answers import statuses_json
-from app.transfers.services.lookups import FoundTransfers, HistoryPage, find_transfers, transfer_history
+from app.transfers.services.lookups import (
+    FoundTransfers,
+    HistoryPage,
+    Wording,
+    find_transfers,
+    transfer_history,
+)
 from app.transfers.services.status import (
     StatusRows,
     TransferStatus,
@@ -41,6 +49,12 @@ def get_transfer_history(requested: dict[str, Any]) -> HistoryPage:
 
 def get_transfer(requested: dict[str, Any]) -> FoundTransfers:
     """Which transfers are behind this id or transaction?"""
-    return find_transfers(
+    found = find_transfers(
         current(Database), current(SnapshotSource), requested["key"], requested.get("chain_id")
     )
+    lang = requested.get("lang")
+    if not lang:
+        return found
+    wording = current(Wording)
+    worded = [replace(each, words=wording.words(each, lang)) for each in found.transfers]
+    return replace(found, transfers=worded)

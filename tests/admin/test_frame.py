@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from app.accounts.roles import Role
 from app.console.formats import browser_name, when
@@ -111,3 +112,28 @@ def test_accounts_in_the_log_have_labels(app: Flask) -> None:
     assert "<option selected>operator.create</option>" in listed
     record = admin.get(re.findall(r'class="row-link" href="([^"]+)"', listed)[0]).text
     assert "May sign in" in record and "must_change_password" not in record
+
+
+def test_the_console_is_english_whatever_the_browser_prefers(app: Flask) -> None:
+    """Flask-Admin, Flask-Security and Flask-WTF would translate themselves where Flask-Babel is installed."""
+    spanish = {"headers": {"Accept-Language": "es", "Cookie": "lang=es"}}
+    visitor = signed_in(app, Role.OPERATOR)
+    for path in ("/admin/tokens/", "/admin/tokens/new", "/admin/transfers/", "/admin/account/"):
+        assert words(visitor.get(path, headers={"Accept-Language": "es"})) == words(visitor.get(path)), path
+    refused = {"email": email_of(Role.OPERATOR), "password": "wrong"}
+    assert words(Visitor(app).post("/admin/sign-in", refused, **spanish)) == words(
+        Visitor(app).post("/admin/sign-in", refused)
+    )
+    form = {"headers": {"Accept-Language": "es"}}
+    assert words(visitor.post("/admin/tokens/new", {}, **form)) == words(
+        visitor.post("/admin/tokens/new", {})
+    )
+
+
+def words(answer: TestResponse) -> list[str]:
+    """What a page says, without the markup and what changes by the second."""
+    assert answer.status_code in (200, 400, 401), answer.status_code
+    text = re.sub(r"<(script|style).*?</\1>", " ", answer.text, flags=re.DOTALL)
+    found = re.sub(r"<[^>]+>", " ", text).split()
+    assert len(found) > 10
+    return found

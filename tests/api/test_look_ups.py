@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import insert, update
 
+from app.db.engine import writing
+from app.feed.services.ingest import ingest_lines
+from app.transfers.certainty import WATCHER
+from app.watcher.models import ChainWatch
 from tests.api.shapes import EVIDENCE, FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
 from tests.api.world import ADDRESS, event, released, sent, tell
+from tests.gateway import gateway_of, parts
 from tests.grpcweb.wire import ask as grpc_ask
 from tests.grpcweb.wire import read as grpc_read
 
@@ -190,6 +197,61 @@ def test_every_key_of_a_transfer(app: Flask, client: FlaskClient) -> None:
     assert found(client, f"key={OTHER}") == found(client, f"key={PAYOUT}&chain_id=56") == [OTHER]
 
 
+REPORTED = {
+    "level": "reported",
+    "event": "transfer.released",
+    "reported_by": "reporter",
+    "chain_id": 56,
+    "block": None,
+    "as_of_block": None,
+}
+
+
+def certainty_of(client: FlaskClient, key: str) -> dict[str, Any]:
+    (transfer,) = find(client, f"key={key}")["transfers"]
+    certainty: dict[str, Any] = transfer["certainty"]
+    return certainty
+
+
+@pytest.mark.every_database
+def test_how_sure_a_status_is(app: Flask, client: FlaskClient) -> None:
+    """A payout that the gateway read is proven as soon as its block is, and no longer once it is orphaned."""
+    tell(app, sent(ID, block=70))
+    send = REPORTED | {"event": "transfer.sent", "chain_id": 1, "block": 70, "as_of_block": 70}
+    assert certainty_of(client, ID) == send
+    watching(app, released(ID, timedelta(seconds=50), chain_id=56, block=90))
+    read = REPORTED | {"reported_by": "gateway", "block": 90, "as_of_block": 90}
+    assert certainty_of(client, ID) == read
+    with writing(gateway_of(app).database.engine) as connection:
+        connection.execute(insert(ChainWatch).values(chain_id=56, backfill_from=80, live_from=85))
+    assert certainty_of(client, ID) == read
+    for proven_to, level in ((89, read), (120, read | {"level": "proven", "as_of_block": 120})):
+        with writing(gateway_of(app).database.engine) as connection:
+            connection.execute(update(ChainWatch).values(proven_to=proven_to))
+        assert certainty_of(client, ID) == level
+    tell(app, event("chain.reorged", timedelta(), chain_id=56, from_block=90))
+    assert certainty_of(client, ID) == send
+    tell(app, event("chain.reorged", timedelta(), chain_id=1, from_block=70))
+    nothing = dict.fromkeys(("chain_id", "block", "as_of_block"))
+    assert certainty_of(client, ID) == {"level": "unknown", "event": "", "reported_by": "", **nothing}
+
+
+def test_what_the_watcher_read_later_proves_nothing_of_what_another_reported(
+    app: Flask, client: FlaskClient
+) -> None:
+    tell(app, sent(ID), released(ID, timedelta(seconds=50), chain_id=56, block=90))
+    with writing(gateway_of(app).database.engine) as connection:
+        connection.execute(insert(ChainWatch).values(chain_id=56, live_from=80, proven_to=120))
+    assert certainty_of(client, ID) == REPORTED | {"block": 90, "as_of_block": 90}
+
+
+def watching(app: Flask, *events: dict[str, Any]) -> None:
+    """Feed events as the gateway's own watcher does."""
+    lines = [json.dumps(each).encode() for each in events]
+    verdict = ingest_lines(*parts(gateway_of(app), "database", "intake"), lines, WATCHER)
+    assert verdict.accepted == len(events)
+
+
 def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), released(ID, timedelta(seconds=1)))
     (transfer,) = find(client, f"key={PAYOUT}")["transfers"]
@@ -203,7 +265,7 @@ def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, cli
         "next_poll_seconds": 0,
         "as_of": "2026-03-08T12:00:00Z",
     }
-    assert transfer == row | status | progress
+    assert transfer == row | status | progress | {"certainty": REPORTED, "words": None}
     assert transfer["bridge_type"] == 1
 
 

@@ -21,6 +21,9 @@ SPARED = (
 )  # fmt: skip
 """What docs/dependencies.md says that a process imports only where it needs it."""
 
+OF_PAGES = ("flask_babel", "babel", "pytz")
+"""What it says of processes without pages."""
+
 BESIDE = {"deliver", "watch"}
 DOORS = "api,grpcweb,ingest,wait"
 
@@ -36,6 +39,9 @@ def test_a_process_imports_what_its_doors_need(bare: dict[str, str]) -> None:
         bare.pop(name, None)
     code = f"import sys, wsgi; print(*[name for name in {SPARED} if name in sys.modules])"
     assert _run(bare, "-c", code).split() == []
+    code_of_pages = code.replace(str(SPARED), str(OF_PAGES))
+    assert _run(bare | {"DOORS": "grpcweb,ingest,wait"}, "-c", code_of_pages).split() == []
+    assert _run(bare, "-c", code_of_pages).split() == [*OF_PAGES]
     assert _run(bare | {"RATE_LIMIT_STORAGE_URL": "redis://cache"}, "-c", code).split() == ["redis"]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from app.credentials.services.issuing import issue, new_key
 from tests.actors import TESTER
 from tests.applications import application
 from tests.clients.stage import Stage, running
+from tests.deploy.nginx import PLACES, PUBLIC, proxying
 from tests.gateway import current_gateway
 from tests.programs import anvil
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
+
+ThroughNginx = Callable[[int], str]
+"""The address of the nginx in front of a gateway's port."""
 
 
 @pytest.fixture(scope="package")
@@ -37,6 +42,23 @@ def server(sandbox: Path, sqlite_template: Path) -> Iterator[Server]:
     doors = "api,wait"
     with serving_sandbox(sandbox, sqlite_template, WEB_CONCURRENCY="1", DOORS=doors) as server:
         yield server
+
+
+@pytest.fixture
+def through_nginx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThroughNginx]:
+    """Puts the shipped nginx in front of a port; the clients trust its certificate."""
+    with ExitStack() as stack:
+
+        def behind(port: int) -> str:
+            folder = tmp_path / "nginx"
+            folder.mkdir()
+            nginx = stack.enter_context(proxying(folder, dict.fromkeys(PLACES.values(), port)))
+            certificate = str(folder / "gateway-place/tls/fullchain.pem")
+            for name in ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"):
+                monkeypatch.setenv(name, certificate)
+            return f"https://localhost:{nginx.ports[PUBLIC]}"
+
+        yield behind
 
 
 @pytest.fixture(scope="package")

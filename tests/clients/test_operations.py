@@ -10,6 +10,7 @@ import pytest
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus
 from tests.clients import workshop
+from tests.clients.conftest import ThroughNginx
 from tests.serving.server import Server
 
 pytestmark = pytest.mark.soak("a server of its own; every day's tests of the doors ask the same")
@@ -21,7 +22,8 @@ ANSWERED = {
     "received": "394563471907988034",
     "state": [8, False, "user", 60, True],
     "evidence": True,
-    "found": "known",
+    "found": ["known", "reported"],
+    "words": "Tu reembolso está listo: confírmalo",
     "asked": None,
     "refused": [500, "bad_request", 400, False],
     "ways": True,
@@ -32,18 +34,22 @@ ANSWERED = {
 }
 
 
-@pytest.fixture
-def cases(server: Server, key: str) -> list[dict[str, Any]]:
-    session = {"name": "session", "do": "session", "base": server.base, "transfer": REFUND, "account": USER}
+@pytest.fixture(params=["direct", "nginx"])
+def cases(
+    request: pytest.FixtureRequest, server: Server, key: str, through_nginx: ThroughNginx
+) -> list[dict[str, Any]]:
+    """What both ask, directly and through the shipped nginx."""
+    base = server.base if request.param == "direct" else through_nginx(server.port)
+    session = {"name": "session", "do": "session", "base": base, "transfer": REFUND, "account": USER}
     unknown = {
         "name": "unknown",
         "do": "wait",
-        "base": server.base,
+        "base": base,
         "transfer": "0x" + "ab" * 32,
         "unknown_for": 0,
     }
     url = "https://example.org/hooks"
-    keyed = {"name": "keyed", "do": "keyed", "base": server.base, "transfer": REFUND, "key": key, "url": url}
+    keyed = {"name": "keyed", "do": "keyed", "base": base, "transfer": REFUND, "key": key, "url": url}
     keyed |= {"expect": {"value": ["whsec_", [url], []]}}
     refused = {"error": "GatewayError", "says": "transfer_not_found"}
     return [session | {"expect": {"value": ANSWERED}}, unknown | {"expect": refused}, keyed]

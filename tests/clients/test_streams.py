@@ -15,6 +15,7 @@ import pytest
 
 from tests.api.world import ADDRESS, event, released, sent
 from tests.clients import workshop
+from tests.clients.conftest import ThroughNginx
 from tests.clients.scripted import EVENTS, Say, Script, serving
 from tests.deploy.files import free_port
 from tests.serving.server import Server
@@ -91,8 +92,13 @@ def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
         pytest.param("typescript", marks=pytest.mark.minutes("compiled by tsc, and two servers")),
     ],
 )
-def test_a_reorganisation_and_a_stopped_server(client: str, sqlite_template: Path, tmp_path: Path) -> None:
-    """Nothing is lost and nothing comes twice, of a transfer and of an account."""
+@pytest.mark.parametrize("way", ["direct", "nginx"])
+def test_a_reorganisation_and_a_stopped_server(
+    client: str, way: str, sqlite_template: Path, tmp_path: Path, through_nginx: ThroughNginx
+) -> None:
+    """Nothing is lost and nothing comes twice, of a transfer and of an account: directly, and through the
+    shipped nginx.
+    """
     if client == "typescript":
         workshop.typescript()  # compiled before the time runs
     shutil.copy(sqlite_template, tmp_path / "gateway.db")
@@ -103,7 +109,8 @@ def test_a_reorganisation_and_a_stopped_server(client: str, sqlite_template: Pat
     transfer_id = f"0x{secrets.token_hex(32)}"
     steps = [(0, 1, False), (1, 0, True), (0, 1, False), (1, 5, False)]
     expected = {"value": [[transfer_id, before, after, 0, back] for before, after, back in steps]}
-    base = f"http://127.0.0.1:{settings['PORT']}"
+    port = int(settings["PORT"])
+    base = f"http://127.0.0.1:{port}" if way == "direct" else through_nginx(port)
     subjects = ({"transfer_id": transfer_id}, {"account": ADDRESS.upper().replace("0X", "0x")})
     cases = [
         {"name": str(each), "do": "events", "base": base, "many": 4, "expect": expected, **each}

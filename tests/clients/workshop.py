@@ -57,7 +57,9 @@ def python() -> str:
 
 def python_paths() -> dict[str, str]:
     """The settings with which a Python finds the client, and nothing of the gateway."""
-    return {"PYTHONPATH": str(clients.PYTHON), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    trusted = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}
+    paths = {"PYTHONPATH": str(clients.PYTHON), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    return paths | trusted
 
 
 def ask_python(

@@ -17,15 +17,15 @@ import pytest
 from tests.curl import curl_of
 from tests.serving.server import Server, environment
 from tests.site.conftest import LOOPBACK
-from tests.site.snippets import ROOT, block_of, blocks_of
+from tests.site.snippets import ROOT, blocks_of
 
 RUN = [
     block
     for block in blocks_of("docs/webhooks.md")
     if block.heading == "Try it" or block.heading[0].isdigit()
 ]
-OWN = block_of("docs/webhooks.md", "curl http://127.0.0.1:8000/v2/webhooks")
-START, SUBSCRIBE, RECEIVER, RECEIVE, SEND, ASK = (block.code for block in RUN)
+OWN = next(block for block in blocks_of("docs/webhooks.md") if block.heading == "Subscribe")
+START, KEY, SUBSCRIBE, ANSWER, RECEIVER, RECEIVE, SEND, ASK = (block.code for block in RUN)
 RUN.append(OWN)
 PLACE = "127.0.0.1:9000"
 WAIT_SECONDS = 20
@@ -38,6 +38,25 @@ def ask(server: Server, command: str) -> Any:
         answer = json.loads(connection.getresponse().read())
     assert answer["err"] is None
     return answer
+
+
+def flask(command: str, **settings: str) -> str:
+    """What a flask of the page prints."""
+    words = command.split("/bin/")[1].split()
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=ROOT, env=environment(**settings), check=True, timeout=60, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def secret_of(folder: Path) -> str:
+    """What the page's command finds in the answer that was stored in the folder."""
+    command = RECEIVE.partition("$(")[2].partition(")\n")[0].split(" -c ")[1].strip('"')
+    found = subprocess.run(
+        [sys.executable, "-c", command], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return found.stdout.strip()
 
 
 @contextmanager
@@ -73,21 +92,27 @@ def test_a_subscription_of_accounts(server: Server, key: str) -> None:
 
 
 @pytest.mark.soak("three processes; every day's tests of sender and clients do the same by themselves")
-def test_the_way_to_a_verified_event(server: Server, key: str, folder: Path, tmp_path: Path) -> None:
+def test_the_way_to_a_verified_event(server: Server, folder: Path, tmp_path: Path) -> None:
+    """By the commands of the page alone."""
+    settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}"}
+    name, make = KEY.strip().removesuffix(")").split("=$(")
+    assert name == "export GATEWAY_KEY"
+    key = flask(make, **settings).removesuffix("\n")
+    assert key.startswith("gwk_") and key.isascii() and "\n" not in key
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     subscribe = SUBSCRIBE.replace("$GATEWAY_KEY", key).replace(PLACE, f"127.0.0.1:{port}")
-    secret = ask(server, subscribe)["secret"]
-    with receiving(port, tmp_path, secret) as lines:
+    command, _, file = subscribe.rpartition(" > ")
+    answer = ask(server, command.rstrip().removesuffix("\\"))
+    shown = json.loads(ANSWER)
+    assert answer.keys() == shown.keys() and answer["webhooks"][0].keys() == shown["webhooks"][0].keys()
+    for field in ("name", "everything", "accounts", "transfer_ids", "state", "waiting"):
+        assert answer["webhooks"][0][field] == shown["webhooks"][0][field]
+    (tmp_path / file.strip()).write_text(json.dumps(answer))
+    with receiving(port, tmp_path, secret_of(tmp_path)) as lines:
         ask(server, ASK)
-        settings = environment(
-            DATABASE_URL=f"sqlite:///{folder / 'gateway.db'}", WEBHOOK_ALLOW_NETWORKS=LOOPBACK
-        )
-        command = [sys.executable, "-m", *SEND.strip().split("/bin/")[1].split(), "--once"]
-        done = subprocess.run(
-            command, cwd=ROOT, env=settings, check=True, timeout=60, capture_output=True, text=True
-        )
-        assert "1 attempts were made" in done.stdout
+        said = flask(f"{SEND.strip()} --once", **settings, WEBHOOK_ALLOW_NETWORKS=LOOPBACK)
+        assert "1 attempts were made" in said
         line = lines.readline()
     assert line.startswith("verified: transfer.status {")
     for part in ("'status': 7", "'previous_status': 6"):

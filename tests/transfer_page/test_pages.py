@@ -45,7 +45,8 @@ def assert_page(answer: Any, status: int = 200) -> None:
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
-    assert "Set-Cookie" not in answer.headers and "Vary" not in answer.headers
+    assert "Set-Cookie" not in answer.headers
+    assert answer.headers["Vary"] == "Accept-Language, Cookie" and answer.headers["Content-Language"] == "en"
     assert "Access-Control-Allow-Origin" not in answer.headers
     for attribute in re.findall(r'\s(?:src|href)="([^"]*)"', answer.text.partition("<body>")[0]):
         assert attribute.startswith("/pages/static/"), attribute

@@ -11,17 +11,19 @@
   let failures = 0;
   let sent = new Map();  // what the server last sent of each part
 
-  // Times in the reader's zone.
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-  const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-  const exact = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  // Times in the reader's zone, in the language of the page: as the browser writes it, where it knows a variant.
+  const language = document.documentElement.lang;
+  const variant = navigator.languages.find((each) => each.split("-")[0] === language.split("-")[0]) || language;
+  const clock = new Intl.DateTimeFormat(variant, { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat(variant, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const exact = new Intl.DateTimeFormat(variant, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const showTimes = (root) => {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.getAttribute("datetime"));
       if (Number.isNaN(at.getTime())) continue;
       const today = at.toDateString() === new Date().toDateString();
       time.textContent = (today ? clock : day).format(at);
-      time.title = at.toLocaleString();
+      time.title = at.toLocaleString(variant);
     }
   };
 
@@ -35,9 +37,10 @@
     const value = document.getElementById(button.dataset.copyFrom);
     try {
       await navigator.clipboard.writeText(value.textContent);
-      button.textContent = "Copied";
-      announce.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; announce.textContent = ""; }, 2000);
+      const before = button.textContent;
+      if (before !== main.dataset.copied) setTimeout(() => { button.textContent = before; announce.textContent = ""; }, 2000);
+      button.textContent = main.dataset.copied;
+      announce.textContent = main.dataset.copied;
     } catch {
       getSelection().selectAllChildren(value);  // without a clipboard it is at least selected
     }
@@ -117,7 +120,7 @@
   const refresh = async () => {
     let answer, text;
     try {
-      answer = await fetch(location.pathname, { headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(20_000) });
+      answer = await fetch(location.pathname, { headers: { Accept: "text/html", "Accept-Language": language }, cache: "no-store", signal: AbortSignal.timeout(20_000) });
       text = await answer.text();
     } catch {
       answer = null;
@@ -130,7 +133,7 @@
       return 0;
     }
     failures += 1;
-    trouble("We cannot be reached at the moment. What you see is what we knew before; we keep trying. Your transfer goes on meanwhile.");
+    trouble(main.dataset.unreachable);
     const pause = Math.min(60, 5 * 2 ** Math.min(failures - 1, 4));
     return answer ? later(answer, pause) : pause;
   };

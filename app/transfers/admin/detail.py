@@ -21,7 +21,8 @@ from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
-from app.transfer_page.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, explain
+from app.transfer_page.steps import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION
+from app.transfer_page.words import Situation, explain
 from app.transfers.admin.components import (
     AmountText,
     AnomalyLine,

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Transaction, amount_of, chain_name_of, transaction
 from app.transfers.admin.labels import KIND_WORDS, NETWORK_WORDS
+from app.transfers.certainty import WATCHER
 from app.transfers.codec import decode_event
 from app.transfers.events import (
     EventsRetracted,
@@ -25,7 +26,6 @@ from app.transfers.events import (
 )
 from app.transfers.queries.anomalies import MOST_EVENTS, entries_at, receipts
 from app.transfers.reported import AcceptanceOutcome, EventOutcome, TransferHistory, event_outcomes
-from app.watcher.services.advance import REPORTER
 
 E = TypeVar("E", bound=TransferEvent)
 
@@ -133,7 +133,7 @@ def _why_not_counted(
             return f"Its block was orphaned: {who} reorganised from block {by.block}"
         case EventOutcome.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
-            who = "the watcher" if by.reporter == REPORTER else "an operator"
+            who = "the watcher" if by.reporter == WATCHER else "an operator"
             return f"Retracted by {who}: {retraction.reason}"
         case outcome:
             return _NOT_COUNTED.get(outcome, "Retracted")

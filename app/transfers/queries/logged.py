@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
 
 from app.db.types import RowsOf
 from app.network.models import Chain
 from app.transfers import models as log
-from app.transfers.codec import with_keys
+from app.transfers.certainty import WATCHER
+from app.transfers.codec import decode_event, with_keys
+from app.transfers.events import (
+    BlockEvent,
+    PlacedEvent,
+    RefundPrepared,
+    RefundSigned,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
 from app.transfers.models import Event, EventAhead, RetractedEvent
-from app.transfers.reorganisations import Reorg
+from app.transfers.reorganisations import Logged, Reorg, as_reported_last
+from app.transfers.reported import TransferHistory
 from app.transfers.subjects import EventKey
 from app.values.identifiers import TransferId
 
@@ -58,6 +70,69 @@ def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Re
     return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
 
 
+def reorgs_reaching(
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Collection[TransferEvent] = (),
+) -> dict[bytes, list[Reorg]]:
+    """By transfer the canonical reorgs that may reach its events.
+
+    :param arriving: as in ``app.refunds.queries.load_histories``.
+    """
+    logged = {transfer_id: events for transfer_id, events in logs.items() if events}
+    chains = {
+        transfer_id: _chains_named_by(each.event for each in events) for transfer_id, events in logged.items()
+    }
+    for event in arriving:
+        if event.transfer_id in chains:
+            chains[event.transfer_id] |= _chains_named_by([event])
+    blocks = _highest_blocks(logged, arriving)
+    reaches: dict[int, Reach] = {}
+    for transfer_id, block in blocks.items():
+        for chain_id in chains[transfer_id]:
+            first, highest = reaches.get(chain_id, (logged[transfer_id][0].seq, block))
+            reaches[chain_id] = Reach(min(first, logged[transfer_id][0].seq), max(highest, block))
+    by_chain: dict[int, list[Reorg]] = defaultdict(list)
+    for reorg in load_reorgs(connection, reaches):
+        by_chain[reorg.chain_id].append(reorg)
+    return {
+        transfer_id: [
+            reorg
+            for chain_id in sorted(chains[transfer_id])
+            for reorg in by_chain[chain_id]
+            if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]
+        ]
+        if transfer_id in blocks
+        else []
+        for transfer_id in logs
+    }
+
+
+def _highest_blocks(
+    logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
+) -> dict[bytes, int]:
+    """The highest block of each transfer's events, on either chain; transfers without a block are left out.
+
+    An arriving event may have the block of a logged one.
+    """
+    blocks: dict[bytes, int] = {}
+    for event in chain((each.event for events in logged.values() for each in events), arriving):
+        if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:
+            blocks[event.transfer_id] = max(event.block, blocks.get(event.transfer_id, event.block))
+    return blocks
+
+
+def _chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
+    """Every chain that the events name, so that one of them may be on it."""
+    chains: set[int | None] = set()
+    for event in events:
+        if isinstance(event, TransferSent | TransferSubmitted):
+            chains |= {event.src_chain_id, event.dst_chain_id}
+        elif isinstance(event, PlacedEvent):
+            chains.add(event.chain_id)
+    return {chain_id for chain_id in chains if chain_id is not None}
+
+
 def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
     """Those of the keys that a canonical retraction names, with the retraction's position in the log."""
     found: dict[EventKey, int] = {}
@@ -91,6 +166,63 @@ def retracted_of_transfers(
     for row in _RETRACTED(connection, transfer_ids=transfer_ids):
         retracted[row.transfer_id][row.event_id] = row.seq
     return retracted
+
+
+class ReportedHistory(NamedTuple):
+    """The log of a transfer, and which positions of it the gateway itself read from chains."""
+
+    history: TransferHistory
+    read: frozenset[int]
+
+
+_REPORTED: Final = RowsOf(
+    select(
+        Event.seq,
+        Event.transfer_id,
+        Event.event_id,
+        Event.type,
+        Event.body,
+        Event.limited_to,
+        Event.reporter,
+        EventAhead.at,
+    )
+    .outerjoin(EventAhead, EventAhead.seq == Event.seq)
+    .where(Event.type.not_in((RefundPrepared.type, RefundSigned.type)))
+    .order_by(Event.seq),
+    transfer_ids=Event.transfer_id,
+)
+"""Without refund requests and signatures: anybody can make up many, and no certainty rests on one of them."""
+
+
+def reported_histories(
+    connection: Connection, transfer_ids: Collection[TransferId]
+) -> dict[bytes, ReportedHistory]:
+    """The logs of the transfers without refund requests and signatures, and who reported what."""
+    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in transfer_ids}
+    ahead: set[int] = set()
+    read: set[int] = set()
+    for row in _REPORTED(connection, transfer_ids=transfer_ids):
+        event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
+        logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
+        if row.at is not None:
+            ahead.add(row.seq)
+        if row.reporter == WATCHER:
+            read.add(row.seq)
+    reorgs = reorgs_reaching(connection, logs)
+    retracted = retracted_of_transfers(connection, transfer_ids)
+    return {
+        transfer_id: ReportedHistory(
+            TransferHistory(
+                TransferId(transfer_id),
+                as_reported_last(events),
+                reorgs[transfer_id],
+                retracted[transfer_id],
+                ahead=frozenset(ahead),
+            ),
+            frozenset(read),
+        )
+        for transfer_id, events in logs.items()
+    }
 
 
 def newest_seq(connection: Connection) -> int:

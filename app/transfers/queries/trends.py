@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_
 
 from app.db.types import exact_sum, is_one_of
 from app.network.models import Chain
+from app.transfers.certainty import ChainProof
 from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import ChainProgress, Event, TrendCount
 from app.transfers.progress import ChainDepth
@@ -181,6 +182,27 @@ def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
     """
     return {
         ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)
+    }
+
+
+_PROOFS = select(
+    ChainProgress.chain_id,
+    ChainProgress.highest_block,
+    ChainWatch.backfill_from,
+    ChainWatch.live_from,
+    ChainWatch.proven_to,
+).join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
+
+
+def chain_proofs(connection: Connection, chain_ids: Collection[ChainId]) -> Mapping[ChainId, ChainProof]:
+    """How far each of the chains was read and proven; chains that have reported nothing are left out."""
+    return {
+        ChainId(row.chain_id): ChainProof(
+            row.highest_block,
+            min((start for start in (row.backfill_from, row.live_from) if start is not None), default=None),
+            row.proven_to,
+        )
+        for row in connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids)))
     }
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any, Final
 
-from marshmallow import ValidationError, fields, post_load
+from marshmallow import ValidationError, fields, post_load, validate
+from msgspec import to_builtins
 
 from app.http.schemas import (
     TX_HASH_PATTERN,
@@ -22,6 +23,7 @@ from app.http.schemas import (
     describe,
 )
 from app.network.schemas import Chain, Token
+from app.transfers.certainty import Certainty, Level, ReportedBy
 from app.transfers.schemas.status_answers import (
     BLOCK_DELAY,
     BRIDGE_TYPE,
@@ -50,6 +52,9 @@ from app.values.times import rfc3339
 from app.values.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MISSING, parse_accounts
 
 _ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
+MAX_LANGUAGE: Final = 35
+"""Characters of the longest tags that registries have."""
+
 _MILLISECONDS: Final = "Milliseconds since 1970, as a string."
 
 
@@ -162,6 +167,15 @@ class FindQuery(Question):
         32,
         metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
     )
+    lang = fields.String(
+        validate=validate.Length(max=MAX_LANGUAGE, error=f"must have at most {MAX_LANGUAGE} characters"),
+        metadata=describe(
+            "A language, as browsers name it: then each transfer has its `words`. In one that is not known "
+            "they are English.",
+            "es",
+            maxLength=MAX_LANGUAGE,
+        ),
+    )
 
 
 class AnyFindQuery(FindQuery):
@@ -179,6 +193,57 @@ class AnyFindQuery(FindQuery):
         return {"key": otherwise} | values
 
 
+class StatusCertainty(Shape):
+    """How sure the gateway is of a status: about the event that the status rests on."""
+
+    level = fields.String(
+        metadata=describe(
+            "proven: the gateway read the event from its chain, and its block is proven by the chain's "
+            "headers or by a second provider; reported: it was reported, or is not proven yet; unknown: no "
+            "event of the transfer is canonical.",
+            Level.PROVEN.value,
+            enum=[level.value for level in Level],
+        ),
+    )
+    event = fields.String(
+        metadata=describe(
+            "Type of the event; empty where the status rests on none, such as on signatures.",
+            "transfer.released",
+        )
+    )
+    reported_by = fields.String(
+        metadata=describe(
+            "gateway: it read the chain itself; reporter: a machine of the bridge. Empty without an event.",
+            ReportedBy.GATEWAY.value,
+            enum=[who.value for who in ReportedBy] + [""],
+        ),
+    )
+    chain_id = fields.Integer(
+        allow_none=True, metadata=describe("Chain of the event; null if it is on none.", 56)
+    )
+    block = fields.Integer(
+        allow_none=True, metadata=describe("Block of the event; null if none is known.", 45_000_000)
+    )
+    as_of_block = fields.Integer(
+        allow_none=True,
+        metadata=describe(
+            "The newest proven block of that chain if the event is proven, otherwise the highest block that "
+            "was reported; null if none is known.",
+            45_000_100,
+        ),
+    )
+
+
+class TransferWords(Shape):
+    """A transfer in words for its user, as its page has them."""
+
+    lang = fields.String(metadata=describe("Their language.", "es"))
+    headline = fields.String(metadata=describe("What is going on.", "Pagada en BNB Chain"))
+    now = fields.String(metadata=describe("Where the money is."))
+    next = fields.String(metadata=describe("What happens next, and what the user has to do."))
+    certainty = fields.String(metadata=describe("How sure the status is."))
+
+
 class FoundTransfer(HistoryTransfer, ProgressFields):
     """A transfer that was found, with all that its status answer has."""
 
@@ -187,6 +252,10 @@ class FoundTransfer(HistoryTransfer, ProgressFields):
     signers = SIGNERS
     powers = POWERS
     block_delay = BLOCK_DELAY
+    certainty = fields.Nested(StatusCertainty, metadata=describe("How sure the status is."))
+    words = fields.Nested(
+        TransferWords, allow_none=True, metadata=describe("In words; null without `lang` in the request.")
+    )
 
 
 class ReadTo(Shape):
@@ -232,8 +301,14 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
     return {
         "state": found.state.value,
         "transfers": [
-            _history_transfer(transfer) | _evidence_json(transfer.status) | progress_json(transfer.status)
-            for transfer in found.transfers
+            _history_transfer(each.listed)
+            | _evidence_json(each.listed.status)
+            | progress_json(each.listed.status)
+            | {
+                "certainty": _certainty_json(each.certainty),
+                "words": to_builtins(each.words) if each.words else None,
+            }
+            for each in found.transfers
         ],
         "read_to": {
             str(chain_id): {"block": read.block, "at": rfc3339(read.at)}
@@ -268,6 +343,17 @@ def _evidence_json(status: TransferStatus) -> dict[str, Any]:
         "signers": status.signers,
         "powers": status.powers,
         "block_delay": status.block_delay,
+    }
+
+
+def _certainty_json(certainty: Certainty) -> dict[str, Any]:
+    return {
+        "level": certainty.level.value,
+        "event": certainty.event,
+        "reported_by": certainty.reported_by.value if certainty.reported_by else "",
+        "chain_id": certainty.chain_id,
+        "block": certainty.block,
+        "as_of_block": certainty.as_of_block,
     }
 
 

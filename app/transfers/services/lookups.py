@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
+from app.transfers.certainty import Certainty, certainty_of
 from app.transfers.progress import Progress
 from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
+from app.transfers.queries.logged import reported_histories
 from app.transfers.queries.status import pruned_statuses
-from app.transfers.queries.trends import chain_progress
+from app.transfers.queries.trends import chain_progress, chain_proofs
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,
@@ -44,11 +46,39 @@ class ReadTo(Struct, frozen=True):
     at: datetime
 
 
+class Words(Struct, frozen=True):
+    """A transfer in words for its user: a headline, where the money is, what happens next, how sure it is.
+
+    ``lang`` is the language (BCP 47): English where the wanted one is not known.
+    """
+
+    lang: str
+    headline: str
+    now: str
+    next: str
+    certainty: str
+
+
+class FoundTransfer(Struct, frozen=True):
+    """A transfer that was found, and how sure its status is; its words only where a language was named."""
+
+    listed: ListedTransfer
+    certainty: Certainty
+    words: Words | None = None
+
+
+class Wording(Protocol):
+    """What puts a transfer into words. It is handed in: the words are those of the page of a transfer."""
+
+    def words(self, found: FoundTransfer, lang: str) -> Words:
+        """The words in a language, which is named as browsers do."""
+
+
 class FoundTransfers(Struct, frozen=True):
     """The transfers of a key, the earliest first, and how far the chains had been read before the search."""
 
     state: TransferKnowledge
-    transfers: Sequence[ListedTransfer]
+    transfers: Sequence[FoundTransfer]
     read_to: Mapping[ChainId, ReadTo]
 
 
@@ -64,12 +94,15 @@ def find_transfers(
     """
     snapshot, as_of = snapshots.current(), taken_in_at(database)
     transfer_id = _as_transfer_id(key)
-    entries, read_to = database.public.run_read(_find, key, transfer_id, chain_id)
+    entries, certainties, read_to = database.public.run_reads(_find, key, transfer_id, chain_id)
     if not entries and transfer_id is not None and database.public.run_read(pruned_statuses, [transfer_id]):
         raise transfer_not_found(database, snapshots, transfer_id)
     found = [
-        listed_transfer(snapshot, entry, progress_of_row(database, snapshots, entry.status), as_of)
-        for entry in entries
+        FoundTransfer(
+            listed_transfer(snapshot, entry, progress_of_row(database, snapshots, entry.status), as_of),
+            certainty,
+        )
+        for entry, certainty in zip(entries, certainties, strict=True)
     ]
     return FoundTransfers(_knowledge(entries), found, read_to)
 
@@ -83,14 +116,30 @@ def _as_transfer_id(key: str) -> TransferId | None:
 
 def _find(
     connection: Connection, key: str, transfer_id: TransferId | None, chain_id: ChainId | None
-) -> tuple[list[TransferEntry], Mapping[ChainId, ReadTo]]:
-    """The progress is read first, so that the search covers all blocks up to it."""
+) -> tuple[list[TransferEntry], list[Certainty], Mapping[ChainId, ReadTo]]:
+    """Everything from one snapshot: the search covers all blocks up to the progress, and what is sure is the
+    status that is returned.
+    """
     read_to = {
         row.chain_id: ReadTo(row.highest_block, row.newest_at)
         for row in chain_progress(connection)
         if chain_id in (None, row.chain_id)
     }
-    return transfers_of_key(connection, key, transfer_id, chain_id), read_to
+    entries = transfers_of_key(connection, key, transfer_id, chain_id)
+    return entries, certainties_of(connection, entries), read_to
+
+
+def certainties_of(connection: Connection, entries: Sequence[TransferEntry]) -> list[Certainty]:
+    """How sure the status of each transfer is, in a few statements however many they are."""
+    if not entries:
+        return []
+    histories = reported_histories(connection, [entry.transfer_id for entry in entries])
+    of_entries = [(entry.status.src_chain_id, entry.status.dst_chain_id) for entry in entries]
+    proofs = chain_proofs(connection, {each for pair in of_entries for each in pair if each is not None})
+    return [
+        certainty_of(TransferHistoryStatus(entry.status.status), *histories[entry.transfer_id], proofs)
+        for entry in entries
+    ]
 
 
 def _knowledge(entries: Sequence[TransferEntry]) -> TransferKnowledge:

@@ -14,6 +14,7 @@ from app.db.upserts import upsert
 from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
 from app.feed.services.ingest import Intake, ingest_events_within
 from app.feed.services.posts import IngestResult
+from app.transfers.certainty import WATCHER
 from app.transfers.events import ChainHead, ChainReorged
 from app.transfers.queries.logged import newest_seq
 from app.values.identifiers import BlockNumber, ChainId
@@ -22,9 +23,6 @@ from app.watcher.models import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
 from app.watcher.queries import newest_misses, reread_spans, spans_between, stored_hash
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey, reaches, replaced
-
-REPORTER: Final = "watcher"
-"""The reporter of everything that was read from a chain."""
 
 STORED_MISSES: Final = 200
 """Of each chain. The count goes on, but only the newest are needed."""
@@ -76,7 +74,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         now = database.clock()
         row = write_under(connection, lease, read_at=now)
         log_start = _log_end(connection, step)
-        result = ingest_events_within(connection, database, intake, step.events, REPORTER)
+        result = ingest_events_within(connection, database, intake, step.events, WATCHER)
         _check(step, result.refused)
         missed = step.missed if result.accepted or not step.missed_if_new else ()
         values = _cursor(connection, row, step) | _seen(row, step, result, now)

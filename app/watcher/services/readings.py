@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, delete, update
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.watch_terms import WatchTerms
+from app.transfers.certainty import WATCHER
 from app.transfers.events import Event, TransferConfirmed, TransferSent
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import BlockId
@@ -22,7 +23,6 @@ from app.watcher.queries import (
     waiting_facts,
     watch_row,
 )
-from app.watcher.services.advance import REPORTER
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
@@ -65,9 +65,7 @@ def reported(
 ) -> list[ReportedEvent]:
     """What the watcher reported of these blocks. It does not change while the caller has the lease."""
     with reading_consistently(database.engine) as connection:
-        return reported_events(
-            connection, chain_id, first, last, reporter=REPORTER, transfer_ids=transfer_ids
-        )
+        return reported_events(connection, chain_id, first, last, reporter=WATCHER, transfer_ids=transfer_ids)
 
 
 def confirmed_elsewhere(reported: Reported, false: Iterable[Event]) -> list[Event]:

@@ -127,13 +127,15 @@ def session(case: Case) -> dict[str, Any]:
             gateway.find("no key")
         except GatewayError as error:
             refused = [error.code, error.reason, error.http_status, error.is_temporary]
-        found, state = gateway.find(case["transfer"]), gateway.status(case["transfer"])
+        found, state = gateway.find(case["transfer"], "es"), gateway.status(case["transfer"])
+        words = found["transfers"][0]["words"]
         return {
             "same": gateway.configs() is configs,
             "received": estimate["estimated_receive_amt"],
             "state": [*state_of(state)[:4], state.as_of is not None],
             "evidence": gateway.evidence(case["transfer"])["valid"],
-            "found": found["state"],
+            "found": [found["state"], found["transfers"][0]["certainty"]["level"]],
+            "words": words and words["headline"],
             "asked": gateway.ask_for_refund(case["transfer"])["err"],
             "refused": refused,
             "ways": sum(way == other for way, other in zip(ways(configs), gateway.ways(), strict=True)) > 9,

@@ -193,9 +193,15 @@ class Gateway:
         path = "/v2/waitTransferStatus"
         return _state(transfer_id, self._send("GET", path, params=query, timeout=seconds + 15))
 
-    def find(self, key: str) -> FindAnswer:
-        """The transfers behind an id, or behind the hash of a transaction."""
-        return cast(FindAnswer, self._get("/v2/getTransfer", {"key": key}))
+    def find(self, key: str, lang: str | None = None) -> FindAnswer:
+        """The transfers behind an id, or behind the hash of a transaction.
+
+        :param lang: a language, such as ``es``: then each has its ``words`` for users in it.
+        """
+        query: dict[str, str | int] = {"key": key}
+        if lang is not None:
+            query["lang"] = lang
+        return cast(FindAnswer, self._get("/v2/getTransfer", query))
 
     def evidence(self, transfer_id: str) -> EvidenceAnswer:
         """The evidence of a refund. ``evm.verify_evidence`` checks it."""

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:1c089b73dd9ff5f5a1f3537465a4bf0c0c45131fae99b2b2aac549c579262f7c. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:06f3cc6057f0a561fcc253d9885e573c290b0203321c3063a925696ae9336f06. Do not edit."""
 
 from __future__ import annotations
 
@@ -186,6 +186,23 @@ class HistoryAnswer(TypedDict):
     current_size: str
 
 
+class StatusCertainty(TypedDict):
+    level: Literal["proven", "reported", "unknown"]
+    event: str
+    reported_by: Literal["gateway", "reporter", ""]
+    chain_id: int | None
+    block: int | None
+    as_of_block: int | None
+
+
+class TransferWords(TypedDict):
+    lang: str
+    headline: str
+    now: str
+    next: str
+    certainty: str
+
+
 class FoundTransfer(TypedDict):
     terminal: bool
     final_by: Literal["block", "reported", ""]
@@ -210,6 +227,8 @@ class FoundTransfer(TypedDict):
     signers: list[str]
     powers: list[str]
     block_delay: int
+    certainty: StatusCertainty
+    words: TransferWords | None
 
 
 class ReadTo(TypedDict):

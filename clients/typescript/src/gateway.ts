@@ -160,9 +160,13 @@ export class Gateway {
     return state(transferId, answer, response.headers);
   }
 
-  /** The transfers behind an id, or behind the hash of a transaction. */
-  async find(key: string): Promise<FindAnswer> {
-    return checked(await read(this.#client.GET("/v2/getTransfer", { params: { query: { key } } })));
+  /**
+   * The transfers behind an id, or behind the hash of a transaction. With a language, such as `es`, each has its `words`
+   * for users in it.
+   */
+  async find(key: string, lang?: string): Promise<FindAnswer> {
+    const query = lang === undefined ? { key } : { key, lang };
+    return checked(await read(this.#client.GET("/v2/getTransfer", { params: { query } })));
   }
 
   /** The evidence of a refund. `verifyEvidence` of "transfer-gateway-client/evm" checks it. */

@@ -141,13 +141,14 @@ async function session({ base, transfer, account = "" }: Case): Promise<unknown>
   for await (const each of gateway.history([account], 1)) history.push(each.status);
   const refused = await gateway.find("no key").catch((error: unknown) => error);
   assert(refused instanceof GatewayError);
-  const state = await gateway.status(transfer);
+  const [state, found] = [await gateway.status(transfer), await gateway.find(transfer, "es")];
   return {
     same: (await gateway.configs()) === configs,
     received: estimate.estimated_receive_amt,
     state: [...stateOf(state).slice(0, 4), state.asOf !== undefined],
     evidence: (await gateway.evidence(transfer)).valid,
-    found: (await gateway.find(transfer)).state,
+    found: [found.state, found.transfers[0]?.certainty.level],
+    words: found.transfers[0]?.words?.headline,
     asked: (await gateway.askForRefund(transfer)).err,
     refused: [refused.code, refused.reason, refused.httpStatus, refused.isTemporary],
     ways: offered.length === [...ways(configs)].length && offered.length > 9,

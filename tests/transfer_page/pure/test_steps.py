@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.transfer_page.words import StepName, steps_of
+from app.transfer_page.steps import StepName, steps_of
 from app.transfers.stages import Progress, Stage, StageName, stages_of
 from app.transfers.status import StandingEvents
 from app.values.codes import RESTING_STATUSES

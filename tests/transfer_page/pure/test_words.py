@@ -7,7 +7,8 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from app.transfer_page.words import REFUSED_BECAUSE, Situation, StepName, explain, step_label
+from app.transfer_page.steps import StepName, step_label
+from app.transfer_page.words import REFUSED, REFUSED_BECAUSE, Situation, explain
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 
@@ -39,7 +40,7 @@ def test_every_status_has_plain_words(status: Status, reason: XferStatus, known:
     assert not explanation.headline.endswith(".")
     assert explanation.text == f"{explanation.now} {explanation.next}"
     assert explanation.now.endswith(".") and explanation.next.endswith(".")
-    why = REFUSED_BECAUSE.get(reason, "it could not be carried out")
+    why = REFUSED_BECAUSE.get(reason, REFUSED).partition("because")[2]
     assert (why in explanation.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
 
 

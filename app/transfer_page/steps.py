@@ -1,0 +1,151 @@
+"""The progress of a transfer as a few steps, their labels, the names of its transactions, how sure
+its status is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from app.transfer_page.reader import Reader, message
+from app.transfer_page.words import Situation
+from app.transfers.certainty import Certainty, Level, ReportedBy
+from app.transfers.stages import Progress, Stage, StageName
+from app.values.codes import REFUND_STATUSES
+from app.values.codes import TransferHistoryStatus as Status
+
+
+class StepName(StrEnum):
+    """The steps, in the order in which they happen."""
+
+    SENT = "sent"
+    FAILED = "failed"
+    FINAL = "final"
+    CHECKED = "checked"
+    HELD = "held"
+    PAID_OUT = "paid_out"
+    STOPPED = "stopped"
+    REFUND_REQUESTED = "refund_requested"
+    REFUND_PREPARED = "refund_prepared"
+    REFUND_CONFIRMED = "refund_confirmed"
+    REFUND_HELD = "refund_held"
+    REFUNDED = "refunded"
+
+
+class Step(Struct, frozen=True):
+    """One step: done, current or to come. ``at`` is when it was done, None while it is not, or not known."""
+
+    name: StepName
+    progress: Progress
+    at: datetime | None
+
+
+_BEGINNING: Final = {StageName.SUBMITTED: StepName.SENT, StageName.SENT: StepName.SENT}
+_TO_THE_PAYOUT: Final[Mapping[StageName, StepName]] = _BEGINNING | {
+    StageName.FAILED: StepName.FAILED,
+    StageName.CONFIRMED: StepName.FINAL,
+    StageName.DECIDED: StepName.CHECKED,
+    StageName.DELAYED: StepName.HELD,
+    StageName.RELEASED: StepName.PAID_OUT,
+}
+_TO_THE_REFUND: Final[Mapping[StageName, StepName]] = _BEGINNING | {
+    StageName.CONFIRMED: StepName.STOPPED,
+    StageName.DECIDED: StepName.STOPPED,
+    StageName.REFUND_REQUESTED: StepName.REFUND_REQUESTED,
+    StageName.REFUND_PREPARED: StepName.REFUND_PREPARED,
+    StageName.REFUND_SIGNED: StepName.REFUND_PREPARED,
+    StageName.REFUND_SUBMITTED: StepName.REFUND_CONFIRMED,
+    StageName.REFUND_DELAYED: StepName.REFUND_HELD,
+    StageName.REFUNDED: StepName.REFUNDED,
+}
+
+
+def steps_of(stages: Iterable[Stage], status: Status) -> tuple[Step, ...]:
+    """The steps of a transfer by its status.
+
+    Stages that contradict the status are left out: they come from facts that cannot all be true.
+
+    :param stages: from ``stages_of`` for the same status.
+    """
+    meaning = _TO_THE_REFUND if status in REFUND_STATUSES else _TO_THE_PAYOUT
+    grouped: dict[StepName, list[Stage]] = {}
+    for stage in stages:
+        if stage.name in meaning:
+            grouped.setdefault(meaning[stage.name], []).append(stage)
+    return tuple(_step(name, group) for name, group in grouped.items())
+
+
+def _step(name: StepName, group: Sequence[Stage]) -> Step:
+    """A step of several stages. The last stage says whether it is done; a current stage makes it current."""
+    behind = (Progress.DONE, Progress.SKIPPED)
+    if group[-1].progress in behind:
+        return Step(name, Progress.DONE, max((stage.at for stage in group if stage.at), default=None))
+    current = any(stage.progress is Progress.CURRENT for stage in group)
+    return Step(name, Progress.CURRENT if current else Progress.TO_COME, None)
+
+
+def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
+    """The name of a step, after it is done or before."""
+    text, src, dst = situation.reader.text, situation.source, situation.destination
+    return {
+        StepName.SENT: (text("Sent on %(chain)s", chain=src), text("Being sent on %(chain)s", chain=src)),
+        StepName.FAILED: (text("Failed on %(chain)s", chain=src),) * 2,
+        StepName.FINAL: (
+            text("Final on %(chain)s", chain=src),
+            text("Becomes final on %(chain)s", chain=src),
+        ),
+        StepName.CHECKED: (text("Checked by the bridge"), text("Check by the bridge")),
+        StepName.HELD: (text("Held back for some time"),) * 2,
+        StepName.PAID_OUT: (text("Paid out on %(chain)s", chain=dst), text("Payout on %(chain)s", chain=dst)),
+        StepName.STOPPED: (text("Could not be completed"),) * 2,
+        StepName.REFUND_REQUESTED: (text("Refund requested"), text("You request the refund")),
+        StepName.REFUND_PREPARED: (text("Refund ready"), text("Refund gets ready")),
+        StepName.REFUND_CONFIRMED: (text("Refund confirmed in a wallet"), text("You confirm the refund")),
+        StepName.REFUND_HELD: (text("Held back for some time"),) * 2,
+        StepName.REFUNDED: (
+            text("Paid back on %(chain)s", chain=src),
+            text("Payment back on %(chain)s", chain=src),
+        ),
+    }[name][0 if done else 1]
+
+
+YOUR_TRANSACTION: Final = message("Your transaction")
+THE_PAYOUT: Final = message("The payout")
+YOUR_REFUND: Final = message("Your refund")
+"""The names of a transfer's transactions."""
+
+ON_A_CHAIN: Final = {
+    YOUR_TRANSACTION: message("Your transaction on %(chain)s"),
+    THE_PAYOUT: message("The payout on %(chain)s"),
+    YOUR_REFUND: message("Your refund on %(chain)s"),
+}
+"""The same where their chain is known."""
+
+
+def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
+    """How sure a status is, in a sentence or two.
+
+    :param chain: the name of the event's chain; empty where it is on none.
+    """
+    if certainty.level is Level.UNKNOWN:
+        return reader.text("No block shows this transfer at the moment.")
+    if certainty.level is Level.PROVEN:
+        return reader.text(
+            "We read this on %(chain)s ourselves, and it is proven. We have proven all blocks up to "
+            "%(block)s.",
+            chain=chain,
+            block=reader.number(certainty.as_of_block or 0),
+        )
+    if certainty.reported_by is None:
+        return reader.text("The contract that pays checks this itself before it pays.")
+    if not chain:
+        return reader.text("The bridge reported this to us. It is a step that no chain shows.")
+    if certainty.reported_by is ReportedBy.GATEWAY:
+        return reader.text("We read this on %(chain)s ourselves. It is not proven yet.", chain=chain)
+    return reader.text(
+        "The bridge reported this to us from %(chain)s. We have not proven it ourselves.", chain=chain
+    )
