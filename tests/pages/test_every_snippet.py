@@ -30,6 +30,7 @@ RUNNING: Final = (
     "pages.test_commands",
     "pages.test_operations",
     "pages.test_shown",
+    "patroni.test_failovers",
     "pooler.test_guide",
     "restores.ways",
     "sandbox.test_examples",
