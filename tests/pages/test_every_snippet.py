@@ -24,6 +24,7 @@ RUNNING: Final = (
     "cli.test_evidence",
     "clients.test_guide",
     "deploy.test_guide",
+    "deploy.test_nginx",
     "deploy.test_stores",
     "feed.views.test_docs",
     "grpcweb.test_clients",

@@ -143,7 +143,8 @@ class Node:
             assert words in text, words
             text = text.replace(words, here)
         secrets = f"OWNER={OWNER_PASSWORD} SERVING={PASSWORD}"
-        noted = "".join(f"{name}() {{ :; }}\n" for name in ("apt-get", "systemctl", "pg_dropcluster"))
+        programs = ("apt-get", "systemctl", "journalctl", "pg_dropcluster")
+        noted = "".join(f"{name}() {{ :; }}\n" for name in programs)
         return self._in_namespaces(f"{self._mounts()}{secrets}\n{noted}cd {ROOT}\n{text}")
 
     def _environment(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.deploy.files import DEPLOY
+from tests.deploy.files import DEPLOY, documents
 from tests.everyday import SOAK
 from tests.patroni.__main__ import EVENTS, HEADER, Result, Served, measure, served
 from tests.patroni.faults import FAULTS, Fault
@@ -27,8 +27,11 @@ LIST, SWITCH, COPY = (
     block_of(PAGE, f"patronictl -c /etc/patroni/config.yml {word}")
     for word in ("list", "switchover", "reinit")
 )
+SLOTS, ARCHIVE, BACKUPS = (
+    block_of("docs/alerts.md", words) for words in ("du -sh", "grep -h", "journalctl -u gateway-backup")
+)
 GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
-RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY]
+RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS]
 LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
 WANTED_IN_VAIN = {
     "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start
@@ -65,6 +68,16 @@ def test_patroni_accepts_the_file(made: Path) -> None:
     assert len(complaints(file)) > len(WANTED_IN_VAIN)
 
 
+def test_a_leader_that_was_frozen_cannot_take_the_lead_back(made: Path) -> None:
+    """By ``etcd3`` Patroni 3.0.2 overwrites the key of another leader (docs/failover.md#patroni)."""
+    (settings,) = documents(made / "etc/patroni/config.yml")
+    assert "etcd" in settings
+    assert "etcd3" not in settings
+    assert "ETCD_ENABLE_V2=true\n" in (made / "etc/default/etcd").read_text()
+    shared = settings["bootstrap"]["dcs"]
+    assert shared["synchronous_mode"] and shared["synchronous_mode_strict"]
+
+
 def complaints(file: Path) -> set[str]:
     """What Patroni says of a file, while the members of etcd that it names can be reached."""
     with ExitStack() as stack:
@@ -97,7 +110,7 @@ def test_the_script_writes_the_same_again_and_knows_the_nodes(made: Path) -> Non
 
 @pytest.mark.soak("a subprocess of a program that not every machine has")
 def test_systemd_accepts_the_units(made: Path) -> None:
-    units = sorted(str(file) for file in (made / "etc/systemd/system").iterdir())
+    units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
     command = [program("systemd-analyze", "systemd"), "verify", "--man=no", *units]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "gateway-backup" in line]) == (
@@ -147,11 +160,12 @@ def test_operators_let_another_node_lead_and_the_archive_follows(everything: Ser
     assert "Successfully switched over" in former.type(SWITCH, names)
     wait_for("three nodes", cluster.is_whole)
     assert cluster.leader is other
-    other.run("pgbackrest --stanza=gateway check")
+    assert re.search(rf"^ *{former.name} +\| t +\| reserved", other.type(SLOTS), re.M)
+    other.type(ARCHIVE)
     condition = backup_condition()
     assert [node for node in cluster.nodes if succeeds(condition, node.address)] == [other]
     other.run("pgbackrest --stanza=gateway --type=diff backup")
-    assert other.run("pgbackrest --stanza=gateway info").count("diff backup") == 1
+    assert other.type(BACKUPS).count("diff backup") == 1
     former.type(COPY, {"gateway db1": f"gateway {former.name}"})
     wait_for("three nodes", cluster.is_whole)
     log = (everything.folder / former.name / "etcd.log").read_text()
@@ -159,7 +173,7 @@ def test_operators_let_another_node_lead_and_the_archive_follows(everything: Ser
 
 
 def backup_condition() -> str:
-    unit = (DEPLOY / "patroni/gateway-backup.service").read_text()
+    unit = (DEPLOY / "patroni/leader.conf").read_text()
     (condition,) = re.findall(r"^ExecCondition=(.*)$", unit, re.M)
     return str(condition)
 
