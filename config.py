@@ -394,7 +394,7 @@ def _secrets_of_url(url: str) -> tuple[str, ...]:
     """The parts of a URL that grant access: password and query, for a node also user and path."""
     parts = urlsplit(url)
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
-    found = [password, unquote(password), *(value for _, value in parse_qsl(parts.query))]
+    found = [password, unquote(password), *(text for name, text in parse_qsl(parts.query) if name != "host")]
     if parts.scheme in ("http", "https"):
         found += [user, parts.path.strip("/"), *parts.path.split("/")]
     return tuple(filter(None, found))

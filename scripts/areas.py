@@ -64,6 +64,13 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "network": ("app/approvals/",),
     "openapi": ("app/api/", "app/grpcweb/", *_PUBLIC),
     "pages": ("docs/", "README.md", "CONTRIBUTING.md", "clients/python/", "deploy/", *_COMMANDS),
+    "patroni": (
+        "deploy/patroni/",
+        "deploy/postgres/",
+        "docs/failover.md",
+        "tests/load/",
+        "tests/faults_rig/",
+    ),
     "pooler": ("deploy/pgbouncer/", "docs/scaling.md"),
     "refunds": ("app/refunds/", "app/watcher/"),
     "replicas": _SERVER,

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.engine import READER_OPTIONS, pool_options, prepare
 from app.db.replica import PublicReads, Replica
+from app.db.servers import OneServer
 from app.db.timeouts import COMMAND, CONSOLE, FEED, PUBLIC, REPLICA, Answers, set_timeouts
 from app.db.writes import Writes, share_writes, writes_of
 from app.values.times import Clock
@@ -102,14 +103,15 @@ def open_database(
     :param cached_seconds: how old a cached read may be.
     """
     engine, reads, feed = engines[None], engines["reads"], engines["feed"]
-    answers = Answers()
+    answers, primary = Answers(), OneServer()
     for each, timeouts in ((engine, CONSOLE), (reads, PUBLIC), (feed, FEED)):
-        prepare(each, timeouts, pooled=pooled, answers=answers)
+        prepare(each, timeouts, pooled=pooled, answers=answers, server=primary)
     share_writes(feed, writes_of(engine))
     replica = None
     if "replica" in engines:
-        prepare(engines["replica"], REPLICA, pooled=pooled)
-        replica = Replica(engines["replica"], reads, REPLICA_MAX_LAG_SECONDS)
+        standby = OneServer()
+        prepare(engines["replica"], REPLICA, pooled=pooled, server=standby)
+        replica = Replica(engines["replica"], reads, REPLICA_MAX_LAG_SECONDS, server=standby)
     return Database(
         engine=engine,
         reads=reads,

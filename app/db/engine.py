@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
+from app.db.servers import OneServer
 from app.db.sqlite import prepare_sqlite
 from app.db.timeouts import (
     Answers,
@@ -146,12 +147,18 @@ def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
 
 
 def prepare(
-    engine: Engine, timeouts: Timeouts, *, pooled: bool = False, answers: Answers | None = None
+    engine: Engine,
+    timeouts: Timeouts,
+    *,
+    pooled: bool = False,
+    answers: Answers | None = None,
+    server: OneServer | None = None,
 ) -> None:
     """Attach the connection behaviour that this application needs. Call once per engine.
 
     :param pooled: whether a pooler shares PostgreSQL's connections between transactions.
     :param answers: where to note that PostgreSQL has answered.
+    :param server: which the connections lead to, together with those of other engines.
     """
     set_timeouts(engine, timeouts)
     reader = bool(engine.get_execution_options().get(READER))
@@ -162,7 +169,7 @@ def prepare(
 
         wait_by_greenlets()
         run_appends(engine)
-        wait_for_answers(engine, answers)
+        wait_for_answers(engine, answers, server or OneServer())
         if pooled:
             _prepare_pooled(engine, reader=reader)
         else:

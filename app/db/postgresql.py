@@ -15,6 +15,7 @@ from psycopg.errors import _WaitTimeout
 from sqlalchemy import Engine, ExceptionContext, event
 
 from app.cooperation import given_up_after, served_by_greenlets, wait_for_file
+from app.db.servers import OneServer
 from app.db.timeouts import Answers, LateAnswer, Waiting, timeouts_of
 
 T = TypeVar("T")
@@ -93,10 +94,11 @@ def wait_by_greenlets() -> None:
         waiting.wait = wait
 
 
-def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
+def wait_for_answers(engine: Engine, answers: Answers | None, server: OneServer) -> None:
     """Set the deadline of an engine's connections. Call once per engine, after it has its timeouts.
 
     :param answers: where to note that the server has answered.
+    :param server: which the connections lead to.
     """
 
     @event.listens_for(engine, "do_connect")
@@ -104,7 +106,8 @@ def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
         most = {"connect_timeout": CONNECT_SECONDS} if timeouts_of(engine).within else {}
         late = OperationalError("the server accepted a connection and did not answer")
         with Waiting() as seconds, given_up_after(seconds, late):
-            connection = AnsweringConnection.connect(**(_CONNECT | most | params))
+            connection = AnsweringConnection.connect(**(_CONNECT | most | server.preferred(params)))
+        server.opened(connection, params)
         connection.answers = answers
         connection.seconds = lambda: timeouts_of(engine).answer
         return connection

@@ -13,8 +13,11 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.engine import reading, reading_consistently, run_read
+from app.db.servers import OneServer
+from app.db.timeouts import within
 from app.db.writes import is_unavailable
 
 # The flush position, not the insert position: a commit is flushed, and only flushed bytes reach replicas.
@@ -39,6 +42,13 @@ CHECKS_IN_MAX_LAG: Final = 4
 
 MAX_INTERVAL_SECONDS: Final = 1.0
 """... and the longest time between two checks, so that a recovered replica is soon used again."""
+
+PRIMARY_SECONDS: Final = 3.0
+"""How long a check waits for the primary. With the time until the check, less than the allowed lag."""
+
+MAX_SILENCE_SECONDS: Final = 60.0
+"""How long a replica is used that was fresh when the primary became silent: until another server has taken
+over (docs/failover.md), with time to spare."""
 
 FIRST_PENALTY_SECONDS: Final = 1.0
 MAX_PENALTY_SECONDS: Final = 30.0
@@ -73,16 +83,19 @@ class Replica:
         primary: Engine,
         max_lag_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
+        server: OneServer | None = None,
     ) -> None:
         """
         :param engine: of the replica, made with ``READER_OPTIONS``.
         :param primary: for single-statement reads.
+        :param server: which the engine's connections lead to, where its URL names several replicas.
         """
         self.engine = engine
         self._primary = primary
         self._max_lag = max_lag_seconds
         self._interval = min(MAX_INTERVAL_SECONDS, max_lag_seconds / CHECKS_IN_MAX_LAG)
         self._monotonic = monotonic
+        self._server = server or OneServer()
         self._marks: deque[_Mark] = deque()
         self._shows_until = _NEVER
         """It shows all that the primary had at this moment."""
@@ -92,7 +105,8 @@ class Replica:
         self.lag_bytes: int | None = None
         """Bytes of the primary's log that it had not replayed at the last check; None where that is not
         known."""
-        self._primary_silent = False
+        self._silent_since: float | None = None
+        """When a check of the primary failed for the first time; None while the primary answers."""
         self._lock = threading.Lock()
         self._watched_in: int | None = None
         self._closed = threading.Event()
@@ -102,7 +116,14 @@ class Replica:
         if self._watched_in != os.getpid():
             self._watch()
         now = self._monotonic()
-        return now - self._shows_until <= self._max_lag and now >= self._trusted_from
+        return self._is_fresh(now) and now >= self._trusted_from
+
+    def _is_fresh(self, now: float) -> bool:
+        """Whether it shows what the primary had seconds ago, or had when it became silent."""
+        silent = self._silent_since
+        if silent is not None and now - silent <= MAX_SILENCE_SECONDS:
+            now = silent
+        return now - self._shows_until <= self._max_lag
 
     def failed(self, error: Exception) -> None:
         """Do not use it for a while, as a read from it failed."""
@@ -128,14 +149,18 @@ class Replica:
             return
         if replayed is None:
             self._set_state(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
+            self._server.leave()
             return
-        if self._marks and not self._primary_silent:
+        if self._marks and self._silent_since is None:
             self.lag_bytes = max(0, self._marks[-1].position - replayed)
         shows = self._shows_until
         while self._marks and self._marks[0].position <= replayed:
             shows = self._marks.popleft().at
-        late = self._monotonic() - shows > self._max_lag
+        self._shows_until = shows
+        late = not self._is_fresh(self._monotonic())
         self._set_state(shows, f"it lags by more than {self._max_lag:g} s" if late else None)
+        if late and self._silent_since is None:
+            self._server.leave()
 
     def close(self) -> None:
         """End its thread. Only tests have more than one application in a process."""
@@ -146,14 +171,16 @@ class Replica:
         while self._marks and now - self._marks[0].at > self._max_lag:
             self._marks.popleft()  # reaching it would not be enough any more
         try:
-            self._marks.append(_Mark(run_read(self._primary, flushed_position), now))
+            with within(PRIMARY_SECONDS):
+                self._marks.append(_Mark(run_read(self._primary, flushed_position), now))
         except SQLAlchemyError as error:
-            # Nothing new is known: what the replica shows gets older until it is too old.
-            if not self._primary_silent:
+            if self._silent_since is None:
                 _log.warning("the position of the primary cannot be read: %s", _first_line(error))
-            self._primary_silent = True
+                self._silent_since = now
+            # New connections find out whether another server has become the primary.
+            self._primary.dispose()
         else:
-            self._primary_silent = False
+            self._silent_since = None
 
     def _set_state(self, shows_until: float, complaint: str | None) -> None:
         self._shows_until = shows_until
@@ -236,6 +263,9 @@ class PublicReads:
 
 
 def _note(replica: Replica, error: SQLAlchemyError) -> None:
-    """Stop using a replica that is in trouble. A fault of the query will show on the primary."""
-    if is_unavailable(error):
+    """Stop using a replica that is in trouble. A fault of the query will show on the primary.
+
+    That no connection was free may be because the request had no time left to wait for one.
+    """
+    if is_unavailable(error) and not isinstance(error, PoolTimeout):
         replica.failed(error)

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from app.db.engine import reading, reading_consistently
-from app.db.timeouts import Waiting
+from app.db.timeouts import Waiting, within
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
 from app.network.facts import NetworkFacts, build_facts
@@ -34,8 +35,12 @@ from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.times import Clock, system_clock
 
-MAX_STALE_SECONDS: Final = 30.0
-"""How old a served view may be while it cannot be renewed. After that, requests are refused."""
+MAX_STALE_SECONDS: Final = 60.0
+"""How old a served view may be while it cannot be renewed. After that, requests are refused. In that time
+another server takes over from a primary that is gone (docs/failover.md)."""
+
+VERSIONS_SECONDS: Final = 1.0
+"""How long the versions of a cached view are waited for. The rest of a request's time is for its answer."""
 
 RETRY_SECONDS: Final = 1.0
 """The least time between a failed renewal and the next, to spare a database in trouble."""
@@ -190,7 +195,8 @@ def load_snapshot(
     When a route block ends, nothing is written: the core is built again without it.
     """
     ended = before.next_end is not None and before.next_end <= now
-    with reading(reads or engine) as connection:
+    seconds = nullcontext() if before is _NOTHING else within(VERSIONS_SECONDS)
+    with seconds, reading(reads or engine) as connection:
         if load_versions(connection) == before.versions and not ended:
             return before
     with reading_consistently(engine) as connection:

@@ -18,8 +18,24 @@ from app.monitoring.reserved import every_field
 from app.observability.logs import request_of
 from app.values.codes import Reason
 from tests.deploy.files import DEPLOY, free_port
-from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, change, command, install, proxying, running
+from tests.deploy.nginx import (
+    OPERATORS,
+    PLACES,
+    PLAIN,
+    PUBLIC,
+    Nginx,
+    change,
+    command,
+    install,
+    proxying,
+    running,
+)
 from tests.deploy.standins import Asked, standing_in
+from tests.programs import program
+from tests.site.snippets import block_of
+
+CERTIFICATE = block_of("docs/alerts.md", "openssl s_client")
+RUN = [CERTIFICATE]
 
 STATUS = "/v2/getTransferStatus"
 READS = (
@@ -331,3 +347,12 @@ def test_those_who_wait_are_bounded_by_their_network(tmp_path: Path) -> None:
             assert waits("203.0.113.10")
             assert not waits("203.0.113.10")
             assert waits("203.0.113.11")
+
+
+def test_the_end_of_the_certificate_is_shown_by_the_commands_of_its_alert(places: Places) -> None:
+    typed = CERTIFICATE.code.replace("gateway.example.org:443", f"localhost:{places.nginx.ports[PUBLIC]}")
+    typed = typed.replace("/etc/nginx", str(places.nginx.folder))
+    done = subprocess.run([program("bash"), "-c", typed], capture_output=True, text=True, check=True)
+    served, on_disk = done.stdout.splitlines()
+    assert served == on_disk
+    assert served.startswith("notAfter=")

@@ -26,6 +26,9 @@ GOOD: Final = "200"
 TIMEOUT_SECONDS: Final = 10.0
 """After that a client gives up."""
 
+IDLE_SECONDS: Final = 30.0
+"""After that a client does not use a connection again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -63,7 +66,8 @@ class Client:
     def __init__(self, port: int, questions: list[bytes]) -> None:
         self._port = port
         self._questions = questions
-        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter, float]] = []
+        """Open connections, and when each was last used."""
         self._draw = random.Random(7)
         self.seen: list[Seen] = []
 
@@ -79,9 +83,7 @@ class Client:
         self.seen.append(Seen(due, time.monotonic() - due, outcome))
 
     async def _exchange(self, question: bytes) -> str:
-        if not self._free:
-            self._free.append(await asyncio.open_connection("127.0.0.1", self._port))
-        reader, writer = connection = self._free.pop()
+        reader, writer = await self._connection()
         stays = False
         try:
             writer.write(question)
@@ -91,10 +93,19 @@ class Client:
             stays = b"connection: close" not in head
         finally:
             if stays:
-                self._free.append(connection)
+                self._free.append((reader, writer, time.monotonic()))
             else:
                 writer.close()
         return head[9:12].decode()
+
+    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A free connection, or a new one. Servers close those that nobody has used for a while."""
+        while self._free:
+            reader, writer, used = self._free.pop()
+            if time.monotonic() - used < IDLE_SECONDS:
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection("127.0.0.1", self._port)
 
     async def run(self, rate: float) -> None:
         """Send until standard input ends; then wait for the answers that are on their way."""

@@ -6,6 +6,7 @@ What would change the machine itself, such as ``systemctl`` and ``docker``, is n
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,19 @@ FIRST = block_of(PAGE, "set -a;")
 COMPOSE = block_of(PAGE, "cd deploy")
 IMAGE = block_of(PAGE, "docker build")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
+MACHINES = block_of(PAGE, "cd /opt/gateway/deploy/prometheus\napt-get")
+NIGHTLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-backup")
 UPGRADE = block_of(PAGE, "cd /opt/gateway && git fetch")
 BACKUP, RESTORE = block_of(PAGE, f"{FLASK} backup"), block_of(PAGE, "lost=instance/")
 CUT_OFF = block_of(PAGE, f"{FLASK} audit verify")
 VERIFY = block_of(PAGE, "flask --app wsgi events verify")
 WEEK = blocks_of("docs/first-week.md")
-FAILOVER = blocks_of("docs/failover.md")
+BY_HAND = "From the primary to the replica"
+FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
+"""The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY,
-    *WEEK, *FAILOVER,
+    PRODUCTION, START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, UPGRADE, BACKUP, RESTORE,
+    CUT_OFF, VERIFY, *WEEK, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
 
@@ -164,6 +169,25 @@ def test_prometheus_takes_the_files(installed: Shell) -> None:
     program("promtool", "prometheus")
     assert "rules found" in installed.run(PROMETHEUS)
     assert (installed.root / "etc/prometheus/targets/gateway.yml").exists()
+
+
+def test_prometheus_watches_the_machines(installed: Shell) -> None:
+    etc = installed.root / "etc"
+    (etc / "default").mkdir()
+    installed.run(PROMETHEUS)
+    installed.run(MACHINES, before='su() { note su "$@"; }')
+    assert "su postgres -c psql -X -c " in "".join(installed.notes)
+    assert (etc / "default/prometheus-postgres-exporter").read_text().startswith("DATA_SOURCE_NAME='user=")
+    command = [program("promtool", "prometheus"), "check", "config", str(etc / "prometheus/prometheus.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "WARNING" in done.stdout) == (0, False), done.stdout + done.stderr
+
+
+def test_a_backup_is_made_each_night(installed: Shell) -> None:
+    installed.run(NIGHTLY)
+    made = {file.name for file in (installed.root / "etc/systemd/system").iterdir()}
+    assert made == {"gateway-backup.service", "gateway-backup.timer"}
+    assert "systemctl enable --now gateway-backup.timer" in installed.notes
 
 
 def test_an_upgrade(installed: Shell, server: Server) -> None:

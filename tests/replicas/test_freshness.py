@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.db.replica import Replica
+from app.db.replica import MAX_SILENCE_SECONDS, Replica
 from tests.gateway import current_gateway
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
@@ -94,6 +94,30 @@ def test_one_that_was_cut_off_is_left_out(servers: Cluster, replica: Replica, ti
     finally:
         quoted = conninfo.replace("'", "''")
         servers.replica.run(f"ALTER SYSTEM SET primary_conninfo = '{quoted}'", "SELECT pg_reload_conf()")
+    eventually(lambda: good(replica))
+
+
+def test_while_the_primary_is_silent_a_fresh_one_is_used_for_a_minute(
+    servers: Cluster, replica: Replica, timer: Timer
+) -> None:
+    eventually(lambda: good(replica))
+    timer.now += MAX_LAG - 1
+    with servers.primary.hanging():
+        assert good(replica)
+        timer.now += MAX_SILENCE_SECONDS
+        assert good(replica), "until another server has become the primary"
+        timer.now += 1
+        assert not good(replica)
+    eventually(lambda: good(replica))
+
+
+def test_one_that_lagged_is_not_used_because_the_primary_is_silent(
+    servers: Cluster, replica: Replica, timer: Timer
+) -> None:
+    eventually(lambda: good(replica))
+    timer.now += MAX_LAG + 1
+    with servers.primary.hanging():
+        assert not good(replica)
     eventually(lambda: good(replica))
 
 

@@ -139,13 +139,13 @@ def test_only_the_part_that_changed_is_built_again(
     assert after.versions != before.versions
 
 
-def test_an_old_view_is_served_for_30_seconds_and_then_refused(
+def test_an_old_view_is_served_for_a_minute_and_then_refused(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
     reads.broken = True
     for _ in range(10):
-        timer.now += 3
+        timer.now += 6
         assert snapshots.current() is first
     timer.now += 0.001
     with pytest.raises(Unavailable):
@@ -155,14 +155,14 @@ def test_an_old_view_is_served_for_30_seconds_and_then_refused(
     assert snapshots.current() is first
 
 
-def test_the_30_seconds_count_from_the_last_good_look(
+def test_the_minute_counts_from_the_last_good_look(
     reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
-    timer.now += 29
+    timer.now += 59
     snapshots.current()
     reads.broken = True
-    timer.now += 29
+    timer.now += 59
     snapshots.current()
 
 
@@ -230,7 +230,7 @@ def test_a_renewal_that_hangs_does_not_hold_the_others(
     stuck.start()
     assert hanging.wait(10)
     assert snapshots.current() is first
-    timer.now += 30
+    timer.now += network_snapshot.MAX_STALE_SECONDS
     with pytest.raises(Unavailable):
         snapshots.current()
     release.set()

@@ -1,0 +1,208 @@
+"""The files of deploy/patroni are valid, and by the commands of docs/failover.md three nodes fail over."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from tests.deploy.files import DEPLOY, documents
+from tests.everyday import SOAK
+from tests.patroni.__main__ import EVENTS, HEADER, Result, Served, measure, served
+from tests.patroni.faults import FAULTS, Fault
+from tests.patroni.nodes import FIRST, MAKE, PAGE, PREPARE, lacking, wait_for
+from tests.patroni.reporters import Body, Twins
+from tests.programs import missing, program
+from tests.site.snippets import block_of
+
+LIST, SWITCH, COPY = (
+    block_of(PAGE, f"patronictl -c /etc/patroni/config.yml {word}")
+    for word in ("list", "switchover", "reinit")
+)
+SLOTS, ARCHIVE, BACKUPS = (
+    block_of("docs/alerts.md", words) for words in ("du -sh", "grep -h", "journalctl -u gateway-backup")
+)
+GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
+RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS]
+LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
+WANTED_IN_VAIN = {
+    "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start
+    "postgresql.authentication.rewind  is not defined.",  # the superuser does it
+}
+"""What Patroni 3.0 says of a file that has everything."""
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The files of one node, by the shipped script."""
+    if os.geteuid() != 0:
+        missing("files of other users need root")
+    (tmp_path / "etc/patroni").mkdir(parents=True)
+    shared = (DEPLOY / "patroni/cluster.env.example").read_text().replace("CHANGE_ME", "0123abcd")
+    for number, address in enumerate(LOOPBACK, 11):
+        shared = shared.replace(f"10.0.0.{number}", address)
+    (tmp_path / "etc/patroni/cluster.env").write_text(shared)
+    write(tmp_path, "db1")
+    return tmp_path
+
+
+def write(root: Path, name: str) -> subprocess.CompletedProcess[str]:
+    command = [str(DEPLOY / "patroni/node"), name, str(root)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_patroni_accepts_the_file(made: Path) -> None:
+    file = made / "etc/patroni/config.yml"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.owner() == "postgres"
+    assert complaints(file) == WANTED_IN_VAIN
+    file.write_text(file.read_text().replace("ttl: 20", "ttl: soon"))
+    assert len(complaints(file)) > len(WANTED_IN_VAIN)
+
+
+def test_a_leader_that_was_frozen_cannot_take_the_lead_back(made: Path) -> None:
+    """By ``etcd3`` Patroni 3.0.2 overwrites the key of another leader (docs/failover.md#patroni)."""
+    (settings,) = documents(made / "etc/patroni/config.yml")
+    assert "etcd" in settings
+    assert "etcd3" not in settings
+    assert "ETCD_ENABLE_V2=true\n" in (made / "etc/default/etcd").read_text()
+    shared = settings["bootstrap"]["dcs"]
+    assert shared["synchronous_mode"] and shared["synchronous_mode_strict"]
+
+
+def complaints(file: Path) -> set[str]:
+    """What Patroni says of a file, while the members of etcd that it names can be reached."""
+    with ExitStack() as stack:
+        for address in LOOPBACK:
+            stack.enter_context(socket.create_server((address, 2379)))
+        command = [program("patroni"), "--validate-config", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return set((done.stdout + done.stderr).splitlines())
+
+
+def test_every_word_is_filled_in(made: Path) -> None:
+    files = [made / "etc/patroni/config.yml", made / "etc/default/etcd"]
+    for file in files:
+        assert not re.search(
+            r"^[^#\n]*\b(NODE_|ETCD_CLIENTS|ETCD_PEERS|NETWORK|\w+_PASSWORD\b)", file.read_text(), re.M
+        )
+    assert files[0].read_text().count("password: 0123abcd\n") == 3
+    peers = ",".join(f"db{number}=http://{address}:2380" for number, address in enumerate(LOOPBACK, 1))
+    assert f"ETCD_INITIAL_CLUSTER={peers}\n" in files[1].read_text()
+
+
+def test_the_script_writes_the_same_again_and_knows_the_nodes(made: Path) -> None:
+    before = {file: file.read_text() for file in made.rglob("*") if file.is_file()}
+    assert write(made, "db1").returncode == 0
+    assert {file: file.read_text() for file in made.rglob("*") if file.is_file()} == before
+    wrong = write(made, "db4")
+    assert wrong.returncode == 1
+    assert "db4 is not in NODES" in wrong.stderr
+
+
+@pytest.mark.soak("a subprocess of a program that not every machine has")
+def test_systemd_accepts_the_units(made: Path) -> None:
+    units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
+    command = [program("systemd-analyze", "systemd"), "verify", "--man=no", *units]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "gateway-backup" in line]) == (
+        0,
+        [],
+    )
+
+
+def test_the_urls_name_all_nodes(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "gateway.env").write_text((DEPLOY / "systemd/env/gateway.env").read_text())
+    typed = GATEWAY.code.replace("/opt/gateway", str(DEPLOY.parent)).replace("/etc/systemd", str(tmp_path))
+    typed = f"systemctl() {{ :; }}; OWNER=a; SERVING=b\n{typed.replace('/etc/gateway', str(tmp_path))}"
+    subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True)
+    hosts = "host=10.0.0.11:5432&host=10.0.0.12:5432&host=10.0.0.13:5432"
+    assert {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()} == {
+        "database_owner_url": f"postgresql://gateway_owner:a@/gateway?{hosts}&target_session_attrs=read-write\n",
+        "database_url": f"postgresql://gateway:b@/gateway?{hosts}&target_session_attrs=read-write\n",
+        "database_replica_url": f"postgresql://gateway:b@/gateway?{hosts}&target_session_attrs=standby\n",
+    }
+    assert "DATABASE_POOLER=0\n" in (tmp_path / "gateway.env").read_text()
+    assert (tmp_path / "system/gateway@.service.d/replica.conf").exists()
+
+
+@pytest.fixture(scope="module")
+def everything() -> Iterator[Served]:
+    if lack := lacking():
+        missing(lack)
+    with served() as running:
+        yield running
+
+
+@pytest.mark.minutes("three nodes, two gateways, and a minute and a half for each failure")
+@pytest.mark.parametrize("fault", FAULTS if SOAK else (FAULTS[0], FAULTS[-1]), ids=lambda each: each.name)
+def test_a_failure_costs_no_answer_and_no_event(everything: Served, fault: Fault) -> None:
+    result = measure(everything, fault, FAULTS.index(fault) * EVENTS)
+    print(result.line())
+    assert result.complaints == []
+
+
+@pytest.mark.minutes("three nodes")
+def test_operators_let_another_node_lead_and_the_archive_follows(everything: Served) -> None:
+    cluster = everything.cluster
+    former, other = cluster.leader, cluster.standby
+    assert former.type(LIST).count("Sync Standby") == 2
+    names = {"--master db1": f"--master {former.name}", "--candidate db2": f"--candidate {other.name}"}
+    assert "Successfully switched over" in former.type(SWITCH, names)
+    wait_for("three nodes", cluster.is_whole)
+    assert cluster.leader is other
+    assert re.search(rf"^ *{former.name} +\| t +\| reserved", other.type(SLOTS), re.M)
+    other.type(ARCHIVE)
+    condition = backup_condition()
+    assert [node for node in cluster.nodes if succeeds(condition, node.address)] == [other]
+    other.run("pgbackrest --stanza=gateway --type=diff backup")
+    assert other.type(BACKUPS).count("diff backup") == 1
+    former.type(COPY, {"gateway db1": f"gateway {former.name}"})
+    wait_for("three nodes", cluster.is_whole)
+    log = (everything.folder / former.name / "etcd.log").read_text()
+    assert "unrecognized environment variable" not in log
+
+
+def backup_condition() -> str:
+    unit = (DEPLOY / "patroni/leader.conf").read_text()
+    (condition,) = re.findall(r"^ExecCondition=(.*)$", unit, re.M)
+    return str(condition)
+
+
+def succeeds(condition: str, address: str) -> bool:
+    words = condition.replace("NODE_ADDRESS", address).split()
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def test_what_is_said_of_the_reporters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 130.0)
+    twins = Twins([1, 2])
+    twins.times[1] = [*map(float, range(90, 101)), *(112.0 + n for n in range(18))]
+    twins.times[2] = [float(n) for n in range(90, 131)]
+    assert twins.back_after(100.5) == 11.5
+    twins.times[1] = list(twins.times[2])
+    assert twins.back_after(100.5) == 0.0
+    lines = [b'{"id":"a"}', b'{"id":"b"}']
+    twins.bodies += [Body(lines, accepted=2, acknowledged=2), Body(lines, accepted=1)]
+    assert (twins.accepted_twice(), twins.acknowledged()) == (0, ["a", "b"])
+    twins.bodies[0].accepted = 3
+    assert twins.accepted_twice() == 1
+
+
+def test_what_is_complained_of() -> None:
+    good = Result(FAULTS[0], 100, Counter(), 0.1, 19.9, 40, 0, 0, Counter({"503": 7}))
+    assert good.complaints == []
+    bad = structs.replace(good, failed=Counter({"503": 2}), back=20.1, lost=1, twice=3)
+    assert [words.partition(": ")[2] for words in bad.complaints] == [
+        "2 reads failed: {'503': 2}", "1 events lost", "3 events accepted twice", "writes back after 20.1 s"
+    ]  # fmt: skip
+    assert good.line().count("|") == HEADER.partition("\n")[0].count("|")
