@@ -10,10 +10,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from msgspec.structs import replace
 from sqlalchemy import Engine, event, func, select
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.engine import run_read
 from app.db.replica import Replica
-from app.db.timeouts import REPLICA, set_timeouts
+from app.db.timeouts import REPLICA, set_timeouts, within
 from tests.feed.services.world import event as fact
 from tests.feed.views.kit import TOKEN, bearer, ndjson
 from tests.gateway import Gateway, current_gateway
@@ -156,3 +157,10 @@ def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, cli
     head = fact("chain.head", chain_id=1, block=int(time.time()))
     verdict = client.post("/ingest/v1/events", data=ndjson(head), headers=bearer(TOKEN) | kind)
     assert verdict.json == {"accepted": 1, "repeated": 0, "refused": []}
+
+
+def test_a_request_without_time_says_nothing_of_the_replica(gateway: Gateway) -> None:
+    """It waited for something else before, and gets no connection."""
+    with within(0), pytest.raises(PoolTimeout):
+        gateway.public.run_read(lambda connection: connection.scalar(select(1)))
+    assert of(gateway).is_usable()
