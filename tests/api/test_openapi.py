@@ -248,7 +248,7 @@ def test_parameters_are_those_of_the_interface(document: dict[str, Any]) -> None
     }
     assert parameters("/v2/getTransferLatencyStats") == pair | {"token_symbol": False}
     assert parameters("/v2/explainEstimate") == parameters("/v2/estimateAmt")
-    assert parameters("/v2/getTransfer") == {"key": True, "chain_id": False}
+    assert parameters("/v2/getTransfer") == {"key": True, "chain_id": False, "lang": False}
     assert parameters("/v2/estimateAmt") == pair | {
         "token_symbol": True,
         "usr_addr": False,

@@ -141,10 +141,17 @@ def history(made: Object) -> Fields:
 
 def found(made: Object) -> Fields:
     evidence_too = {name: field for name, field in status(made).items() if name != "err"}
+    certainty = dict.fromkeys(("chain_id", "block", "as_of_block"), or_null(uint(64))) | {
+        "level": one_of("proven", "reported", "unknown"),
+        "event": text,
+        "reported_by": one_of("gateway", "reporter", ""),
+    }
+    words = dict.fromkeys(("lang", "headline", "now", "next", "certainty"), text)
+    second_opinion = {"certainty": made(certainty), "words": or_null(made(words))}
     return {
         "err": error(made),
         "state": one_of("unknown", "announced", "known"),
-        "transfers": list_of(made(transfer(made) | evidence_too | progress())),
+        "transfers": list_of(made(transfer(made) | evidence_too | progress() | second_opinion)),
         "read_to": map_of(made({"block": or_null(uint(63)), "at": text})),
     }
 
