@@ -24,8 +24,8 @@ from app.audit.services import HEAD_WRITTEN
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
-from app.db.writes import writes_of
 from app.estimates.services import EstimateCounts
+from app.feed.projection.journal import JOURNAL_WRITTEN
 from app.feed.projection.transfers import STATUSES_CHANGED
 from app.feed.services.ingest import Intake
 from app.feed.services.reprojection import follow_network_changes, follow_refund_request
@@ -69,7 +69,9 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
     add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
-    rows = CachedRows(writes_of(database.engine))
+    rows = CachedRows()
+    for engine in (database.engine, database.feed):
+        JOURNAL_WRITTEN.hand_in(engine, rows.drop_at_end)
     add_part(app, StatusRows, rows)
     add_part(app, Waiting, Waiting(database.public, settings.most_waiting, rows))
     add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))

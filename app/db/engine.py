@@ -53,6 +53,7 @@ POOL_SECONDS: Final = 3
 """How long a request waits for a free connection before it is answered with 503."""
 
 _AFTER_COMMIT = "gateway_after_commit"
+_AT_END = "gateway_at_end"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
 _LINE_KEY = 0x6C696E65  # "line"
@@ -225,7 +226,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     :raises OperationalError: the lock was not granted within the engine's timeouts.
     """
     callbacks: list[Callable[[], None]] = []
-    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
+    last: list[Callable[[], None]] = []
+    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks, _AT_END: last}
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would use the snapshot from before the wait
         # for the lock.
@@ -244,6 +246,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
         raise
     finally:
         writes.ended()
+        for callback in last:
+            callback()
     writes.note(None)
     for callback in callbacks:
         callback()
@@ -271,6 +275,16 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     :param connection: opened by ``writing``.
     """
     connection.get_execution_options()[_AFTER_COMMIT].append(callback)
+
+
+def at_end(connection: Connection, callback: Callable[[], None]) -> None:
+    """Call back when the transaction has ended, before its caller goes on, however it ended.
+
+    A commit can fail after it was done.
+
+    :param connection: opened by ``writing``.
+    """
+    connection.get_execution_options()[_AT_END].append(callback)
 
 
 def is_writing(connection: Connection) -> bool:

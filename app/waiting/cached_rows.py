@@ -16,7 +16,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine
 
 from app.db.database import Database
-from app.db.writes import Writes
+from app.db.engine import at_end
 from app.transfers.queries.status import TransferRow, transfer_row, transfer_rows
 from app.transfers.services.status import taken_in_at
 from app.values.identifiers import TransferId
@@ -31,7 +31,7 @@ LONGEST_GAP_SECONDS: Final = 1.0
 ENOUGH: Final = 16
 """Requests in a second that make it worth while to look at the journal: that takes as many reads."""
 
-IDLE_SECONDS: Final = 2.0
+IDLE_SECONDS: Final = 30.0
 """The journal is followed for so long after there were so many requests."""
 
 MOST: Final = 16_384
@@ -45,17 +45,10 @@ def _nothing() -> None:
     pass
 
 
-class Begun(Struct, frozen=True):
-    """The moment before a look: seconds of the monotonic clock, and the mark of this process's writes."""
-
-    at: float
-    mark: object
-
-
 class _Look(Struct, frozen=True):
-    """What the newest look saw."""
+    """What the newest look saw, and when it began: seconds of the monotonic clock."""
 
-    begun: Begun
+    begun: float
     engine: Engine
     heads: Heads
 
@@ -63,16 +56,10 @@ class _Look(Struct, frozen=True):
 class CachedRows:
     """One for each process, shared by its threads or greenlets. ``Waiting`` looks at the journal for it."""
 
-    def __init__(self, writes: Writes, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """
-        :param writes: of the engines by which this process writes.
-        """
-        self._writes = writes
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self.follow: Callable[[], None] = _nothing
         """Makes somebody look at the journal, until :meth:`is_wanted` is over. Set by who looks."""
-        self.hurry: Callable[[], None] = _nothing
-        """Makes the next look come soon. Set by who looks."""
         self._lock = threading.Lock()
         self._rows: OrderedDict[TransferId, TransferRow] = OrderedDict()
         self._reading: dict[TransferId, object] = {}
@@ -111,10 +98,20 @@ class CachedRows:
         rows, as_of = self._read(database, [each for each in transfer_ids if each not in found], look)
         return {**found, **rows}, as_of
 
-    def drop(self, transfer_ids: Collection[TransferId]) -> None:
-        """Forget these, as somebody got a newer answer of them."""
+    def drop(self, transfer_ids: Collection[TransferId] | None) -> None:
+        """Forget these, as somebody got a newer answer of them; all rows where None."""
         with self._lock:
-            self._drop(transfer_ids)
+            if transfer_ids is None:
+                self._start_anew()
+            else:
+                self._drop(transfer_ids)
+
+    def drop_at_end(self, connection: Connection, transfer_ids: Collection[TransferId] | None) -> None:
+        """Forget what a transaction of this process changes, before its caller says that it was committed.
+
+        :param transfer_ids: what it writes into the journal; None where it changes others, too.
+        """
+        at_end(connection, lambda: self.drop(transfer_ids))
 
     def _usable(self) -> _Look | None:
         """The newest look, where the rows may be used."""
@@ -126,12 +123,7 @@ class CachedRows:
             self._busy_at = now
             if look is None:
                 self.follow()
-        if look is None or now - look.begun.at > MAX_AGE_SECONDS:
-            return None
-        if look.begun.mark is not self._writes.mark:
-            self.hurry()
-            return None
-        return look
+        return None if look is None or now - look.begun > MAX_AGE_SECONDS else look
 
     def _found(self, transfer_id: TransferId) -> TransferRow | None:
         row = self._rows.get(transfer_id)
@@ -183,13 +175,14 @@ class CachedRows:
         """Whether there were enough requests a moment ago."""
         return self._monotonic() - self._busy_at <= IDLE_SECONDS
 
-    def begin_look(self) -> Begun:
-        """To be called before the journal is read."""
-        return Begun(self._monotonic(), self._writes.mark)
+    def begin_look(self) -> float:
+        """The time, to be taken before the journal is read."""
+        return self._monotonic()
 
-    def end_look(self, begun: Begun, engine: Engine, heads: Heads, changed: Changed | None) -> None:
+    def end_look(self, begun: float, engine: Engine, heads: Heads, changed: Changed | None) -> None:
         """Take what the look saw.
 
+        :param begun: of :meth:`begin_look`.
         :param engine: where it was read.
         :param changed: since the look before; None where there was none.
         """
@@ -204,7 +197,7 @@ class CachedRows:
                 or changed.unnamed
                 or before.engine is not engine
                 or heads.changes < before.heads.changes
-                or begun.at - before.begun.at > LONGEST_GAP_SECONDS
+                or begun - before.begun > LONGEST_GAP_SECONDS
             ):
                 self._start_anew()
 

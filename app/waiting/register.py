@@ -30,10 +30,7 @@ from app.waiting.cached_rows import CachedRows
 from app.waiting.queries import Changed, Heads, accounts_of, changed_since, is_complete, load_heads
 
 TICK_SECONDS: Final = 0.075
-"""How long the thread pauses between two looks ..."""
-
-SHORTEST_SECONDS: Final = 0.01
-"""... and the shortest pause, where this process has written."""
+"""How long the thread pauses between two looks."""
 
 BUSY_RETRY_SECONDS: Final = 5
 """When to try again where too many clients wait."""
@@ -125,7 +122,7 @@ class Waiting:
         """
         self.limit = limit
         self.rows = rows
-        rows.follow, rows.hurry = self._start, self._hurry
+        rows.follow = self._start
         self.monotonic = monotonic
         self._reads = public_reads
         self._lock = threading.Lock()
@@ -140,7 +137,6 @@ class Waiting:
         """How far all waiters are updated; None while they are being updated."""
         self._heads: Heads | None = None
         self._complete = False
-        self._hurried = threading.Event()
 
     def __len__(self) -> int:
         return self._count
@@ -181,9 +177,6 @@ class Waiting:
             if self._running_in != os.getpid():  # threads do not survive a fork
                 self._running_in = os.getpid()
                 threading.Thread(target=self._look_while_any, name="waiting", daemon=True).start()
-
-    def _hurry(self) -> None:
-        self._hurried.set()
 
     def begin_own_read(self) -> bool:
         """Whether an added client may read for itself; otherwise the thread reads in its next look.
@@ -244,9 +237,7 @@ class Waiting:
                     self.rows.end_following()
                     self._running_in = self._heads = None
                     return
-            time.sleep(SHORTEST_SECONDS)
-            self._hurried.wait(TICK_SECONDS - SHORTEST_SECONDS)
-            self._hurried.clear()
+            time.sleep(TICK_SECONDS)
 
     def look(self) -> None:
         """Look once, and update the waiters concerned. Only its own thread and tests call it."""

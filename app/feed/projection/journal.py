@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from app.db.engine import HandedIn
 from app.db.types import is_one_of
 from app.db.upserts import append
 from app.feed.models import JournalRow
@@ -27,6 +28,9 @@ from app.transfers.state import TransferState
 from app.transfers.status_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
+
+JOURNAL_WRITTEN: Final = HandedIn[Collection[TransferId] | None]("journal_written")
+"""Called when rows about these transfers are written; with None where others change, too, without rows."""
 
 _CAUSE: Final = "gateway_cause"
 
@@ -139,6 +143,7 @@ class Journal:
         :param again: whether the log's last entry may have changed the transfers already. Then both changes
             become one.
         """
+        JOURNAL_WRITTEN(connection, {each.change.transfer_id for each in self._entries})
         if again:
             self._merge_with_rows(connection)
         if not self._entries:
@@ -242,6 +247,7 @@ def have_all_read_again(connection: Connection, now: datetime) -> None:
 
     The row without a transfer gets the next number. The caller is the only writer.
     """
+    JOURNAL_WRITTEN(connection, None)
     sequence = (connection.scalar(_NEWEST) or 0) + 1
     of_beginning = JournalRow.transfer_id.is_(None)
     if not connection.execute(update(JournalRow).where(of_beginning).values(sequence=sequence)).rowcount:

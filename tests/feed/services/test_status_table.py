@@ -21,10 +21,10 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.db.writes import Writes
 from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
 from app.http.limits import RefundRequestLimit
@@ -36,8 +36,6 @@ from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
-from app.waiting.cached_rows import CachedRows
-from app.waiting.register import Waiting
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.everyday import SEED, volume
@@ -58,6 +56,7 @@ from tests.feed.services.world import (
     transfer_id,
 )
 from tests.gateway import Gateway, parts
+from tests.transfers.services.followed import Process, Writer
 
 COUNT = volume(2_000, 4)
 AT_ONCE = volume(50, 4)
@@ -151,7 +150,8 @@ class Histories(RuleBasedStateMachine):
         forget_events(self.gateway)
         import_network(*self.gateway.editing, build.text(NETWORKS[0]), actor=TESTER)
         self.unlimited = RefundRequestLimit("1000/minute", self.gateway.limit_store)
-        self.elsewhere = Waiting(self.gateway.public, 1, CachedRows(Writes()))
+        self.here, self.elsewhere = Writer(self.gateway), Process(self.gateway)
+        self.here.look()
         self.table = Table(NETWORKS[0], REQUESTS, SIGNATURES)
 
     @initialize(left_out=st.sets(st.sampled_from(TYPES)), refused=st.sets(st.sampled_from(list(TRANSFERS))))
@@ -252,9 +252,17 @@ class Histories(RuleBasedStateMachine):
         assert list(map(_shown, from_memory)) == list(map(_shown, stored))
         assert len(self.elsewhere.rows) == sum(isinstance(told, TransferStatus) for told in stored)
 
+    @invariant()
+    def the_process_that_writes_has_every_status_at_once(self) -> None:
+        """It looked at the journal once, and drops what its transactions write into it."""
+        from_memory, stored = self._statuses(self.here.rows), self._statuses()
+        assert list(map(_undated, from_memory)) == list(map(_undated, stored))
+        assert len(self.here.rows) == sum(isinstance(told, TransferStatus) for told in stored)
+
     def _statuses(self, rows: StatusRows | None = None) -> list[TransferStatus | GatewayError]:
+        """From these rows, else from the database."""
         keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
-        source = self.gateway.rows if rows is None else rows
+        source = Process(self.gateway).rows if rows is None else rows
         return transfer_statuses(*parts(self.gateway, "database", "snapshots"), source, keys)
 
     @invariant()
@@ -273,6 +281,11 @@ class Histories(RuleBasedStateMachine):
 
 def _shown(told: TransferStatus | GatewayError) -> object:
     return told.msg if isinstance(told, GatewayError) else told
+
+
+def _undated(told: TransferStatus | GatewayError) -> object:
+    """Without what only a look at the journal, or a read, says."""
+    return told.msg if isinstance(told, GatewayError) else replace(told, as_of=None)
 
 
 def _answer(told: TransferStatus | GatewayError) -> Answer | None:

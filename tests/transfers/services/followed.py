@@ -1,4 +1,4 @@
-"""A process that looks at the journal of statuses only where a test lets it."""
+"""Processes that look at the journal of statuses only where a test lets them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from app.db.writes import Writes
+from app.feed.projection.journal import JOURNAL_WRITTEN
 from app.transfers.queries.status import TransferRow
 from app.transfers.services.status import TransferStatus, transfer_status
 from app.values.errors import GatewayError
@@ -36,19 +36,15 @@ class Process:
 
     def __init__(self, gateway: Gateway) -> None:
         self.now = 0.0
-        self.followed = self.hurried = 0
-        self.writes = Writes()
-        self.rows = CachedRows(self.writes, lambda: self.now)
+        self.followed = 0
+        self.rows = CachedRows(lambda: self.now)
         self.waiting = Waiting(gateway.public, 10, self.rows)
-        self.rows.follow, self.rows.hurry = self._follow, self._hurry
+        self.rows.follow = self._follow
         self.gateway = gateway
         self.reads: list[TransferId] = []
 
     def _follow(self) -> None:
         self.followed += 1
-
-    def _hurry(self) -> None:
-        self.hurried += 1
 
     def look(self) -> None:
         self.now += 0.05
@@ -77,6 +73,15 @@ class Process:
             return read(connection, ids)
 
         monkeypatch.setattr(cached_rows, "_rows_and_engine", noted)
+
+
+class Writer(Process):
+    """The process that writes."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway)
+        for engine in (gateway.engine, gateway.database.feed):
+            JOURNAL_WRITTEN.hand_in(engine, self.rows.drop_at_end)
 
 
 def open_refund(gateway: Gateway) -> bytes:

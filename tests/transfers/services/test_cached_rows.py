@@ -28,7 +28,7 @@ from tests.feed.services.world import (
     transfer_id,
 )
 from tests.gateway import Gateway
-from tests.transfers.services.followed import ID, OTHER, Process, open_refund
+from tests.transfers.services.followed import ID, OTHER, Process, Writer, open_refund
 
 pytestmark = pytest.mark.every_database
 
@@ -187,20 +187,43 @@ def test_a_journal_that_goes_back_starts_anew(gateway: Gateway, process: Process
     assert process.ask() == process.stored()
 
 
-def test_what_this_process_writes_is_seen_at_once(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
-    process.look()
-    process.ask()
+@pytest.fixture
+def writer(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Writer:
+    """It has looked at the journal, and has the rows of two transfers."""
+    writer = Writer(gateway)
+    feed(gateway, sent(1), sent(2))
+    writer.look()
+    for each in (ID, OTHER):
+        writer.ask(each)
+    writer.note_reads(monkeypatch)
+    return writer
+
+
+def test_a_writer_drops_only_what_it_changed(gateway: Gateway, writer: Writer) -> None:
     feed(gateway, released(1))
-    process.writes.ended()
-    for _ in range(2):
-        assert process.ask() == process.stored()
-    assert process.hurried == 2
-    process.look()
-    process.ask()
-    process.reads.clear()
-    assert process.ask() == process.stored()
-    assert process.reads == [ID]  # the stored one's
+    assert (list(writer.rows._rows), writer.reads) == ([OTHER], [])
+    assert writer.ask() == writer.stored()
+    assert writer.ask(OTHER) == writer.stored(OTHER)
+    assert writer.reads == [ID, ID, OTHER]  # two of them by the processes without memory
+
+
+def test_a_commit_that_was_done_though_it_failed(
+    gateway: Gateway, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection may be lost before the answer comes."""
+    dialect = gateway.database.feed.dialect
+    commit = dialect.do_commit
+
+    def commit_and_fail(connection: Any) -> None:
+        commit(connection)
+        monkeypatch.undo()
+        raise ConnectionError
+
+    monkeypatch.setattr(dialect, "do_commit", commit_and_fail)
+    with pytest.raises(ConnectionError):
+        feed(gateway, released(1))
+    assert writer.ask() == writer.stored()
+    assert "COMPLETED" in str(writer.ask())
 
 
 def test_nobody_looks_for_few_requests(gateway: Gateway, process: Process) -> None:

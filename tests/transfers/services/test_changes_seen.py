@@ -1,4 +1,4 @@
-"""Whatever changes an answer is seen at the next look at the journal."""
+"""Whatever changes an answer is seen at the next look at the journal, by the process that writes at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.feed.services.world import (
 )
 from tests.gateway import Gateway
 from tests.refunds.kit import PEOPLE, rotation
-from tests.transfers.services.followed import ID, Process, open_refund
+from tests.transfers.services.followed import ID, Process, Writer, open_refund
 
 pytestmark = pytest.mark.every_database
 
@@ -49,7 +49,15 @@ def gateway(app: Flask, database: SharedDatabase) -> Gateway:
 
 @pytest.fixture
 def process(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Process:
-    process = Process(gateway)
+    return _noted(Process(gateway), monkeypatch)
+
+
+@pytest.fixture
+def writer(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Process:
+    return _noted(Writer(gateway), monkeypatch)
+
+
+def _noted(process: Process, monkeypatch: pytest.MonkeyPatch) -> Process:
     process.note_reads(monkeypatch)
     return process
 
@@ -142,6 +150,21 @@ _CHANGES: dict[str, tuple[Callable[[Gateway], Any], Callable[[Gateway], None]]] 
 
 @pytest.mark.parametrize("change", _CHANGES)
 def test_each_change_is_seen_at_the_next_look(gateway: Gateway, process: Process, change: str) -> None:
+    after = _answers_after(gateway, process, change)
+    process.look()
+    assert (process.ask(), process.row()) == after
+
+
+@pytest.mark.parametrize("change", _CHANGES)
+def test_the_process_that_writes_sees_each_change_at_once(
+    gateway: Gateway, writer: Process, change: str
+) -> None:
+    after = _answers_after(gateway, writer, change)
+    assert (writer.ask(), writer.row()) == after
+
+
+def _answers_after(gateway: Gateway, process: Process, change: str) -> Any:
+    """What a process without memory answers after the change. Before, the process answered from memory."""
     prepare, happen = _CHANGES[change]
     prepare(gateway)
     process.look()
@@ -152,5 +175,4 @@ def test_each_change_is_seen_at_the_next_look(gateway: Gateway, process: Process
     gateway.snapshots.newest()
     after = process.stored(), Process(gateway).row()
     assert after != before, "nothing changed"
-    process.look()
-    assert (process.ask(), process.row()) == after
+    return after
