@@ -61,7 +61,6 @@ USED_OTHERWISE = {
     "eth-hash": "the keccak behind eth-abi and eth-keys",
     "datamodel-code-generator": "make clients",
     "granian": "a contestant of make bench",
-    "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that both files pin it alike",
     "httptools": "uvicorn parses requests with it",
     "limits": "tests/migrating/older.py runs older code",
     "pydantic-settings": "tests/migrating/older.py runs older code",

@@ -32,11 +32,9 @@ from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfers.admin.components import (
     AnomalyLine,
-    ChainName,
     Count,
     TransferLine,
     anomaly_line,
-    chain_name,
     transfer_line,
 )
 from app.transfers.admin.labels import STATUS_WORDS, StatusWords
@@ -89,14 +87,6 @@ class Dashboard:
         if period not in self._trends:
             self._trends[period] = trend(self._database, self._snapshots, period)
         return self._trends[period]
-
-    @cached_property
-    def chains(self) -> tuple[ChainName, ...]:
-        """The chains in service, sorted by name: those that can be stopped. They are read from memory."""
-        terms = self._snapshots.current().terms
-        in_service = (chain_id for chain_id, chain in terms.chains.items() if not chain.disabled)
-        names = [chain_name(terms.chain_infos, chain_id) for chain_id in in_service]
-        return tuple(sorted(names, key=lambda chain: (chain.name, chain.id)))
 
     @cached_property
     def statuses(self) -> tuple[StatusCount, ...]:
@@ -265,7 +255,6 @@ class HomeView(ConsoleView):
             periods=Period,
             refresh_url=url_for("admin.refresh", period=period.value),
             refresh_seconds=REFRESH_SECONDS,
-            to_stop=_to_stop(board),
             panel=_panel,
             tile=_tile,
             estimates_chart=lambda: estimates_chart(board.estimates),
@@ -279,15 +268,6 @@ def _period() -> Period:
     """The period in the address; a day where it has no valid one."""
     name = request.args.get("period", "")
     return Period(name) if name in set(Period) else Period.DAY
-
-
-def _to_stop(board: Dashboard) -> tuple[ChainName, ...]:
-    """The chains that can be stopped. Where they cannot be read, the menu still leads to their list."""
-    try:
-        return board.chains
-    except Exception as error:  # the link to stop a chain stays, whatever fails
-        _report("Stop chain", error)
-        return ()
 
 
 def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:

@@ -65,23 +65,6 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
-def test_the_menu_of_chains_closes_by_the_keyboard_and_by_a_click(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
-    page, menu = visit.page, visit.page.locator("details.menu")
-    summary = menu.locator("summary")
-    summary.focus()
-    page.keyboard.press("Enter")
-    menu.get_by_role("link", name="Ethereum").wait_for()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Escape")
-    assert menu.get_attribute("open") is None
-    assert summary.evaluate("each => each === document.activeElement"), "the focus is where it was"
-    summary.click()
-    page.locator("h1").click()
-    assert menu.get_attribute("open") is None
-
-
 @pytest.mark.soak("waits for refreshes that do not come")
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)

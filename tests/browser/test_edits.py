@@ -24,12 +24,12 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     page.get_by_label("Reason").fill("a drill")
     page.get_by_label("to confirm").fill("Optimism")
     visit.check_accessibility()
-    save(page.get_by_role("button", name="Stop chain"))
+    save(page.get_by_role("button", name="Stop Optimism"))
     assert "Audit record" in page.get_by_role("status").first.inner_text()
     in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
     go(page.get_by_role("link", name="Resume Optimism"))
     visit.check_accessibility()
-    save(page.get_by_role("button", name="Save change"))
+    save(page.get_by_role("button", name="Resume Optimism"))
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 

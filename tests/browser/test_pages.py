@@ -62,6 +62,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/audit/",
         "/admin/audit/?subject=nothing+like+it",
         "/admin/audit/{record}",
+        "/admin/history/undo/{record}",
         "/admin/history/?subject=chain+137",
         "/admin/history/at",
         "/admin/history/at?time={before}",

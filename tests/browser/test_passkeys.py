@@ -99,7 +99,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_label("Reason").fill("a fork is being looked at")
     page.get_by_label("Type “Ethereum").fill("Ethereum")
     let_proofs_age(sandbox)
-    go(page.get_by_role("button", name="Stop chain"))
+    go(page.get_by_role("button", name="Stop Ethereum"))
     expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
     look(device)
     page.get_by_role("button", name="Use a passkey").click()

@@ -94,7 +94,7 @@
       menuButton.focus();
       return;
     }
-    const unfolded = event.target.closest("details[open]") || document.querySelector("details.menu[open]");
+    const unfolded = event.target.closest("details[open]");
     if (!unfolded) return;
     unfolded.open = false;
     unfolded.querySelector("summary").focus();

@@ -23,6 +23,8 @@ from tests.feed.services.world import NOW, small_network
 from tests.gateway import Gateway
 
 ACCOUNTS = ("0xaa", "0xbb", "0xcc")
+READS_OF_A_LOOK_UP = 5
+"""How far chains are read, the transfers, their log, what of it is retracted, and what is proven."""
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_ties_are_on_one_page_and_no_more(gateway: Gateway) -> None:
     assert [len(page) for page in walk(gateway, ("0xaa",), 1000)] == [100] * 3
 
 
-def test_each_answer_is_one_read_or_two(gateway: Gateway) -> None:
+def test_each_answer_is_few_reads(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         add(connection, [(n, -n, "0xaa", "0xbb") for n in range(1, 100)])
     gateway.snapshots.current()
@@ -128,9 +130,13 @@ def test_each_answer_is_one_read_or_two(gateway: Gateway) -> None:
             assert len([each for each in executed if "transfers" in each]) == 1
             assert (len(executed) == 1) == kept
         executed.clear()
+        if gateway.engine is not gateway.reads:  # one snapshot, which is read elsewhere
+            event.listen(gateway.engine, "before_cursor_execute", note, retval=True)
         assert len(find_transfers(gateway.database, gateway.snapshots, f"0x{5:064x}", None).transfers) == 1
-        assert len(executed) == 2
+        assert len([each for each in executed if each.startswith("SELECT")]) == READS_OF_A_LOOK_UP
     finally:
+        if gateway.engine is not gateway.reads:
+            event.remove(gateway.engine, "before_cursor_execute", note)
         event.remove(gateway.reads, "before_cursor_execute", note)
 
 
