@@ -13,10 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Page, expect
 from sqlalchemy import create_engine, text
-from werkzeug.routing import MapAdapter
 
 from app import create_app
 from app.accounts.roles import Role
@@ -373,15 +371,10 @@ def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     sweep.look("asked again")
 
 
-def adapter(app: Flask) -> MapAdapter:
-    """Says which route an address is."""
-    return app.url_map.bind("localhost")
-
-
 def test_every_page_is_looked_at(sqlite_template: Path) -> None:
     """Whoever adds a route adds its page here, or says why it has none."""
     app = create_app(make_settings(f"sqlite:///{sqlite_template}", doors=("admin",)))
-    routes = adapter(app)
+    routes = app.url_map.bind("localhost")
     example = Story(1, 1, 1, 1, "whk_1", "2026-01-01T00:00:00Z")
     looked_at = {
         routes.match(re.sub(r"\?.*", "", example.at(path)))[0] for pages in PAGES.values() for path in pages
