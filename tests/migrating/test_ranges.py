@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ def test_every_row_is_written_once_and_others_have_their_time(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], times_longer: int
 ) -> None:
     pauses, followed = list[float](), list[float]()
-    monkeypatch.setattr(time, "sleep", pauses.append)
+    # Of this module only: threads of applications of other tests may sleep meanwhile.
+    monkeypatch.setattr(steps, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic))
     monkeypatch.setattr(Pace, "follow", lambda _pace, took: followed.append(took))
     monkeypatch.setattr(steps, "is_offline", lambda: False)  # which asks the environment of a real upgrade
     engine = create_engine(new_postgres_database(postgres_server))
