@@ -51,12 +51,12 @@ def language_of(tag: str) -> str | None:
     return language if language in LANGUAGES else None
 
 
-def language_of_request(asked: Request) -> str:
+def language_of_request(incoming: Request) -> str:
     """What was chosen with this request, else before, else the first of ``Accept-Language``."""
     tags = (
-        asked.args.get(QUERY, ""),
-        asked.cookies.get(COOKIE, ""),
-        *(tag for tag, quality in asked.accept_languages if quality > 0),
+        incoming.args.get(QUERY, ""),
+        incoming.cookies.get(COOKIE, ""),
+        *(tag for tag, quality in incoming.accept_languages if quality > 0),
     )
     return next(filter(None, map(language_of, tags)), ENGLISH.language)
 

@@ -73,6 +73,17 @@ def test_rows_of_every_section_that_were_added_changed_and_removed_come_back(
     assert by_key(document(network)) == by_key(after)
 
 
+def test_what_only_a_document_changes_is_for_administrators(app: Flask, network: Gateway) -> None:
+    before = document(network)
+    import_network(*network.editing, text(before | {"validators": before["validators"][1:]}), actor=TESTER)
+    after, operator = document(network), signed_in(app, Role.OPERATOR)
+    assert after != before
+    refused = operator.get(undo_page(network))
+    assert "An administrator can undo it" in operator.get(refused.location).text
+    send(signed_in(app, Role.ADMIN), undo_page(network), confirm="1")
+    assert by_key(document(network)) == by_key(before)
+
+
 def by_key(rows: dict[str, Any]) -> dict[str, Any]:
     """The rows of each section in one order: one that comes back is the last."""
     return {

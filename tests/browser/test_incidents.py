@@ -114,7 +114,7 @@ def test_a_change_of_many_routes_is_undone(visit: Visit, server: Server) -> None
         page = visit.open("/admin/audit/")
         records.append(page.locator("main tbody a.row-link").first.inner_text())
     page.goto(f"{visit.base}/admin/history/undo/{records[0]}")
-    expect(page.get_by_text("Later changes stand on it")).to_be_visible()
+    expect(page.get_by_text("Some of its rows were changed later")).to_be_visible()
     look(visit)
     for record in reversed(records):
         before = estimate(server)["base_fee"]

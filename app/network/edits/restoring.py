@@ -98,7 +98,7 @@ class LaterChange(Struct, frozen=True):
 
 
 class ChangedLater(EditRefused):
-    """A record cannot be undone, as later changes stand on it. ``rows`` are the first of them."""
+    """A record cannot be undone, as some of its rows were changed later. ``rows`` are the first of them."""
 
     def __init__(self, count: int, rows: Sequence[LaterChange]) -> None:
         names = ", ".join(row.change.subject for row in rows) + (", …" if count > len(rows) else "")
@@ -107,27 +107,24 @@ class ChangedLater(EditRefused):
 
 
 class _ChangedRow(Struct, frozen=True):
-    """A row that a record changed, and as it is now."""
+    """A row that a record changed, and as it is now; ``row_id`` and ``now`` are None where it is gone."""
 
     section: Section
     change: AuditedChange
-    row: Row | None
-
-    @property
-    def now(self) -> Documented | None:
-        return None if self.row is None else self.section.documented(self.row)
+    row_id: int | None
+    now: Documented | None
 
     def is_as(self, version: Documented | None) -> bool:
         return whole(self.section, self.now) == whole(self.section, version)
 
     def edit(self, at: datetime) -> Edit:
         """The edit that gives the row its values from before the change, without a pin that has ended."""
-        before, now = self.change.before, self.now
+        before = self.change.before
         return Edit(
             self.section.name,
-            None if self.row is None else self.row["id"],
+            self.row_id,
             None if before is None else self.section.with_defaults(before) | without_ended_pin(before, at),
-            None if now is None else fingerprint(now),
+            None if self.now is None else fingerprint(self.now),
         )
 
 
@@ -193,10 +190,12 @@ def _changed_rows(connection: Connection, changes: Iterable[AuditedChange]) -> l
         for name, (section, wanted) in keys.items()
         for row in _rows_now(connection, section, wanted)
     }
-    return [
-        _ChangedRow(section, change, found.get((section.name, section.identity(key))))
-        for section, change, key in named
-    ]
+    rows: list[_ChangedRow] = []
+    for section, change, key in in_turns(named):
+        row = found.get((section.name, section.identity(key)))
+        row_id, now = (row["id"], section.documented(row)) if row else (None, None)
+        rows.append(_ChangedRow(section, change, row_id, now))
+    return rows
 
 
 def _documented(change: AuditedChange) -> Documented:
