@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -108,11 +108,16 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 self.log.warning("Worker graceful timeout (pid:%s)", self.pid)
                 return
             if passed >= LINGER_SECONDS:
-                for connection in [each for each, request in self._requests.items() if request is None]:
-                    connection.end()
+                self._end_idle({each.application for each in addresses})
             self.notify()
             gevent.sleep(0.05)
             self._close(addresses)
+
+    def _end_idle(self, applications: Set[Any]) -> None:
+        """End the connections to these that wait for a request. At other addresses, requests still come."""
+        for connection, request in [*self._requests.items()]:
+            if request is None and connection.application in applications:
+                connection.end()
 
     def _accept(self, address: _Address) -> None:
         """Accept for ever, leaving to each other worker its share."""

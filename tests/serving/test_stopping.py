@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -39,8 +40,8 @@ def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
         for worker in workers:
             worker.resume()
         for _ in range(5):
-            assert _readiness(running) == (503, STOPPING)
-            time.sleep(0.5)
+            assert _readiness(running, pause=0.2) == (503, STOPPING)
+            time.sleep(0.3)
         statuses = [_status(connection) for connection in connections]
         assert statuses == [200] * QUEUED
         for upload in slow:
@@ -101,10 +102,15 @@ def _status(connection: HTTPConnection) -> int:
         connection.close()
 
 
-def _readiness(running: Watched) -> tuple[int, str | None]:
-    status, body = running.ask(running.health, "/readyz")
-    told = json.loads(body)["err"]
-    return status, told and told["msg"]
+def _readiness(running: Watched, pause: float = 0.0) -> tuple[int, str | None]:
+    """Of a load balancer that is so long between its connection and its request, in seconds."""
+    with closing(HTTPConnection("127.0.0.1", running.health, timeout=20)) as connection:
+        connection.connect()
+        time.sleep(pause)
+        connection.request("GET", "/readyz")
+        response = connection.getresponse()
+        told = json.loads(response.read())["err"]
+        return response.status, told and told["msg"]
 
 
 def _suspended(worker: psutil.Process) -> None:
