@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import fields, post_load
+from marshmallow import fields
 
 from app.estimates.explanation import CHECK_NAMES, CheckOutcome
 from app.http.schemas import (
@@ -80,11 +80,6 @@ class CompatEstimateQuery(EstimateQuery):
             3000,
         ),
     )
-
-    @post_load
-    def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        left_out = "slippage_tolerance" not in values
-        return {"slippage_tolerance": 0, "tolerance_left_out": left_out} | values
 
 
 _QUERIES: Final = {False: EstimateQuery(), True: CompatEstimateQuery()}

@@ -38,6 +38,8 @@ def _arguments(
 ) -> tuple[Database, SnapshotSource, EstimateCounts, EstimateRequest, str | None, IPAddress | None]:
     """The arguments of both services: parts, the request, the user's account and the caller."""
     user = requested.pop("usr_addr", None)
+    if "slippage_tolerance" not in requested:  # some clients send none (COMPAT_CLIENTS)
+        requested |= {"slippage_tolerance": 0, "tolerance_left_out": True}
     parts = current(Database), current(SnapshotSource), current(EstimateCounts)
     return *parts, EstimateRequest(**requested), user, caller()
 
