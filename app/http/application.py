@@ -145,8 +145,8 @@ def _decoded(text: str | None) -> str | None:
 MAX_PARTS: Final = 100
 """Fields of a form, unless an interface sets another limit."""
 
-_FEW_DIGITS: Final = 5
-"""Of a Content-Length: a body that one read takes."""
+_FEW_DIGITS: Final = 4
+"""Of a Content-Length: such a body is within every limit, and one read takes it."""
 
 
 class BrokenBody(OSError):
@@ -186,6 +186,13 @@ class _FormParser(FormDataParser):
         return super().parse(stream, mimetype, content_length, options)
 
 
+def has_small_body(environ: dict[str, Any]) -> bool:
+    """Whether a request declares a length of its body that is within every limit."""
+    length = environ.get("CONTENT_LENGTH", "")
+    is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
+    return is_small and "HTTP_TRANSFER_ENCODING" not in environ
+
+
 class BoundedRequest(Request):
     """A request of this application. An interface that accepts more than the default sets it for each
     request.
@@ -203,26 +210,17 @@ class BoundedRequest(Request):
         return get_input_stream(self.environ, max_content_length=self.max_content_length)
 
     def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """The same as the framework's. A small body of declared length is read at once, without three
-        streams.
-        """
-        length = self.environ.get("CONTENT_LENGTH", "")
-        is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
-        if is_small and not (args or kwargs) and self._is_unread():
-            self.stream = io.BytesIO(self._read_whole(int(length)))
+        """The same as the framework's. A small body is read at once, without three streams."""
+        if has_small_body(self.environ) and not (args or kwargs) and "stream" not in self.__dict__:
+            self.stream = io.BytesIO(self._read_whole())
         return super().get_data(*args, **kwargs)
 
-    def _is_unread(self) -> bool:
-        return not ("HTTP_TRANSFER_ENCODING" in self.environ or "stream" in self.__dict__)
+    def _read_whole(self) -> bytes:
+        """The small body.
 
-    def _read_whole(self, length: int) -> bytes:
-        """
-        :param length: as the client declared it.
-        :raises RequestEntityTooLarge: it is longer than ``max_content_length``.
         :raises ClientDisconnected: it is broken.
         """
-        if self.max_content_length is not None and length > self.max_content_length:
-            raise RequestEntityTooLarge
+        length = int(self.environ["CONTENT_LENGTH"])
         try:
             data: bytes = self.environ["wsgi.input"].read(length)
         except Exception as error:

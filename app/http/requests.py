@@ -20,7 +20,7 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app import json_documents
 from app.http import public
-from app.http.application import current
+from app.http.application import current, has_small_body
 from app.http.public import MAX_QUESTION_BYTES, NOTHING_BUT_ERR, PublicInterface, answer, preflight
 from app.values.errors import BadRequest, UnsupportedFormat
 from app.values.ip_addresses import IPAddress
@@ -34,7 +34,8 @@ def apply_request_policy() -> Response | None:
     environ = request.environ
     if environ["REQUEST_METHOD"] == "OPTIONS":
         return preflight(204)
-    if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
+    declares_body = environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ
+    if declares_body and not has_small_body(environ):
         _bound_body()
     return None
 
