@@ -179,7 +179,11 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         if sock.application is not None:
             req.force_close()  # the next one may come to another worker
         sock.await_body()
-        super().handle_request(listener_name, req, sock, addr)
+        sock.begin_answer()
+        try:
+            super().handle_request(listener_name, req, sock, addr)
+        finally:
+            sock.end_answer()
         sock.pass_over(req.body)
         self._requests[sock] = None
         sock.await_request(self.cfg.keepalive)

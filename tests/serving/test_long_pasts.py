@@ -99,10 +99,11 @@ def test_nobody_waits_for_streams_of_a_long_past(server: Server, query: str, beh
             lines = iter(answer(wire).readline, b"")
             first = next(line for line in lines if line.startswith(b"data: "))
             assert json.loads(first[6:])["type"] == "transfer.status"
+        while len(took) < 4:  # all of them may have come sooner
+            time.sleep(0.05)
     finally:
         over.set()
         prober.join()
     for wire in wires:
         wire.close()
-    assert len(took) > 3
     assert max(took) < PROBE_SECONDS, sorted(took)[-5:]
