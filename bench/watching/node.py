@@ -85,7 +85,7 @@ class Http(asyncio.Protocol):
     def __init__(self, chain: Chain, received: dict[str, Received]) -> None:
         self.chain = chain
         self.received = received
-        self.received = bytearray()
+        self._buffer = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Answers go here."""
@@ -93,17 +93,17 @@ class Http(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer every request that has come in whole."""
-        self.received += data
-        while (end := self.received.find(b"\r\n\r\n")) >= 0:
-            head = bytes(self.received[:end]).lower()
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = bytes(self._buffer[:end]).lower()
             at = head.find(b"\r\ncontent-length:")
             length = int(head[at + 17 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-            if len(self.received) < end + 4 + length:
+            if len(self._buffer) < end + 4 + length:
                 if b"\r\nexpect: 100" in head:
                     self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 return
-            body = bytes(self.received[end + 4 : end + 4 + length])
-            del self.received[: end + 4 + length]
+            body = bytes(self._buffer[end + 4 : end + 4 + length])
+            del self._buffer[: end + 4 + length]
             method, path, _ = head.split(b" ", 2)
             self._respond(method, path, body)
 
