@@ -113,7 +113,9 @@ class BoundedText(fields.String):
 
 
 class WatchedAccount(fields.String):
-    """An account of a webhook, as ``wire_values.watched_account`` reads it (docs/webhooks.md#accounts)."""
+    """An account whose transfers are followed, as ``wire_values.watched_account`` reads it
+    (docs/webhooks.md#accounts).
+    """
 
     default_error_messages = _MESSAGES
 

@@ -81,10 +81,9 @@ def user_address(text: str) -> str:
 
 
 def watched_account(text: str) -> str:
-    """The account of a webhook: an address of some kind of chain. For other texts there would never be an
-    event.
+    """The account of a webhook or a stream: an address of some kind of chain.
 
-    ``0x`` may be left out of an address of 20 bytes.
+    For other texts there would never be an event. ``0x`` may be left out of an address of 20 bytes.
     """
     bounded_text(text, MAX_ADDRESS_CHARACTERS)
     if not _WATCHED.fullmatch(text):

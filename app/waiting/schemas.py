@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.http.schemas import TRANSFER_ID_PATTERN, BoundedText, Question, TransferIdHex, Uint, describe
-from app.values.wire_values import MAX_ADDRESS_CHARACTERS
+from app.http.schemas import (
+    TRANSFER_ID_PATTERN,
+    BoundedText,
+    Question,
+    TransferIdHex,
+    Uint,
+    WatchedAccount,
+    describe,
+)
+from app.values.wire_values import WATCHED_ACCOUNT
 from app.waiting.services import LONGEST_SECONDS
 
 _ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
@@ -44,9 +52,11 @@ class EventsQuery(Question):
     transfer_id = TransferIdHex(
         metadata=describe("The transfer's id, 32 bytes in hex.", _ID_EXAMPLE, pattern=TRANSFER_ID_PATTERN)
     )
-    account = BoundedText(
-        MAX_ADDRESS_CHARACTERS,
-        metadata=describe("A sender or receiver. Letter case does not matter."),
+    account = WatchedAccount(
+        metadata=describe(
+            "A sender or receiver, on any kind of chain. Letter case does not matter.",
+            pattern=f"^({WATCHED_ACCOUNT})$",
+        )
     )
     last_event_id = BoundedText(
         _LAST_ID_LENGTH,

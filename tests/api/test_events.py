@@ -105,7 +105,7 @@ def test_headers_are_those_of_a_stream(app: Flask) -> None:
 
 
 def test_an_account_is_told_of_what_happens_from_now_on(app: Flask) -> None:
-    with Stream(app, account=ADDRESS.upper().replace("0X", "0x")) as stream:
+    with Stream(app, account=ADDRESS.upper().removeprefix("0X")) as stream:
         begun = int(stream.opening["id"])
         tell(app, sent(OTHER))
         told = stream.event()
@@ -159,6 +159,7 @@ def test_too_far_behind_an_account_reads_its_statuses_anew(
         ({"transfer_id": ID, "account": ADDRESS}, "", "send either it or account"),
         ({"transfer_id": "0x1"}, "", "transfer_id: must be"),
         ({"account": "x" * 129}, "", "account: must have at most 128 characters"),
+        ({"account": ADDRESS[:-1]}, "", "account: must be an address: 0x and 40 hex digits, or that of"),
         ({"transfer_id": ID}, "soon", "Last-Event-ID: must be the id of an event"),
         ({"transfer_id": ID, "last_event_id": "-1"}, "", "Last-Event-ID: must be the id of an event"),
     ],
