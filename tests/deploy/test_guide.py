@@ -1,12 +1,10 @@
-"""The commands of an installation in docs/operations.md, as root would type them.
-
-What they leave behind, and who reads it.
-"""
+"""The installation of docs/operations.md: what ``deploy/install`` leaves behind, and who reads it."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,24 +13,25 @@ from tests.deploy.files import DEPLOY
 from tests.programs import program
 from tests.site.snippets import blocks_of
 
-BLOCKS = blocks_of("docs/operations.md", "sh")
-BEGIN, END = (
-    next(n for n, block in enumerate(BLOCKS) if words in block.code) for words in ("umask 077", "systemd/env")
-)
-RUN = BLOCKS[BEGIN : END + 1]
+HOST = "bridge.example.net"
 STANDINS = """\
+note() { printf '%s ' "$@" >> "$LOG"; echo >> "$LOG"; }
 install() {  # without -o and -g: the test is anybody
-    local kept=()
+    local rest=()
     while [ $# -gt 0 ]; do
-        case $1 in -o|-g) shift 2 ;; *) kept+=("$1"); shift ;; esac
+        case $1 in -o|-g) shift 2 ;; *) rest+=("$1"); shift ;; esac
     done
-    note install "${kept[@]}"; command install "${kept[@]}"
+    note install "${rest[@]}"; command install "${rest[@]}"
 }
-su() { note su "$@"; cat > "$ETC/sql"; }
-systemctl() { note systemctl "$@"; }
+su() {
+    note su "$@"
+    case "$*" in
+        *SELECT*) if [ -e "$ETC/sql" ]; then echo 1; fi ;;
+        *) cat > "$ETC/sql" ;;
+    esac
+}
+for name in apt-get systemctl curl nginx useradd getent ln; do eval "$name() { note $name \\"\\$@\\"; }"; done
 sed() { note sed "$@"; command sed "$@"; }
-note() { printf '%s ' "$@" >> "$ETC/processes"; echo >> "$ETC/processes"; }
-set -eu -o pipefail
 """
 SERVERS_READ = {
     "postgresql/15/main/conf.d/gateway.conf": 0o644,
@@ -44,29 +43,62 @@ SERVERS_READ = {
     "gateway/secrets/secret_key": 0o600,
     "gateway/secrets/database_url": 0o600,
     "gateway/gateway.env": 0o600,
+    "nginx/gateway-place/operators.conf": 0o644,
 }
+SERVERS = ("postgresql", "pgbouncer", "redis-server")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine whose programs are stand-ins: its /etc, and the code."""
+
+    etc: Path
+    code: Path
+
+    def install(self) -> str:
+        """Run the script. Returns the commands that it called, with their arguments."""
+        log = self.etc.parent / "log"
+        log.unlink(missing_ok=True)
+        script = (DEPLOY / "install").read_text()
+        script = script.replace("/opt/gateway", str(self.code)).replace("/etc/", f"{self.etc}/")
+        script = script.replace("etc=/etc", f"etc={self.etc}")
+        text = f"ETC={self.etc} LOG={log}\nset -- {HOST}\n{STANDINS}{script}"
+        subprocess.run([program("bash")], input=text, text=True, check=True, capture_output=True, timeout=60)
+        return log.read_text()
+
+    def files(self) -> dict[str, bytes]:
+        """All files of /etc, by their names."""
+        found = sorted(self.etc.rglob("*"))
+        return {str(each.relative_to(self.etc)): each.read_bytes() for each in found if each.is_file()}
 
 
 @pytest.fixture
-def etc(tmp_path: Path) -> Path:
-    """What the commands of an installation leave in /etc, each typed into the same shell."""
-    folder = tmp_path / "etc"
-    for name in ("postgresql/15/main/conf.d", "pgbouncer", "redis", "systemd/system"):
-        (folder / name).mkdir(parents=True)
-    typed = "".join(f"{block.code}\n" for block in BLOCKS[BEGIN : END + 1])
-    typed = typed.replace("/opt/gateway/deploy", str(DEPLOY)).replace("/etc/", f"{folder}/")
-    script = f"ETC={folder}\n{STANDINS}{typed}"
-    subprocess.run([program("bash")], input=script, text=True, check=True, capture_output=True, timeout=60)
-    return folder
+def machine(tmp_path: Path) -> Machine:
+    """A machine with the servers' packages, and nothing of the gateway but its code."""
+    etc, code = tmp_path / "etc", tmp_path / "opt/gateway"
+    for name in (
+        "postgresql/15/main/conf.d", "pgbouncer", "redis", "systemd/system", "nginx/conf.d",
+        "nginx/sites-enabled",
+    ):  # fmt: skip
+        (etc / name).mkdir(parents=True)
+    for name in ("scripts/python", ".venv/bin/python"):
+        (code / name).parent.mkdir(parents=True)
+        (code / name).write_text("#!/bin/sh\n")
+        (code / name).chmod(0o755)
+    (code / "deploy").symlink_to(DEPLOY)
+    return Machine(etc, code)
 
 
-def test_servers_can_read_what_is_theirs_and_nobody_the_secrets(etc: Path) -> None:
-    modes = {name: (etc / name).stat().st_mode & 0o777 for name in SERVERS_READ}
+def test_servers_can_read_what_is_theirs_and_nobody_the_secrets(machine: Machine) -> None:
+    machine.install()
+    modes = {name: (machine.etc / name).stat().st_mode & 0o777 for name in SERVERS_READ}
     assert modes == SERVERS_READ
-    assert etc.joinpath("gateway").stat().st_mode & 0o777 == 0o700
+    for folder in ("gateway", "gateway/secrets", "nginx/gateway-place/tls"):
+        assert machine.etc.joinpath(folder).stat().st_mode & 0o777 == 0o700
 
 
-def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(etc: Path) -> None:
+def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(machine: Machine) -> None:
+    shown, etc = machine.install(), machine.etc
     secrets = {file.name: file.read_text().strip() for file in (etc / "gateway/secrets").iterdir()}
     owner, serving, redis = (
         re.findall(r":([0-9a-f]{48})@", secrets[name])[0]
@@ -77,6 +109,55 @@ def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(etc: P
     assert sql.endswith((DEPLOY / "postgres/roles.sql").read_text())
     assert (etc / "pgbouncer/userlist.txt").read_text() == f'"gateway" "{serving}"\n'
     assert f"user gateway on >{redis} ~" in (etc / "redis/users.acl").read_text()
-    shown = (etc / "processes").read_text()
     assert "psql" in shown
     assert not [each for each in (owner, serving, redis) if each in shown]
+
+
+def test_a_second_run_changes_nothing_and_restarts_no_server(machine: Machine) -> None:
+    first = machine.install()
+    assert all(f"systemctl restart {server}" in first for server in SERVERS)
+    (machine.etc / "gateway/gateway.env").write_text("PUBLIC_URL=https://another.example.net\n")
+    (machine.etc / "nginx/gateway-place/operators.conf").write_text("allow 10.1.0.0/16;\n")
+    before = machine.files()
+    second = machine.install()
+    assert machine.files() == before
+    assert "systemctl restart" not in second
+    assert "CREATE DATABASE" not in second
+
+
+def test_changed_settings_of_a_server_restart_it_alone(machine: Machine) -> None:
+    machine.install()
+    (machine.etc / "pgbouncer/pgbouncer.ini").write_text("[pgbouncer]\n")
+    assert re.findall("systemctl restart (.*)", machine.install()) == ["pgbouncer "]
+
+
+def test_the_host_name_is_that_of_the_settings(machine: Machine) -> None:
+    machine.install()
+    settings = (machine.etc / "gateway/gateway.env").read_text().splitlines()
+    assert f"PUBLIC_URL=https://{HOST}" in settings
+    assert f"PUBLIC_ORIGIN=https://{HOST}:8443" in settings
+
+
+def test_the_watcher_starts_once_nodes_are_named(machine: Machine) -> None:
+    assert "--now gateway-watcher" not in machine.install()
+    (machine.etc / "gateway/chains.env").write_text("RPC_URL_ETHEREUM=https://node.example.net\n")
+    assert "systemctl enable -q --now gateway-watcher" in machine.install()
+
+
+def test_nginx_is_left_alone_until_there_is_a_certificate(machine: Machine) -> None:
+    assert "nginx" not in re.findall("^(?:systemctl reload )?(nginx)", machine.install(), re.MULTILINE)
+    assert not (machine.etc / "nginx/conf.d/gateway.conf").exists()
+    for name in ("fullchain.pem", "privkey.pem"):
+        (machine.etc / "nginx/gateway-place/tls" / name).touch()
+    assert "nginx -q -t \nsystemctl reload nginx" in machine.install()
+    assert (machine.etc / "nginx/conf.d/gateway.conf").exists()
+
+
+def test_the_guide_takes_ten_commands() -> None:
+    """From a fresh machine to a network and an operator."""
+    blocks = blocks_of("docs/operations.md", "sh")
+    first = next(number for number, block in enumerate(blocks) if "git clone URL" in block.code)
+    last = next(number for number, block in enumerate(blocks) if "gateway operators create" in block.code)
+    lines = "".join(f"{block.code}\n" for block in blocks[first : last + 1]).splitlines()
+    commands = [part for line in lines for part in line.split("#")[0].split("&&") if part.strip()]
+    assert len(commands) <= 10, commands

@@ -23,7 +23,6 @@ RUNNING: Final = (
     "api.test_events",
     "cli.test_evidence",
     "clients.test_guide",
-    "deploy.test_guide",
     "deploy.test_nginx",
     "deploy.test_stores",
     "feed.views.test_docs",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,7 @@ pytestmark = pytest.mark.minutes("a process for each command")
 FLASK = ".venv/bin/flask --app wsgi"
 PAGE = "docs/operations.md"
 PRODUCTION = block_of("README.md", "make docs ")
-START = block_of(PAGE, "cp systemd/*.service")
-NGINX = block_of(PAGE, "cp nginx/gateway.conf")
-FIRST = block_of(PAGE, "set -a;")
+FIRST = block_of(PAGE, "deploy/install gateway")
 COMPOSE = block_of(PAGE, "cd deploy")
 IMAGE = block_of(PAGE, "docker build")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
@@ -41,7 +40,7 @@ BY_HAND = "From the primary to the replica"
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, START, NGINX, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, UPGRADE, BACKUP, RESTORE,
+    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, UPGRADE, BACKUP, RESTORE,
     CUT_OFF, VERIFY, *WEEK, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
@@ -107,9 +106,25 @@ def test_the_readme_runs_a_gateway_on_postgresql(shell: Shell, postgres_server: 
     assert (shell.code / "instance/production_key").stat().st_mode & 0o777 == 0o600
 
 
+def install(shell: Shell, server: Server, changes: Mapping[str, str] | None = None) -> str:
+    """Run the script of the repository; what it printed."""
+    script = (DEPLOY / "install").read_text()
+    noted = ("getent", "ln", "nginx")
+    before = "".join(f'{name}() {{ note {name} "$@"; }}\n' for name in noted)
+    before += 'su() { note su "$@"; cat > /dev/null; }\n'
+    for folder in ("postgresql/15/main/conf.d", "pgbouncer", "redis", "nginx/sites-enabled"):
+        (shell.root / "etc" / folder).mkdir(parents=True, exist_ok=True)
+    built = {
+        "scripts/python scripts/venv.py": "note scripts/venv.py",  # tests/scripts runs it
+        ".venv/bin/python -m scripts.docs_site.build": "note build",  # tests/site does
+    }
+    changed = built | ports(script, server) | dict(changes or {})
+    return shell.run(script, changed, before=f"set -- gateway.example.org\n{before}")
+
+
 def test_an_installation_is_started(installed: Shell, server: Server) -> None:
-    silent = "journalctl() { echo; }; cd deploy"
-    installed.run(START, ports(START.code, server), before=silent, code=1)  # as grep finds nothing
+    (installed.root / "etc/gateway/chains.env").write_text("RPC_URL_ETHEREUM=https://node.example.org\n")
+    assert "All four processes are ready." in install(installed, server)
     assert started(installed) == set(units())
     assert {file.name for file in (installed.root / "etc/systemd/system").iterdir()} == set(units())
 
@@ -117,29 +132,33 @@ def test_an_installation_is_started(installed: Shell, server: Server) -> None:
 def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
     etc = installed.root / "etc/nginx"
     (etc / "nginx.conf").write_text(NGINX_MAIN.format(folder=etc))
-    made = (
-        f"cd {etc}/gateway-place/tls; {program('openssl')} req -x509 -newkey rsa:2048 -nodes -days 1"
-        " -subj /CN=localhost -keyout privkey.pem -out fullchain.pem 2> /dev/null"
-    )
+    tls = etc / "gateway-place/tls"
+    tls.mkdir(parents=True, exist_ok=True)
+    command = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    files = ["-keyout", str(tls / "privkey.pem"), "-out", str(tls / "fullchain.pem")]
+    subprocess.run([program("openssl"), *command, *files], check=True, capture_output=True)
     places = f"sed -i 's#/var/log/nginx#{etc}#' {etc}/gateway-place/log.conf"
     listens = "".join(f" -e 's/listen {port}\\b/listen 127.0.0.1:{free_port()}/'" for port in (80, 443, 8443))
     listens = f"sed -i -e '/listen \\[/d'{listens} {etc}/conf.d/gateway.conf"
-    nginx = f'nginx() {{ note nginx "$@"; {program("nginx")} -c {etc}/nginx.conf "$@"; }}'
-    ready = "\n".join((made, places, listens))
-    said = installed.run(
-        NGINX,
-        {"nginx -t": f"{ready}\nnginx -t"} | ports(NGINX.code, server),
-        before=f"{nginx}\ncd deploy",
-    )
+    tried = f"{program('nginx')} -c {etc}/nginx.conf -t"
+    said = install(installed, server, {"nginx -q -t": f"{places}\n{listens}\n{tried}"})
     assert "test is successful" in said
     assert "systemctl reload nginx" in installed.notes
 
 
 def test_the_first_commands(installed: Shell) -> None:
     (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
-    command = FIRST.code.splitlines()[-2]
-    typed = FIRST.code.replace(command, f"{FLASK} db upgrade\n{command}")
-    printed = installed.run(typed, {"EMAIL": "somebody@example.org"})
+    gateway = (DEPLOY / "gateway").read_text()
+    command = installed.code / "gateway"
+    command.write_text(
+        gateway.replace("/etc/", f"{installed.root}/etc/").replace("/opt/", f"{installed.root}/opt/")
+    )
+    changes = {
+        "deploy/install gateway.example.org": "gateway db upgrade",
+        "EMAIL": "somebody@example.org",
+        "curl ": "note curl ",
+    }
+    printed = installed.run(FIRST, changes, before=f'gateway() {{ bash {command} "$@"; }}')
     assert "added chain 56" in printed
     assert "created somebody@example.org with the role admin" in printed
 
