@@ -42,6 +42,7 @@ from app.network.admin.field_types import (
     PpmField,
     RateField,
     SymbolField,
+    SymbolTextField,
     TiersField,
 )
 from app.network.admin.names import symbol_choices
@@ -137,6 +138,7 @@ _INPUTS: Final[tuple[tuple[type[fields.Field[Any]], type[Field]], ...]] = (
     (Flag, FlagField),
     (ListOf, ContractsField),
     (ListedSymbol, SymbolField),
+    (Symbol, SymbolTextField),
     (Note, NoteField),
     (Text, LineField),
     (Cidr, LineField),
@@ -168,7 +170,7 @@ def _input(column: Declared) -> Any:
         more["default"] = str(start) if isinstance(shape, Amount) else start
     if column.unit is not None:
         more["unit_of"] = column.unit
-    if isinstance(shape, Symbol) and of is LineField:
+    if of is SymbolTextField:
         more["datalist"] = DataList(symbol_choices)
     return of(column.label, column.help, **more)
 
