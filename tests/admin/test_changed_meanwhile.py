@@ -14,7 +14,7 @@ from app.accounts.roles import Role
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
-from tests.admin.forms import send
+from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor, signed_in
 from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records, shown
@@ -58,6 +58,21 @@ def test_a_chain_is_connected_as_its_example_was_shown(
     answer = send(operator, PATH, page, **fields)
     assert "was changed while you were editing" in answer.text
     assert "Base" not in [row["name"] for row in document(network)["chains"]]
+
+
+def test_the_state_of_a_token_can_be_applied_to_what_others_saved(
+    operator: Visitor, network: Gateway
+) -> None:
+    path = f"/admin/tokens/{shown(network, 'tokens', 1, 'USDT').row_id}"
+    preview = send(operator, path, xfer_disabled="pool")
+    change(network, lambda rows: rows["tokens"][0].update(name="Renamed"))
+    conflict = send(operator, path, preview, confirm="1")
+    assert "Apply my change" in conflict.text
+    assert form_of(conflict)["xfer_disabled"] == "pool"
+    preview = send(operator, path, conflict)
+    send(operator, path, preview, confirm="1")
+    token = document(network)["tokens"][0]
+    assert (token["name"], token["pool_disabled"]) == ("Renamed", True)
 
 
 def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(

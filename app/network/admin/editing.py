@@ -23,6 +23,7 @@ from app.http.application import current
 from app.network.admin.forms import DiffLine, RowForm, row_form
 from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
+from app.network.admin.token_state import STATE, STOPS
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.restoring import restoring
 from app.network.edits.results import Effect, InUse, Invalid, Preview
@@ -354,7 +355,9 @@ class NetworkView(ListView):
     def _own_texts(on: Attempt, shown: Mapping[str, Any]) -> dict[str, str]:
         """The typed texts of the fields that the operator changed, to be applied to the present row."""
         own = on.edit.values or {}
-        changed = {key for key, value in own.items() if value != shown.get(key, ...)}
+        changed = {
+            STATE if key in STOPS else key for key, value in own.items() if value != shown.get(key, ...)
+        }
         inputs = (field for key in changed if key in on.form for field in inputs_of(on.form[key]))
         return {field.name: field.text for field in inputs} if on.filled_in else {}
 

@@ -28,6 +28,7 @@ from app.network.admin.names import (
     tiers_cell,
 )
 from app.network.admin.routes import fee_lines
+from app.network.admin.token_state import NOT_POOLED, RUNS, STATES, STOPPED
 from app.network.edits.planning import EDITABLE
 from app.network.models import PeggedPair, Pool, Route, Token
 from app.network.queries import rows_with
@@ -38,22 +39,21 @@ _ROUTES: Final = EDITABLE["routes"]
 def _state(token: Token) -> Markup:
     """Which transfers of the token are stopped."""
     if token.xfer_disabled or token.transfer_disabled:
-        return pill("stopped", "bad")
-    return pill("pool stopped", "warn") if token.pool_disabled else pill("active", "good")
+        return pill(STATES[STOPPED], "bad")
+    return pill(STATES[NOT_POOLED], "warn") if token.pool_disabled else pill(STATES[RUNS], "good")
 
 
 class _StateIs(Choice):
     """Which transfers of the token its row stops."""
 
     def __init__(self) -> None:
-        options = [("1", "stopped"), ("2", "pool stopped"), ("0", "active")]
-        super().__init__(Token.xfer_disabled, "State", options)
+        super().__init__(Token.xfer_disabled, "State", list(STATES.items()))
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
         stopped = Token.xfer_disabled | Token.transfer_disabled
-        if value == "1":
+        if value == STOPPED:
             return query.filter(stopped)
-        return query.filter(~stopped, Token.pool_disabled == (value == "2"))
+        return query.filter(~stopped, Token.pool_disabled == (value == NOT_POOLED))
 
 
 _MISSING: Final = ("What", "")
@@ -102,7 +102,7 @@ class TokensView(NetworkView):
     nothing = "No token is configured yet. Add a chain first, then its tokens."
     new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
-    column_labels = {"xfer_disabled": "State", "address": "Address"}
+    column_labels = {"address": "Address"}
     column_sortable_list = (
         "symbol", "chain_id", ("xfer_disabled", ("xfer_disabled", "transfer_disabled", "pool_disabled")),
         "name", "decimal",
