@@ -243,7 +243,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         visitor = Visitor(app)
         visitor.sign_in(email_of(Role.ADMIN))
         before = datetime.now(UTC)
-        save(visitor, "/admin/chains/137", block_delay="121", note="ticket 9")
+        save(visitor, "/admin/chains/137", block_delay="121", proposal_reason="ticket 9")
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
