@@ -177,7 +177,7 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     path = TOKEN.format(chain=8453, symbol="USDT")
     page = operator.get(path)
     form = form_of(page)
-    assert "Settings copied from Ethereum" in page.text, "it has two of the three routes' beginnings"
+    assert "Settings copied from Ethereum" in page.text
     assert not {"id", "validators", "token1_address"} & set(form)
     refused = send(operator, path)
     assert "Enter the token&#39;s contract" in refused.text
@@ -224,6 +224,21 @@ def test_a_token_without_a_pool_elsewhere_gets_one(operator: Visitor, network: G
     now = document(network)
     assert (now["pools"][-1]["chain_id"], now["pools"][-1]["epoch_seconds"]) == (10, 3600)
     assert len(now["routes"]) == 3
+
+
+@pytest.mark.parametrize("more", ["pools", "routes"])
+def test_a_token_is_as_on_the_chain_that_has_most_of_it(
+    operator: Visitor, network: Gateway, more: str
+) -> None:
+    chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
+    routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
+    with_rows(
+        network, chains=[build.chain(8453, "Base")], routes=routes,
+        tokens=[build.token(chain, "DAI", CONTRACT, 18) for chain in chains],
+        pools=[build.pool(chain, "DAI", "7") for chain in pools],
+    )  # fmt: skip
+    page = operator.get(TOKEN.format(chain=8453, symbol="DAI")).text
+    assert "Settings copied from BNB Chain" in page
 
 
 @pytest.mark.parametrize(
