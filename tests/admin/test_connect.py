@@ -249,6 +249,7 @@ def test_a_token_that_cannot_be_connected_leads_to_the_list(
 ) -> None:
     answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)
     assert answer.request.path == "/admin/tokens/"
+    assert ('<option value="1" selected>' in answer.text) == (chain == "1"), "it stays chosen"
     assert "Choose a chain, and a token that it lacks" in answer.text
     assert 'data-not-on="chain"' in answer.text
 

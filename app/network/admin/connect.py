@@ -72,7 +72,7 @@ class ConnectView(ConsoleView):
                 "Add a token that no chain has with “Add token”.",
                 "warning",
             )
-            return redirect(url_for("tokens.index_view"))
+            return redirect(url_for("tokens.index_view", chain=chain_id))
         return self._connect(example, chain_id)
 
     def _connect(self, example: Example, to: int | None) -> ResponseReturnValue:
