@@ -180,7 +180,7 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     assert "Settings copied from Ethereum" in page.text
     assert not {"id", "validators", "token1_address"} & set(form)
     refused = send(operator, path)
-    assert "Enter the token&#39;s contract" in refused.text
+    assert "Enter the token&#39;s contract on Base." in refused.text
     preview = send(operator, path, token0_address=CONTRACT, token0_liquidity="1000.5")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text
@@ -263,6 +263,10 @@ def test_a_token_says_what_it_lacks(operator: Visitor, network: Gateway) -> None
     assert form_of(operator.get(path))["symbol"] == "DAI"
     preview = send(operator, path, liquidity_added="7")
     assert send(operator, path, preview, confirm="1").location == token
+    page = operator.get(token).text
+    assert "/admin/tokens/?symbol=DAI" in page, "no route leads anywhere yet"
+    assert "Add route" not in page
+    assert '<option value="DAI" selected>' in operator.get("/admin/tokens/?symbol=DAI").text
     with_rows(
         network, tokens=[build.token(56, "DAI", CONTRACT, 18)], pools=[build.pool(56, "DAI", "7")],
         routes=[build.route(1, 56, "DAI", base_fee=None)],

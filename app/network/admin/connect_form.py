@@ -154,7 +154,7 @@ class ConnectForm(RowForm):
             if not line.take.data:
                 continue
             if not line.address.data:
-                _add(line.address, "Enter the token's contract on the new chain, or clear its checkbox.")
+                _add(line.address, self._no_contract())
             places = line.decimal.data
             if not isinstance(places, int) or places > MAX_DECIMALS:
                 _add(line.decimal, f"Enter a whole number from 0 to {MAX_DECIMALS}.")
@@ -172,6 +172,11 @@ class ConnectForm(RowForm):
                 pools.append(NewRow("pools", row, f"Pool of {symbol}", inputs))
         routes = self._routes(decimals, {p.row["symbol"] for p in pools})
         return [*(self._chain() if self.to is None else ()), *tokens, *pools, *routes]
+
+    def _no_contract(self) -> str:
+        if self.symbol:
+            return f"Enter the token's contract on {self.chain_name}."
+        return "Enter the token's contract on the new chain, or clear its checkbox."
 
     def _chain(self) -> Iterator[NewRow]:
         """A new chain, and its validators."""

@@ -56,7 +56,7 @@ class _StateIs(Choice):
         return query.filter(~stopped, Token.pool_disabled == (value == NOT_POOLED))
 
 
-_MISSING: Final = ("What", "")
+_MISSING: Final = ("Missing", "Where to add it")
 
 
 def _missing(chain_id: int, symbol: str) -> Iterator[tuple[str, Markup]]:
@@ -70,10 +70,13 @@ def _missing(chain_id: int, symbol: str) -> Iterator[tuple[str, Markup]]:
     if all(row["chain_id"] != chain_id for row in pools):
         yield "Pool", _add("pools.new", "Add pool", chain_id=chain_id, symbol=symbol)
         return
+    others = [row["chain_id"] for row in pools if row["chain_id"] != chain_id]
+    if not others:
+        yield "Another chain with a pool of it", _add("tokens.index_view", "Connect token", symbol=symbol)
+        return
     for end, other, way in (("src_chain_id", "dst_chain_id", "from"), ("dst_chain_id", "src_chain_id", "to")):
         if all(row[end] != chain_id for row in routes):
             what = f"Route {way} {chain_names()[chain_id]}"
-            others = [row["chain_id"] for row in pools if row["chain_id"] != chain_id]
             known = {end: chain_id} | ({other: others[0]} if len(others) == 1 else {})
             yield what, _add("routes.new", "Add route", symbol=symbol, **known)
     for row in routes:
