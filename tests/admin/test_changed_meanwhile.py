@@ -99,7 +99,7 @@ def test_what_was_only_proposed_is_no_version_to_restore(app: Flask, network: Ga
     operator = signed_in(app, Role.OPERATOR)
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     preview = send(operator, path, base_fee="7", base_fee_unit="smallest")
-    send(operator, path, preview, confirm="1", proposal_reason="gas is cheap")
+    send(operator, path, preview, confirm="1", change_reason="gas is cheap")
     proposed = records(network)[-1]
     assert proposed.action == "two_persons.propose"
     assert operator.get(f"/admin/routes/restore/{proposed.id}/0").status_code == 404

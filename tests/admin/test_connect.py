@@ -69,7 +69,7 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     assert "Connect Base?" in preview.text, preview.text
     assert "4 routes open at once" in preview.text
     assert len(document(network)["chains"]) == 3, "a preview writes nothing"
-    done = send(operator, PATH, preview, confirm="1", proposal_reason="ticket 9")
+    done = send(operator, PATH, preview, confirm="1", change_reason="ticket 9")
     assert done.location.startswith("/admin/estimates/?src=8453&dst=")
     now = document(network)
     chain = now["chains"][-1]

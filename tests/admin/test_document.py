@@ -61,7 +61,7 @@ def test_what_is_picked_is_taken_over(admin: Visitor, network: Gateway) -> None:
     assert "opening validators" in preview.text
     assert document(network)["chains"][0]["name"] == "Ethereum", "a preview writes nothing"
     assert (
-        apply(admin, preview, *picks, confirm="1", proposal_reason="as agreed").location == "/admin/document/"
+        apply(admin, preview, *picks, confirm="1", change_reason="as agreed").location == "/admin/document/"
     )
     now = document(network)
     assert (now["chains"][0]["name"], now["chains"][0]["suggested_gas_cost"]) == ("Mainnet", "7")

@@ -34,7 +34,7 @@ def test_many_addresses_at_once(operator: Visitor, network: Gateway) -> None:
             "shared", "case 7", "2027-01-31T00:00:00Z",
         )  # fmt: skip
     assert records(network)[-1].action == "network.block"
-    assert "proposal_reason" not in form_of(preview), "each row has the reason"
+    assert "change_reason" not in form_of(preview), "each row has the reason"
     again = send(operator, PATH, text=text)
     assert "blocked already" in again.text
 

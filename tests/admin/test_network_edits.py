@@ -87,10 +87,10 @@ def test_one_field_says_why(operator: Visitor, network: Gateway, section: str) -
     path = new_page(section)
     preview = form_of(send(operator, path, **NEW[section]))
     assert "confirm" not in preview
-    assert len({"reason", "proposal_reason"} & preview.keys()) == 1, "a new block has its own"
+    assert len({"reason", "change_reason"} & preview.keys()) == 1, "a new block has its own"
     save(operator, path, **NEW[section])
     path = f"/admin/{section}/{key_of_last(network, section)}"
-    save(operator, path, **CHANGES[section][0], proposal_reason="agreed\nin ticket 7")
+    save(operator, path, **CHANGES[section][0], change_reason="agreed\nin ticket 7")
     assert records(network)[-1].detail.endswith("; note: agreed in ticket 7")
 
 

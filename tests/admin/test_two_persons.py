@@ -41,7 +41,7 @@ from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
 
 NETWORK = "203.0.113.0/24"
-WHY = {"proposal_reason": "agreed in ticket 7"}
+WHY = {"change_reason": "agreed in ticket 7"}
 Send = Callable[[Visitor, Gateway, dict[str, str]], object]
 
 

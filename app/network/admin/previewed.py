@@ -28,14 +28,14 @@ class PreviewedForm(ConsoleForm):
 
     ``fingerprint`` identifies what the operator was shown (``audit/services.py``); its data is
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
-    ``proposal_reason`` why the change is made, for the audit log and a second operator.
+    ``change_reason`` why the change is made, for the audit log and a second operator.
     ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
     decimals_shown = HiddenField()
-    proposal_reason = StringField(**REASON)
+    change_reason = StringField(**REASON)
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
@@ -86,12 +86,12 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
     try:
         return save_edit(
             current(Database), current(AuditKeys), current(TwoPersons), edit,
-            actor=actor(), typed=form.typed.data or "", reason=form.proposal_reason.data or "",
+            actor=actor(), typed=form.typed.data or "", reason=form.change_reason.data or "",
         )  # fmt: skip
     except NotConfirmed as refused:
         form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
     except (ReasonMissing, TooManyProposals) as refused:
-        form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+        form.change_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
     return None
 
 
@@ -104,7 +104,7 @@ def previewed(form: PreviewedForm, edit: Command) -> Preview:
     if preview.needs_typed:
         form.typed.label.text = f"Type “{preview.needs_typed}” to confirm"
     if not preview.waits:
-        form.proposal_reason.description = "Optional. Stored in the audit log."
+        form.change_reason.description = "Optional. Stored in the audit log."
     return preview
 
 
