@@ -263,7 +263,7 @@ class OperatorsView(ListView):
             return self._confirm(account, "Reset the second factor", _AFTER_RESET)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
         done = f"The second factor of {account.email} was reset, and the account is signed out."
-        saved = _request(wish, request.form.get("proposal_reason", ""), done)
+        saved = _request(wish, request.form.get("change_reason", ""), done)
         if saved is None:
             return redirect(url_for("operators.reset_second_factor", account_id=account_id))
         return _after(saved, url_for("operators.edit", account_id=account_id))
@@ -276,7 +276,7 @@ class OperatorsView(ListView):
             return self._confirm(account, "Create a new password", _AFTER_NEW)
         password = generate_password()
         wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))
-        saved = _request(wish, request.form.get("proposal_reason", ""))
+        saved = _request(wish, request.form.get("change_reason", ""))
         if saved is None:
             return redirect(url_for("operators.new_password", account_id=account_id))
         return self.render(
@@ -309,7 +309,7 @@ class OperatorsView(ListView):
                 demand_second_factor(current(Database), current(AuditKeys), current_user.id, actor=actor())
                 flash("Every account now needs a second factor.", "success")
                 return redirect(page)
-            reason = request.form.get("proposal_reason", "")
+            reason = request.form.get("change_reason", "")
             saved = request_relaxing(*_parts(), actor=actor(), reason=reason)
         except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
             flash(sentence(str(refused)), "error")

@@ -42,22 +42,22 @@ class MayWaitForm(ConsoleForm):
     """A form whose change is proposed, with a reason, where ``TWO_PERSONS`` names its section."""
 
     guarded_section: ClassVar[str]
-    proposal_reason: Any
+    change_reason: Any
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.proposal_reason = StringField(**REASON)  # made last: it is shown after the form's own fields
+        cls.change_reason = StringField(**REASON)  # made last: it is shown after the form's own fields
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.waits = current(TwoPersons).guards(self.guarded_section)
         if not self.waits:
-            del self["proposal_reason"]
+            del self["change_reason"]
 
     @property
     def why(self) -> str:
         """The reason, empty where none is required."""
-        return (self.proposal_reason.data or "") if self.waits else ""
+        return (self.change_reason.data or "") if self.waits else ""
 
 
 class ApproveForm(ConsoleForm):

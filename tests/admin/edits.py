@@ -56,7 +56,7 @@ NEW: dict[str, dict[str, Any]] = {
 
 CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "chains": ({"name": "Base chain", "minimal_max_slippage": "502"}, {"name": "Base chain"}),
-    "tokens": ({"xfer_disabled": "1"}, {"xfer_disabled": True}),
+    "tokens": ({"xfer_disabled": "stopped"}, {"xfer_disabled": True}),
     "pools": ({"total_cap": "", "epoch_cap": "5"}, {"total_cap": None, "epoch_cap": "5" + "0" * 18}),
     "routes": (
         {"rate_model": "fixed", "rate_value": "1.5", "base_fee_max_age_seconds": ""},

@@ -75,6 +75,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     **of_view("refund_asks", LISTED),
     "connect.index": (OPERATOR, OPERATOR),
+    "connect.token": (OPERATOR, OPERATOR),
     **of_view("document", dict.fromkeys(("index", "export", "at"), (VIEWER, NOBODY))),
     "document.compare": (NOBODY, VIEWER),
     "document.apply": (NOBODY, ADMIN),

@@ -107,7 +107,7 @@ def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     gateway = gateway_of(app)
     first = signed_in(app, Role.ADMIN)
     assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
-    page = first.post(f"{KEYS}new", FIELDS | {"proposal_reason": "a new wallet"}).text
+    page = first.post(f"{KEYS}new", FIELDS | {"change_reason": "a new wallet"}).text
     key = made(page)
     assert "approves" in page
     headers = {"Authorization": f"Bearer {key}"}

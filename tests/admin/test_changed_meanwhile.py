@@ -14,7 +14,7 @@ from app.accounts.roles import Role
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
-from tests.admin.forms import send
+from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor, signed_in
 from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records, shown
@@ -60,6 +60,21 @@ def test_a_chain_is_connected_as_its_example_was_shown(
     assert "Base" not in [row["name"] for row in document(network)["chains"]]
 
 
+def test_the_state_of_a_token_can_be_applied_to_what_others_saved(
+    operator: Visitor, network: Gateway
+) -> None:
+    path = f"/admin/tokens/{shown(network, 'tokens', 1, 'USDT').row_id}"
+    preview = send(operator, path, xfer_disabled="pool")
+    change(network, lambda rows: rows["tokens"][0].update(name="Renamed"))
+    conflict = send(operator, path, preview, confirm="1")
+    assert "Apply my change" in conflict.text
+    assert form_of(conflict)["xfer_disabled"] == "pool"
+    preview = send(operator, path, conflict)
+    send(operator, path, preview, confirm="1")
+    token = document(network)["tokens"][0]
+    assert (token["name"], token["pool_disabled"]) == ("Renamed", True)
+
+
 def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(
     operator: Visitor, network: Gateway
 ) -> None:
@@ -84,7 +99,7 @@ def test_what_was_only_proposed_is_no_version_to_restore(app: Flask, network: Ga
     operator = signed_in(app, Role.OPERATOR)
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     preview = send(operator, path, base_fee="7", base_fee_unit="smallest")
-    send(operator, path, preview, confirm="1", proposal_reason="gas is cheap")
+    send(operator, path, preview, confirm="1", change_reason="gas is cheap")
     proposed = records(network)[-1]
     assert proposed.action == "two_persons.propose"
     assert operator.get(f"/admin/routes/restore/{proposed.id}/0").status_code == 404

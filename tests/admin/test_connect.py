@@ -1,4 +1,4 @@
-"""A chain is connected on one page: with its tokens, pools, routes and opening validators, or not at all."""
+"""A chain, or a token on a chain, is connected on one page: with all that belongs to it, or not at all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.builders import network as build
 from tests.gateway import Gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import SIGNERS
@@ -68,7 +69,7 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     assert "Connect Base?" in preview.text, preview.text
     assert "4 routes open at once" in preview.text
     assert len(document(network)["chains"]) == 3, "a preview writes nothing"
-    done = send(operator, PATH, preview, confirm="1", note="ticket 9")
+    done = send(operator, PATH, preview, confirm="1", change_reason="ticket 9")
     assert done.location.startswith("/admin/estimates/?src=8453&dst=")
     now = document(network)
     chain = now["chains"][-1]
@@ -157,6 +158,125 @@ def test_what_is_wrong_stands_beside_its_field(
     kept: dict[str, Any] = form_of(answer)
     assert kept["name"] == "Base"
     assert len(document(network)["chains"]) == 3
+
+
+TOKEN = "/admin/connect/token?chain={chain}&symbol={symbol}"
+CONTRACT = "0x00000000000000000000000000000000000000a1"
+
+
+def with_rows(gateway: Gateway, **rows: list[dict[str, Any]]) -> None:
+    """The network with further rows."""
+    now = json.loads(export_network(gateway.database))
+    for section, more in rows.items():
+        now[section] += more
+    import_network(*gateway.editing, json.dumps(now).encode(), actor=TESTER)
+
+
+def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> None:
+    with_rows(network, chains=[build.chain(8453, "Base")])
+    path = TOKEN.format(chain=8453, symbol="USDT")
+    page = operator.get(path)
+    form = form_of(page)
+    assert "Settings copied from Ethereum" in page.text
+    assert not {"id", "validators", "token1_address"} & set(form)
+    refused = send(operator, path)
+    assert "Enter the token&#39;s contract on Base." in refused.text
+    preview = send(operator, path, token0_address=CONTRACT, token0_liquidity="1000.5")
+    assert "Connect USDT on Base?" in preview.text
+    assert "5 routes open at once" in preview.text
+    before = document(network)
+    assert len(before["tokens"]) == 6, "a preview writes nothing"
+    done = send(operator, path, preview, confirm="1")
+    assert done.location.startswith("/admin/estimates/?src=8453&dst=")
+    now = document(network)
+    token = now["tokens"][-1]
+    assert (token["chain_id"], token["symbol"], token["address"].lower()) == (8453, "USDT", CONTRACT)
+    assert now["pools"][-1]["liquidity_added"] == "1000500000"
+    new = {(row["src_chain_id"], row["dst_chain_id"]) for row in now["routes"][3:]}
+    assert new == {(8453, 1), (1, 8453), (8453, 56), (56, 8453), (8453, 10)}
+    assert now["chains"] == before["chains"]
+    record = records(network)[-1]
+    assert (record.action, record.subject) == ("network.connect", "token USDT on chain 8453")
+    assert record.detail == "connect USDT on Base (chain 8453): 1 token, 1 pool, 5 routes"
+    assert "Choose a chain, and a token" in operator.get(path, follow_redirects=True).text, "it is there now"
+
+
+def test_a_tokens_second_chain_has_routes_to_the_first(operator: Visitor, network: Gateway) -> None:
+    with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)], pools=[build.pool(1, "DAI", "7")])
+    path = TOKEN.format(chain=10, symbol="DAI")
+    preview = send(operator, path, token0_address=CONTRACT, route0_fee_there="0.5", route0_fee_back="")
+    assert send(operator, path, preview, confirm="1").status_code == 302
+    there, back = document(network)["routes"][-2:]
+    assert [(row["src_chain_id"], row["dst_chain_id"], row["base_fee"]) for row in (there, back)] == [
+        (10, 1, "5" + "0" * 17),
+        (1, 10, None),
+    ]
+    assert there["rate"] == {"model": "fixed", "value": "1"}
+    assert there["perc_fee_tiers"] == [{"from": "0", "ppm": 400}]
+
+
+def test_a_token_without_a_pool_elsewhere_gets_one(operator: Visitor, network: Gateway) -> None:
+    with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)])
+    path = TOKEN.format(chain=10, symbol="DAI")
+    assert "Ethereum has no pool" in operator.get(path).text
+    preview = send(operator, path, token0_address=CONTRACT)
+    assert send(operator, path, preview, confirm="1").location.startswith("/admin/tokens/")
+    now = document(network)
+    assert (now["pools"][-1]["chain_id"], now["pools"][-1]["epoch_seconds"]) == (10, 3600)
+    assert len(now["routes"]) == 3
+
+
+@pytest.mark.parametrize("more", ["pools", "routes"])
+def test_a_token_is_as_on_the_chain_that_has_most_of_it(
+    operator: Visitor, network: Gateway, more: str
+) -> None:
+    chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
+    routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
+    with_rows(
+        network, chains=[build.chain(8453, "Base")], routes=routes,
+        tokens=[build.token(chain, "DAI", CONTRACT, 18) for chain in chains],
+        pools=[build.pool(chain, "DAI", "7") for chain in pools],
+    )  # fmt: skip
+    page = operator.get(TOKEN.format(chain=8453, symbol="DAI")).text
+    assert "Settings copied from BNB Chain" in page
+
+
+@pytest.mark.parametrize(
+    ("chain", "symbol"), [("1", "USDT"), ("1", "NONE"), ("77", "USDT"), ("x", "USDT"), ("", "")]
+)
+def test_a_token_that_cannot_be_connected_leads_to_the_list(
+    operator: Visitor, network: Gateway, chain: str, symbol: str
+) -> None:
+    answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)
+    assert answer.request.path == "/admin/tokens/"
+    assert ('<option value="1" selected>' in answer.text) == (chain == "1"), "it stays chosen"
+    assert "Choose a chain, and a token that it lacks" in answer.text
+    assert 'data-not-on="chain"' in answer.text
+
+
+def test_a_token_says_what_it_lacks(operator: Visitor, network: Gateway) -> None:
+    path, row = "/admin/tokens/new", {"chain_id": "1", "symbol": "DAI", "name": "Dai", "address": CONTRACT}
+    preview = send(operator, path, **row, decimal="18")
+    token = send(operator, path, preview, confirm="1").location
+    assert "/admin/pools/new?chain_id=1&amp;symbol=DAI" in operator.get(token).text
+    path = "/admin/pools/new?chain_id=1&symbol=DAI"
+    assert form_of(operator.get(path))["symbol"] == "DAI"
+    preview = send(operator, path, liquidity_added="7")
+    assert send(operator, path, preview, confirm="1").location == token
+    page = operator.get(token).text
+    assert "/admin/tokens/?symbol=DAI" in page, "no route leads anywhere yet"
+    assert "Add route" not in page
+    assert '<option value="DAI" selected>' in operator.get("/admin/tokens/?symbol=DAI").text
+    with_rows(
+        network, tokens=[build.token(56, "DAI", CONTRACT, 18)], pools=[build.pool(56, "DAI", "7")],
+        routes=[build.route(1, 56, "DAI", base_fee=None)],
+    )  # fmt: skip
+    page = operator.get(token).text
+    assert "Add pool" not in page
+    assert "Route from Ethereum" not in page
+    assert "/admin/routes/new?symbol=DAI&amp;dst_chain_id=1&amp;src_chain_id=56" in page
+    assert "Base fee of the route of DAI from Ethereum to BNB Chain" in page
+    assert "Still missing" not in operator.get("/admin/tokens/4").text, "CELR is a pair's token"
 
 
 def test_what_is_not_picked_is_left_out(operator: Visitor, network: Gateway) -> None:

@@ -60,7 +60,9 @@ def test_what_is_picked_is_taken_over(admin: Visitor, network: Gateway) -> None:
     preview = apply(admin, page, *picks)
     assert "opening validators" in preview.text
     assert document(network)["chains"][0]["name"] == "Ethereum", "a preview writes nothing"
-    assert apply(admin, preview, *picks, confirm="1", note="as agreed").location == "/admin/document/"
+    assert (
+        apply(admin, preview, *picks, confirm="1", change_reason="as agreed").location == "/admin/document/"
+    )
     now = document(network)
     assert (now["chains"][0]["name"], now["chains"][0]["suggested_gas_cost"]) == ("Mainnet", "7")
     assert now["pools"][0]["liquidity_added"] == "9"

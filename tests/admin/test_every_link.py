@@ -111,9 +111,9 @@ def story(app: Flask, sandbox: Gateway) -> None:
     add_account(app, Role.ADMIN)
     visitor = Visitor(app)
     visitor.sign_in(email_of(Role.ADMIN))
-    save(visitor, "/admin/chains/137", block_delay="121", note="ticket 9")
+    save(visitor, "/admin/chains/137", block_delay="121", change_reason="ticket 9")
     proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
-    why = {"proposal_reason": "asked for by the vault's operator", "confirm": "1"}
+    why = {"change_reason": "asked for by the vault's operator", "confirm": "1"}
     visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
     issue(*sandbox.editing, new_token("a-reporter"), actor=TESTER)
     issue(*sandbox.editing, new_key("a-wallet", ("read", "webhooks"), "100/minute"), actor=TESTER)

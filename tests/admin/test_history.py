@@ -37,10 +37,10 @@ def fee(gateway: Gateway) -> str:
 
 def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor, network: Gateway) -> None:
     path = route_path(network)
-    save(operator, path, base_fee="7", note="agreed with the\ttreasury")
+    save(operator, path, base_fee="7", change_reason="agreed with the\ttreasury")
     fees = "/admin/routes/base-fees"
     preview = send(operator, fees, dst_chain_id="56", symbol="", how="factor", factor="3")
-    send(operator, fees, preview, confirm="1", note="gas is dear")
+    send(operator, fees, preview, confirm="1", change_reason="gas is dear")
     history = "/admin/history/?subject=route+of+USDT+from+1+to+56"
     assert history.replace("+", "%20") in operator.get(path).text.replace("+", "%20")
     page = operator.get(history).text
@@ -241,11 +241,11 @@ def test_a_change_past_the_log_is_told(operator: Visitor, network: Gateway, cloc
     assert "may be wrong: route of USDT from 1 to 56" in page
 
 
-def test_a_note_is_never_cut(operator: Visitor, network: Gateway) -> None:
-    note = "n" * 500
-    save(operator, "/admin/blocked_networks/new", text="198.51.100.0/24", reason="r" * 1000, note=note)
+def test_a_reason_is_never_cut(operator: Visitor, network: Gateway) -> None:
+    why = "n" * 500
+    save(operator, "/admin/blocked_networks/new", text="198.51.100.0/24", reason="r" * 1000)
     save(operator, f"/admin/blocked_networks/{shown(network, 'blocked_networks', '198.51.100.0/24').row_id}",
-         reason="s" * 1000, note=note)  # fmt: skip
+         reason="s" * 1000, change_reason=why)  # fmt: skip
     detail = last_record(network).detail
     assert len(detail) <= 1000
-    assert detail.endswith(f"; note: {note}")
+    assert detail.endswith(f"; note: {why}")

@@ -83,6 +83,18 @@ def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, secti
 
 
 @pytest.mark.parametrize("section", NEW)
+def test_one_field_says_why(operator: Visitor, network: Gateway, section: str) -> None:
+    path = new_page(section)
+    preview = form_of(send(operator, path, **NEW[section]))
+    assert "confirm" not in preview
+    assert len({"reason", "change_reason"} & preview.keys()) == 1, "a new block has its own"
+    save(operator, path, **NEW[section])
+    path = f"/admin/{section}/{key_of_last(network, section)}"
+    save(operator, path, **CHANGES[section][0], change_reason="agreed\nin ticket 7")
+    assert records(network)[-1].detail.endswith("; note: agreed in ticket 7")
+
+
+@pytest.mark.parametrize("section", NEW)
 def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: str) -> None:
     before = document(network)
     answer = send(operator, new_page(section), **NEW[section], confirm="1", base_fee_changed_at="x")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.accounts.proposal import TwoPersons
 from app.network.document import import_network
 from tests.actors import TESTER
-from tests.admin.forms import save, send
+from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor
-from tests.gateway import Gateway
+from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, text
 
@@ -47,18 +51,74 @@ def test_the_tokens_of_a_pair(operator: Visitor, network: Gateway) -> None:
 def test_the_switches_and_bounds_of_a_token(operator: Visitor, network: Gateway) -> None:
     path = path_of(network, "tokens", 1, "USDT")
     preview = send(
-        operator, path, pool_disabled="1", min_send="0.001", max_send="2000", max_send_unit="smallest"
+        operator, path, xfer_disabled="pool", min_send="0.001", max_send="2000", max_send_unit="smallest"
     )
     assert "stop at once" in preview.text
-    save(operator, path, pool_disabled="1", min_send="0.001", max_send="2000", max_send_unit="smallest")
+    save(operator, path, xfer_disabled="pool", min_send="0.001", max_send="2000", max_send_unit="smallest")
     row = row_of(network, "tokens", chain_id=1, symbol="USDT")
     assert (row["pool_disabled"], row["min_send"], row["max_send"]) == (True, "1000", "2000")
-    assert "pool stopped" in operator.get("/admin/tokens/").text
-    save(operator, path, pool_disabled="0", min_send="", max_send="")
+    assert "not through the pool" in operator.get("/admin/tokens/").text
+    save(operator, path, xfer_disabled="runs", min_send="", max_send="")
     assert (
         not {"pool_disabled", "min_send", "max_send"}
         & row_of(network, "tokens", chain_id=1, symbol="USDT").keys()
     )
+
+
+STOPS = ("xfer_disabled", "pool_disabled", "transfer_disabled")
+
+
+def stops_of(network: Gateway) -> tuple[bool, ...]:
+    row = row_of(network, "tokens", chain_id=1, symbol="USDT")
+    return tuple(row.get(name, False) for name in STOPS)
+
+
+def with_stops(network: Gateway, *stops: bool) -> None:
+    """A document with these columns of the token."""
+    rows = document(network)
+    rows["tokens"][0] |= dict(zip(STOPS, stops, strict=True))
+    import_network(*network.editing, text(rows), actor=TESTER)
+
+
+@pytest.mark.parametrize("stops", list(product((False, True), repeat=3)))
+def test_one_choice_says_what_runs_of_a_token(
+    operator: Visitor, network: Gateway, stops: tuple[bool, ...]
+) -> None:
+    path = path_of(network, "tokens", 1, "USDT")
+    with_stops(network, *stops)
+    state = {
+        (False, False, False): "runs", (False, True, False): "pool", (True, False, False): "stopped",
+        (True, True, False): "stopped",
+    }.get(stops, "custom")  # fmt: skip
+    page = operator.get(path)
+    assert form_of(page)["xfer_disabled"] == state
+    assert not set(STOPS[1:]) & form_of(page).keys()
+    assert ("Custom: " in page.text) == (state == "custom")
+    save(operator, path, name=f"Named {stops}")
+    assert stops_of(network) == stops, "another edit leaves the columns alone"
+    save(operator, path, name=f"Again {stops}", xfer_disabled=state)
+    assert stops_of(network) == stops, "as does the same choice"
+    for wanted, columns in (
+        ("runs", (False, False, False)),
+        ("pool", (False, True, False)),
+        ("stopped", (True, stops[1] and state != "stopped", False)),
+    ):
+        with_stops(network, *stops)
+        if wanted != state:
+            preview = send(operator, path, xfer_disabled=wanted)
+            assert preview.text.count('<th scope="row">State</th>') == 1
+            assert "_disabled" not in re.sub("<[^>]*>", "", preview.text)
+            send(operator, path, preview, confirm="1")
+            assert stops_of(network) == columns
+
+
+def test_a_token_whose_pool_is_stopped_is_stopped_at_once(
+    app: Flask, operator: Visitor, network: Gateway
+) -> None:
+    with_stops(network, False, True, False)
+    use_gateway(app, network.but(two_persons=TwoPersons(frozenset({"tokens"}))))
+    save(operator, path_of(network, "tokens", 1, "USDT"), xfer_disabled="stopped")
+    assert stops_of(network) == (True, True, False), "nobody waits for a stop"
 
 
 def test_the_bounds_of_a_pair(operator: Visitor, network: Gateway) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from app.accounts.roles import Role
 from app.db.engine import writing
 from app.network.admin.blocks import RouteBlocksView
+from app.network.admin.token_state import STATES
 from app.network.document import import_network
 from app.network.models import RouteBlock, Token
 from app.network.models.columns import declared_columns
@@ -84,7 +85,7 @@ def test_the_filter_of_tokens_says_what_their_rows_say(visitor: Visitor, network
                 update(Token).where(Token.id == 1).values(dict(zip(flags, values, strict=True)))
             )
         found = []
-        for value, word in (("1", "stopped"), ("2", "pool stopped"), ("0", "active")):
+        for value, word in STATES.items():
             page = visitor.get("/admin/tokens/", query_string={"flt2_state_is": value}).text
             assert f'<option value="{value}" selected>{word}</option>' in page
             pills = re.findall(r'data-label="State"><span class="pill [a-z-]+">([^<]+)<', page)
@@ -101,7 +102,7 @@ def test_tokens_are_sorted_by_what_their_rows_say(visitor: Visitor, network: Gat
     for order in ({}, {"desc": "1"}):
         page = visitor.get("/admin/tokens/", query_string={"sort": "2", **order}).text
         pills = re.findall(r'data-label="State"><span class="pill [a-z-]+">([^<]+)<', page)
-        words = ["active"] * (len(ids) - 3) + ["pool stopped", "stopped", "stopped"]
+        words = ["runs"] * (len(ids) - 3) + ["not through the pool", "stopped", "stopped"]
         assert pills == (words[::-1] if order else words)
 
 

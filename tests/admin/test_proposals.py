@@ -40,7 +40,7 @@ def first(app: Flask, guarded: Gateway) -> Visitor:
     assert "needs a second approval" in preview.text
     complaint = send(visitor, "/admin/chains/1", preview, confirm="1")
     assert "Nothing was saved" in complaint.text
-    answer = send(visitor, "/admin/chains/1", complaint, confirm="1", proposal_reason=WHY)
+    answer = send(visitor, "/admin/chains/1", complaint, confirm="1", change_reason=WHY)
     assert answer.location == PAGE
     return visitor
 
@@ -130,7 +130,7 @@ def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
     assert "enter a reason" in refused.text.lower()
-    assert admin.post("/admin/operators/new", fields | {"proposal_reason": WHY}).location == PAGE
+    assert admin.post("/admin/operators/new", fields | {"change_reason": WHY}).location == PAGE
     page = admin.get(PAGE).text
     assert "Create account carol@example.org with the role operator" in page
     assert "long enough" not in page
@@ -166,7 +166,7 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
     preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
     assert "Propose 1 base fee" in preview.text
     assert "enter a reason" in send(first, path, preview, confirm="1").text.lower()
-    answer = send(first, path, preview, confirm="1", proposal_reason=WHY)
+    answer = send(first, path, preview, confirm="1", change_reason=WHY)
     assert answer.location == "/admin/proposals/2"
     second = another(app, Role.OPERATOR)
     assert "USDT from Ethereum to BNB Chain" in second.get("/admin/proposals/2").text
@@ -177,7 +177,7 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
 def test_a_row_that_a_form_never_showed_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
     path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
     fee = {"base_fee": "1", "base_fee_unit": "tokens"}
-    answer = first.post(path, fee | {"confirm": "1", "proposal_reason": WHY})
+    answer = first.post(path, fee | {"confirm": "1", "change_reason": WHY})
     assert "Changed while you were editing" in answer.text
 
 
@@ -214,7 +214,7 @@ def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
     use_gateway(app, gateway)
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
     assert "Propose token" in admin.get(new).text
-    made = admin.post(new, EVERYTHING | {"name": "relayer", "proposal_reason": WHY}).text
+    made = admin.post(new, EVERYTHING | {"name": "relayer", "change_reason": WHY}).text
     (token,) = set(re.findall(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", made))
     assert feed(app, token).status_code == 401
     assert "ingest tokens" in admin.get("/admin/proposals/").text

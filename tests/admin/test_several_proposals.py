@@ -23,7 +23,7 @@ from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import text
 
-WHY = {"proposal_reason": "agreed in ticket 7", "confirm": "1"}
+WHY = {"change_reason": "agreed in ticket 7", "confirm": "1"}
 PAGE = "/admin/proposals/1"
 STOPPED = frozenset({1, 10})
 

@@ -41,7 +41,7 @@ from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
 
 NETWORK = "203.0.113.0/24"
-WHY = {"proposal_reason": "agreed in ticket 7"}
+WHY = {"change_reason": "agreed in ticket 7"}
 Send = Callable[[Visitor, Gateway, dict[str, str]], object]
 
 
@@ -134,6 +134,7 @@ WAITS: dict[str, Send] = {
     **{f"{section}.restore": restored(section) for section in NEW},
     "history.undo": previewed("/admin/history/undo/2"),
     "connect.index": connected,
+    "connect.token": previewed("/admin/connect/token?chain=1&symbol=DAI", token0_address=VAULT),
     "validators.opening": previewed("/admin/validators/10/opening", validators=f"{VAULT} 5"),
     "document.apply": taken_over,
     "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),

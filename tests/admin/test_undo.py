@@ -33,7 +33,7 @@ def undo_page(gateway: Gateway) -> str:
 
 def double_fees(visitor: Visitor) -> None:
     preview = send(visitor, FEES, dst_chain_id="56", symbol="", how="factor", factor="2")
-    send(visitor, FEES, preview, confirm="1", note="gas is dear")
+    send(visitor, FEES, preview, confirm="1", change_reason="gas is dear")
 
 
 def test_all_rows_of_a_record_come_back_at_once(operator: Visitor, network: Gateway) -> None:
@@ -47,7 +47,7 @@ def test_all_rows_of_a_record_come_back_at_once(operator: Visitor, network: Gate
     assert f"Undo record {record.id}?" in preview.text
     assert "USDT from Ethereum to BNB Chain" in preview.text
     assert document(network) == doubled
-    done = operator.post(path, form_of(preview) | {"confirm": "1", "note": "too much"})
+    done = operator.post(path, form_of(preview) | {"confirm": "1", "change_reason": "too much"})
     made = last(network)
     assert done.location == f"/admin/audit/{made.id}"
     assert document(network) == before
@@ -152,7 +152,7 @@ def test_it_is_proposed_where_its_rows_need_two_persons(app: Flask, network: Gat
     use_gateway(app, network.but(two_persons=TwoPersons(frozenset({"routes"}))))
     preview = operator.get(path)
     assert "Propose to undo record" in preview.text
-    proposed = operator.post(path, form_of(preview) | {"confirm": "1", "proposal_reason": "too much"})
+    proposed = operator.post(path, form_of(preview) | {"confirm": "1", "change_reason": "too much"})
     assert proposed.location == "/admin/proposals/1"
     assert document(network) == doubled
     add_account(app, Role.ADMIN)

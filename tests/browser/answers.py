@@ -17,8 +17,10 @@ CONFIG_MAX_AGE_SECONDS = 1.0
 """The default, which the servers of these tests have: a change counts everywhere within it."""
 
 
-def estimate(server: Server, src: int = 1, dst: int = 56, usr: str = "") -> dict[str, Any]:
-    query = f"src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
+def estimate(
+    server: Server, src: int = 1, dst: int = 56, usr: str = "", token: str = "USDT", amt: int = 10**9
+) -> dict[str, Any]:
+    query = f"src_chain_id={src}&dst_chain_id={dst}&token_symbol={token}&amt={amt}&slippage_tolerance=3000"
     answer = server.ask("GET", f"/v2/estimateAmt?{query}" + (f"&usr_addr={usr}" if usr else ""))
     found: dict[str, Any] = json.loads(answer.read())
     return found

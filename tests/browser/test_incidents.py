@@ -81,7 +81,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     page = visit.open("/admin/chains/137")
     page.get_by_label("Block delay").fill("121")
     go(page.get_by_role("button", name="Preview change"))
-    page.get_by_label("Note").fill("ticket 9")
+    page.get_by_label("Reason").fill("ticket 9")
     then = datetime.now(UTC)
     save(page.get_by_role("button", name="Save change"))
     page = visit.open("/admin/chains/137")

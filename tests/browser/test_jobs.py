@@ -32,6 +32,7 @@ CONFIRM = "button[name=confirm]"
 PREVIEW = "main form.form .form-actions button.primary"
 RESTORE = "main a[href*='/restore/']"
 MOST_CLICKS_TO_CONNECT = 15
+MOST_CLICKS_TO_CONNECT_A_TOKEN, MOST_FIELDS = 4, 9
 COMPLETED = sandbox_id(Status.TRANSFER_COMPLETED)
 
 
@@ -206,6 +207,55 @@ def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, le
     assert work.clicks <= MOST_CLICKS_TO_CONNECT
     for ends in ({"src": 1, "dst": NEW}, {"src": NEW, "dst": 1}):
         assert int(estimate(server, **ends)["estimated_receive_amt"]) > 0
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+def test_a_token_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
+    page = at(visit, "/admin/")
+    with ledger.job("connect a token with pool and routes, to a live estimate", page) as work:
+        work.go("nav a[href='/admin/tokens/']")
+        work.choose("main [name=chain]", str(POLYGON))
+        offered = page.locator("main [name=symbol] option").all_inner_texts()
+        assert offered == ["Choose …", "AI", "BUSD", "OOKI", "SDN"], "what Polygon lacks"
+        work.choose("main [name=symbol]", "BUSD")
+        work.go("main form[action$='/connect/token'] button")
+        work.fill("main [name=token0_address]", f"0x{5:040x}")
+        work.fill("main [name=token0_liquidity]", "100000")
+        work.go("main form .form-actions button.primary")
+        work.go(CONFIRM)
+        expect(page).to_have_url(re.compile(rf"/admin/estimates/\?src={POLYGON}&dst=.*BUSD"))
+        expect(page.locator("main .outcome.message-success")).to_be_visible()
+    assert work.clicks <= MOST_CLICKS_TO_CONNECT_A_TOKEN
+    assert work.fields <= MOST_FIELDS
+    for ends in ({"src": POLYGON, "dst": 1}, {"src": 1, "dst": POLYGON}):
+        in_time(server, lambda answer: code(answer) is None, token="BUSD", amt=10**20, **ends)
+        assert int(estimate(server, token="BUSD", amt=10**20, **ends)["estimated_receive_amt"]) > 0
+
+
+@pytest.mark.soak("seconds of a browser; only the page's script narrows")
+def test_only_tokens_of_the_chosen_chains_are_offered(visit: Visit) -> None:
+    page = at(visit, "/admin/")
+    for path, chains, token in (
+        ("pools/new", "[name=chain_id]", "select[name=symbol]"),
+        ("routes/new", "[name=src_chain_id], [name=dst_chain_id]", "select[name=symbol]"),
+        ("routes/base-fees", "[name=dst_chain_id]", "select[name=symbol]"),
+        ("route_blocks/new", "[name=src_chain_id], [name=dst_chain_id]", "#field-symbol ~ datalist"),
+        ("estimates/", "[name=src], [name=dst]", "select[name=token]"),
+    ):
+        page = visit.open(f"/admin/{path}")
+        values = f"Array.from(document.querySelector('main {token}').options, each => each.value)"
+        every = page.evaluate(values)
+        for chain, number in zip(page.locator("main").locator(chains).all(), ("42161", "8453"), strict=False):
+            chain.select_option(number)
+        wanted = {"USDC", "WETH"} | (set() if "," in chains else {"USDT", "AI"})
+        assert set(page.evaluate(values)) - {""} == wanted, path
+        assert len(every) > len(wanted) + 1
+        page.locator("main").locator(chains).last.select_option("1")
+        assert {"USDT", "WETH"} < set(page.evaluate(values)), "wider again"
+    page = visit.open("/admin/tokens/new")
+    page.locator("[name=chain_id]").select_option("8453")
+    offered = page.evaluate("Array.from(document.querySelector('main datalist').options, each => each.value)")
+    assert offered == ["AI", "BUSD", "OOKI", "SDN", "USDT"], "what it lacks"
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin/test_exports.py has the file")

@@ -79,6 +79,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/connect/",
         "/admin/connect/?like=1",
         "/admin/connect/?like=nothing",
+        "/admin/connect/token?chain=137&symbol=BUSD",
         "/admin/validators/",
         "/admin/validators/?chain=10",
         "/admin/validators/1/opening",
@@ -179,6 +180,7 @@ REFUSED = (
     Sent("/admin/blocked_addresses/new", {"text": BAD_LIST}),
     Sent("/admin/connect/?like=10", {"id": "x"}),
     Sent("/admin/connect/?like=nothing"),
+    Sent("/admin/connect/token?chain=137&symbol=BUSD"),
     Sent("/admin/chains/1/stop", button=CONFIRM),
     Sent("/admin/chains/stop?all=1", {"typed": "x"}, CONFIRM),
     Sent("/admin/routes/base-fees"),
@@ -199,7 +201,7 @@ PREVIEWED = (
     Sent("/admin/tokens/1", {"name": "Other"}, shows=".diff"),
     Sent("/admin/pools/1", {"total_cap": "1"}, shows=".diff"),
     Sent("/admin/routes/1", {"base_fee": "999"}, shows=".diff"),
-    Sent("/admin/pegged_pairs/1", {"burn_base_fee": "999"}, shows="[name=proposal_reason]"),
+    Sent("/admin/pegged_pairs/1", {"burn_base_fee": "999"}, shows="[name=change_reason]"),
     Sent(
         "/admin/route_blocks/new",
         {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56"},
@@ -241,9 +243,9 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         visitor = Visitor(app)
         visitor.sign_in(email_of(Role.ADMIN))
         before = datetime.now(UTC)
-        save(visitor, "/admin/chains/137", block_delay="121", note="ticket 9")
+        save(visitor, "/admin/chains/137", block_delay="121", change_reason="ticket 9")
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
-        why = {"proposal_reason": "asked for by the vault's operator"}
+        why = {"change_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         issue(*gateway_of(app).editing, new_token("a-reporter"), actor=TESTER)
         issue(

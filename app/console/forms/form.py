@@ -14,10 +14,10 @@ from app.console.forms.fields import TextValueField, locate
 
 REASON: Final[Mapping[str, Any]] = {
     "label": "Reason",
-    "description": "Shown to the person who approves, and kept in the audit log.",
+    "description": "Shown to the person who approves, and stored in the audit log.",
     "render_kw": {"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
 }
-"""The field for the reason of a change that waits for a second operator."""
+"""The field for the reason of a change. Only one that waits for a second operator needs it."""
 
 
 class Fault(Protocol):

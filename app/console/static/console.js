@@ -74,6 +74,26 @@
     });
   }
 
+  // A token is chosen from those on all chosen chains (data-on), or from those that the chain lacks (data-not-on).
+  for (const form of document.querySelectorAll("form[data-decimals]")) {
+    const listed = JSON.parse(form.dataset.decimals);
+    for (const input of form.querySelectorAll("[data-on], [data-not-on]")) {
+      const list = input.list || input;
+      const all = [...list.options];
+      const isWanted = "on" in input.dataset;
+      const names = (input.dataset.on || input.dataset.notOn).split(" ");
+      const narrow = () => {
+        const { value } = input;
+        const chains = names.map((name) => form.elements[name] && form.elements[name].value).filter(Number);
+        list.replaceChildren(...all.filter((option) => !option.value || option.value === value ||
+          chains.every((chain) => (`${chain} ${option.value}` in listed) === isWanted)));
+        input.value = value;
+      };
+      form.addEventListener("change", narrow);
+      narrow();
+    }
+  }
+
   const menuButton = document.getElementById("menu-button");
   const showMenu = (open) => {
     document.body.classList.toggle("menu-open", open);

@@ -232,7 +232,7 @@ class IngestTokensView(CredentialsView):
     @expose("/<int:row_id>/rotate", methods=("POST",))
     def rotate(self, row_id: int) -> ResponseReturnValue:
         """Make a second token of the same reporter and show it once."""
-        name, reason = self.row(row_id).name, request.form.get("proposal_reason", "")
+        name, reason = self.row(row_id).name, request.form.get("change_reason", "")
         try:
             return self.issue(second_token(name), reason)
         except _REFUSALS as refused:

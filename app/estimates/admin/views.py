@@ -52,7 +52,7 @@ class EstimateForm(Form):
 
     src = ChoiceField("From", "Choose the source chain.")
     dst = ChoiceField("To", "Choose the destination chain.")
-    token = ChoiceField("Token", "Choose a token.")
+    token = ChoiceField("Token", "Choose a token.", render_kw={"data-on": "src dst"})
     amount = StringField("Amount", render_kw={"inputmode": "decimal", "autocomplete": "off"})
     unit = SelectField(
         "Unit",
@@ -191,9 +191,11 @@ class EstimatesView(ConsoleView):
         """The form, and the estimate that it requests."""
         database = current(Database)
         snapshots = current(SnapshotSource)
-        form = EstimateForm(request.args, snapshots.newest().terms)
+        terms = snapshots.newest().terms
+        form = EstimateForm(request.args, terms)
+        decimals = {f"{key.chain_id} {key.symbol}": token.decimals for key, token in terms.tokens.items()}
         shown = _estimate(database, snapshots, form) if request.args and form.validate() else {}
-        return self.render("console/estimates/index.html", form=form, **shown)
+        return self.render("console/estimates/index.html", form=form, decimals=decimals, **shown)
 
 
 def _estimate(database: Database, snapshots: SnapshotSource, form: EstimateForm) -> dict[str, object]:

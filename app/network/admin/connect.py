@@ -1,257 +1,30 @@
-"""Connecting a chain, in steps on one page: the chain, tokens and pools, routes, validators."""
+"""Connecting a chain, or a token on a chain, on one page: the chain, tokens and pools, routes, validators."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from flask import flash, request, url_for
+from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from msgspec import Struct
-from msgspec.structs import replace
-from werkzeug.datastructures import MultiDict
-from wtforms import Form, FormField
 
 from app.audit.services import Conflict, Saved
-from app.console.access import Access, Audience
+from app.console.access import EDIT, Access, Audience
 from app.console.caller import read_id
 from app.console.formats import sentence
-from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
-from app.console.forms.numbers import number_text, without_spaces
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
-from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import described_change
-from app.network.admin.forms import RowForm, row_inputs
+from app.network.admin.connect_form import ConnectForm, NewRow, connect_form
+from app.network.admin.editing import page_of_token
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.previewed import saved_or_previewed
-from app.network.admin.validators import ValidatorsField
-from app.network.edits.connecting import (
-    NO_EXAMPLE,
-    Example,
-    connection_edits,
-    example_of,
-    pool_like,
-    route_like,
-    token_like,
-)
-from app.network.edits.results import FieldError, Invalid
-from app.network.models import Chain
-from app.network.models.columns import declared
-from app.network.models.document_fields import MAX_DECIMALS
+from app.network.edits.connecting import NO_EXAMPLE, Example, connection_edits, example_of, token_example
+from app.network.edits.results import Invalid
 from app.network.snapshot import SnapshotSource
-from app.values.amounts import format_units, is_uint256
 from app.values.identifiers import ChainId, PoolKey
-
-
-class UnitsField(TextValueField):
-    """An amount, such as 12.5, in the unit that is chosen for all amounts of its kind. Empty is None."""
-
-    attributes = {"autocomplete": "off", "inputmode": "decimal"}
-
-    def parse(self, text: str) -> Any:
-        if not self.needed and not without_spaces(text):
-            return None
-        return Fraction(number_text(text, "12.5"))
-
-
-class _TokenLine(Form):
-    """A token of the example."""
-
-    Meta = FieldIds
-    partial = True
-    take = FlagField("Connect")
-    address = LineField("Contract", needed=False)
-    decimal = WholeField("Decimals")
-    liquidity = UnitsField("Opening liquidity", needed=False)
-    total_cap = UnitsField("Total cap", needed=False)
-
-
-class _RouteLine(Form):
-    """The routes of a token from and to one chain."""
-
-    Meta = FieldIds
-    partial = True
-    there = FlagField("From the new chain")
-    fee_there = UnitsField("Base fee from the new chain", needed=False)
-    back = FlagField("To the new chain")
-    fee_back = UnitsField("Base fee to the new chain", needed=False)
-
-
-_CHAIN_INPUTS: Final = row_inputs(Chain)
-_COPIED: Final = tuple(name for name, each in declared(Chain).items() if each.copied)
-
-
-class NewRow(Struct, frozen=True):
-    """A row of the new chain: its name in messages, and the inputs of its keys."""
-
-    section: str
-    row: Mapping[str, Any]
-    title: str
-    inputs: Mapping[str, Any] = {}
-
-
-class ConnectForm(RowForm):
-    """A new chain, and what is copied from the example. Fields of lines are named ``token0``, ``route0`` …"""
-
-    validators = ValidatorsField(
-        "Opening validators",
-        "Leave empty if not known yet: refunds on this chain cannot be verified until a set is known.",
-    )
-
-    token_unit = UnitField("Unit of liquidity and caps", default=TOKENS)
-    fee_unit = UnitField("Unit of base fees", default=TOKENS)
-
-    def __init__(self, example: Example, **kwargs: Any) -> None:
-        self.example = example
-        super().__init__(row={key: example.chain[key] for key in _COPIED if key in example.chain}, **kwargs)
-
-    def sent_without_lines(self) -> MultiDict[str, str]:
-        """What was sent about the chain itself. Tokens and routes may have other numbers now."""
-        own = {field.name for field in (*self.chain_inputs(), self.validators)}
-        pairs = request.form.items(multi=True)
-        return MultiDict([pair for pair in pairs if pair[0] in own])
-
-    def token_lines(self) -> Iterator[tuple[Any, Any]]:
-        """Each token of the example, and its inputs."""
-        for number, token in enumerate(self.example.tokens):
-            yield token, self[f"token{number}"].form
-
-    def route_lines(self) -> Iterator[tuple[Any, Any]]:
-        """Each pair of routes of the example, and its inputs."""
-        for number, route in enumerate(self.example.routes):
-            yield route, self[f"route{number}"].form
-
-    def decimals_input(self, symbol: str) -> str:
-        """The name of the input that holds the decimals of a token on the new chain."""
-        lines = (line for token, line in self.token_lines() if token.token["symbol"] == symbol)
-        return next((line.decimal.name for line in lines), "")
-
-    def chain_inputs(self) -> list[TextValueField]:
-        """The inputs of the chain itself."""
-        return [self[name] for name in _CHAIN_INPUTS]
-
-    def later_inputs(self) -> list[TextValueField]:
-        """The optional ones among them."""
-        columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
-        return [field for field in self.chain_inputs() if field.short_name in columns]
-
-    def rows(self) -> list[NewRow]:
-        """The rows of the new chain, its own first. What is wrong is added to ``errors``; the page shows it
-        next to the inputs.
-        """
-        chain_id = self.id.data
-        tokens: list[NewRow] = []
-        pools: list[NewRow] = []
-        decimals = dict(self.example.decimals)
-        for token, line in self.token_lines():
-            symbol = token.token["symbol"]
-            if not line.take.data:
-                continue
-            if not line.address.data:
-                _add(line.address, "Enter the token's contract on the new chain, or clear its checkbox.")
-            places = line.decimal.data
-            if not isinstance(places, int) or places > MAX_DECIMALS:
-                _add(line.decimal, f"Enter a whole number from 0 to {MAX_DECIMALS}.")
-                continue
-            decimals[chain_id, symbol] = places
-            row = token_like(token, chain_id, line.address.data or "", places)
-            inputs = {"address": line.address, "decimal": line.decimal}
-            tokens.append(NewRow("tokens", row, f"Token {symbol}", inputs))
-            liquidity, cap = (
-                _smallest(field, places, self.token_unit) for field in (line.liquidity, line.total_cap)
-            )
-            if token.pool is not None:
-                row = pool_like(token, chain_id, places, liquidity or 0, cap)
-                inputs = {"liquidity_added": line.liquidity, "total_cap": line.total_cap}
-                pools.append(NewRow("pools", row, f"Pool of {symbol}", inputs))
-        chain = NewRow("chains", {field.name: field.data for field in self.chain_inputs()}, "The chain")
-        inputs = {"signer": self.validators, "power": self.validators}
-        members = [
-            NewRow("validators", member, "Opening validators", inputs)
-            for member in self.validators.members(chain_id)
-        ]
-        return [chain, *members, *tokens, *pools, *self._routes(decimals, {p.row["symbol"] for p in pools})]
-
-    def _routes(self, decimals: dict[tuple[int, str], int], symbols: set[str]) -> Iterator[NewRow]:
-        """The picked routes of the tokens that get a pool."""
-        for route, line in self.route_lines():
-            for there, wanted, fee, dst in (
-                (True, line.there.data, line.fee_there, route.peer),
-                (False, line.back.data, line.fee_back, self.id.data),
-            ):
-                if wanted and (dst, route.symbol) in decimals:
-                    amount = _smallest(fee, decimals[dst, route.symbol], self.fee_unit, up=True)
-                    if route.symbol in symbols:
-                        row = route_like(route, self.id.data, amount, decimals, there=there)
-                        way = "to" if there else "from"
-                        yield NewRow("routes", row, f"Route of {route.symbol} {way} {route.peer_name}")
-
-    def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
-        """Add each error of the service to the inputs of the row that it is about."""
-        for error in errors:
-            of = rows[error.edit] if error.edit < len(rows) else NewRow("", {}, "")
-            if error.edit == 0:
-                there = "already" in error.message and not error.path
-                self.add_errors([replace(error, path="id") if there else error])
-            elif error.field in of.inputs:
-                _add(of.inputs[error.field], error.message)
-            else:
-                self.form_errors.append(f"{of.title}: {error}")
-
-
-def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
-    """The form with a line for each token and route of the example."""
-    lines: dict[str, Any] = dict(_CHAIN_INPUTS)
-    for number, token in enumerate(example.tokens):
-        pool = token.pool or {}
-        cap = pool.get("total_cap")
-        given = {
-            "take": token.pool is not None,
-            "decimal": token.decimals,
-            "liquidity": "0",
-            "total_cap": None if cap is None else format_units(int(cap), token.decimals),
-        }
-        lines[f"token{number}"] = FormField(_TokenLine, separator="_", default=given)
-    for number, route in enumerate(example.routes):
-        given = {
-            "there": route.there is not None,
-            "back": route.back is not None,
-            "fee_there": route.fee_there,
-            "fee_back": route.fee_back,
-        }
-        lines[f"route{number}"] = FormField(_RouteLine, separator="_", default=given)
-    form: ConnectForm = type("ConnectForm", (ConnectForm,), lines)(example, **kwargs)
-    return form
-
-
-def _smallest(field: UnitsField, decimals: int, unit: UnitField, *, up: bool = False) -> int | None:
-    """The amount in smallest units.
-
-    :param unit: whether it was typed in tokens or in smallest units.
-    :param up: round it up; otherwise an amount with too many decimals is an error of the input.
-    """
-    if field.data is None or isinstance(field.data, str):
-        return None
-    in_tokens = unit.text != SMALLEST
-    amount = field.data * (10**decimals if in_tokens else 1)
-    if amount.denominator != 1 and not in_tokens:
-        _add(field, "Enter smallest units as digits only, or choose tokens as the unit.")
-    elif amount.denominator != 1 and not up:
-        _add(field, f"The token has {decimals} decimals. Enter at most {decimals} digits after the point.")
-    whole = -(-amount.numerator // amount.denominator)
-    if not is_uint256(whole):
-        _add(field, "Enter at most 2^256-1 smallest units, the most that a contract can hold.")
-        return None
-    return whole
-
-
-def _add(field: Any, message: str) -> None:
-    field.errors = [*field.errors, message]
-
 
 _CHANGED: Final = (
     "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
@@ -259,20 +32,22 @@ _CHANGED: Final = (
 )
 _NOTHING: Final = "nothing"
 """In the address: a chain without an example."""
-_CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
 class ConnectView(ConsoleView):
-    """A new chain, with or without another one as its example. All of it is saved or proposed together."""
+    """A new chain, with or without another one as its example, or a token on a chain that lacks it.
+
+    All of it is saved or proposed together.
+    """
 
     section = "Network"
-    access = {"index": _CONNECT}
+    access = {"index": Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True), "token": EDIT}
 
     def __init__(self) -> None:
         super().__init__(name="Connect a chain", endpoint="connect")
 
     def in_menu(self) -> bool:
-        """The list of chains leads here."""
+        """The lists of chains and tokens lead here."""
         return False
 
     @expose("/", methods=("GET", "POST"))
@@ -284,11 +59,28 @@ class ConnectView(ConsoleView):
             if like:
                 flash("There is no such chain. Choose one from the list.", "warning")
             return self.render("console/connect/choose.html", chains=chain_choices())
-        form = connect_form(example)
+        return self._connect(example, None)
+
+    @expose("/token", methods=("GET", "POST"))
+    def token(self) -> ResponseReturnValue:
+        """As a chain: its token, pool and routes are filled in as on another chain that has the token."""
+        chain_id, symbol = read_id(request.args.get("chain", "")), request.args.get("symbol", "")
+        example = None if chain_id is None else token_example(current(Database), chain_id, symbol)
+        if example is None:
+            flash(
+                "Choose a chain, and a token that it lacks and another chain has. "
+                "Add a token that no chain has with “Add token”.",
+                "warning",
+            )
+            return redirect(url_for("tokens.index_view", chain=chain_id))
+        return self._connect(example, chain_id)
+
+    def _connect(self, example: Example, to: int | None) -> ResponseReturnValue:
+        form = connect_form(example, to)
         if request.method == "GET":
             return self._form_page(form)
         if form.fingerprint.data != example.fingerprint:
-            form = connect_form(example, formdata=form.sent_without_lines())
+            form = connect_form(example, to, formdata=form.sent_without_lines())
             form.form_errors.append(_CHANGED)
             return self._form_page(form)
         if not form.validate() or form.back.data:
@@ -299,9 +91,10 @@ class ConnectView(ConsoleView):
         return self._preview_or_save(form, rows)
 
     def _preview_or_save(self, form: ConnectForm, rows: Sequence[NewRow]) -> ResponseReturnValue:
-        name, chain_id = form.name.data, form.id.data
+        name, chain_id = form.chain_name, form.chain_id
+        added = [(new.section, new.row) for new in rows]
         try:
-            edits = connection_edits(name, chain_id, [(new.section, new.row) for new in rows])
+            edits = connection_edits(name, chain_id, added, form.symbol)
             outcome = saved_or_previewed(form, edits)
         except Invalid as refused:
             form.add_errors_of(rows, refused.errors)
@@ -310,13 +103,12 @@ class ConnectView(ConsoleView):
             form.form_errors.append(f"{sentence(str(refused))} Nothing was saved.")
             return self._form_page(form)
         if isinstance(outcome, Saved):
-            return after_saving(outcome, _next_page(chain_id, rows))
+            return after_saving(outcome, _next_page(form, rows))
         name_for_this_page(chain_id, name)
         return self.render(
             "console/connect/preview.html",
             form=form,
             preview=outcome,
-            name=name,
             described=[described_change(change) for change in outcome.audited],
         )
 
@@ -332,14 +124,15 @@ def _example(like: str) -> Example | None:
     return None if (chain_id := read_id(like)) is None else example_of(current(Database), chain_id)
 
 
-def _next_page(chain_id: int, rows: Sequence[NewRow]) -> str:
-    """The next page: an estimate from the new chain, or its own page where it has no route.
+def _next_page(form: ConnectForm, rows: Sequence[NewRow]) -> str:
+    """The next page: an estimate from the chain, or the page of what is connected where it has no route.
 
     A route on which something is stopped, or with a fee that is not known, is the last choice.
     """
+    chain_id = form.chain_id
     there = [new.row for new in rows if new.section == "routes" and new.row["src_chain_id"] == chain_id]
     if not there:
-        return url_for("chains.edit", key=chain_id)
+        return page_of_token(chain_id, form.symbol) if form.symbol else url_for("chains.edit", key=chain_id)
     first = min(there, key=lambda route: not _may_pass(route))
     return url_for(
         "estimates.index", src=chain_id, dst=first["dst_chain_id"], token=first["symbol"], amount="100"

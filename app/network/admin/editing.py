@@ -23,12 +23,14 @@ from app.http.application import current
 from app.network.admin.forms import DiffLine, RowForm, row_form
 from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
+from app.network.admin.token_state import STATE, STOPS
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.restoring import restoring
 from app.network.edits.results import Effect, InUse, Invalid, Preview
 from app.network.edits.rows import ShownRow, locked_fields, show_row
+from app.network.models import Token
 from app.network.models.columns import declared_columns
-from app.network.queries import load_rows
+from app.network.queries import load_rows, rows_with
 from app.network.sections import BLOCKED, Row, Section
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine, transfer_line
@@ -71,6 +73,14 @@ def page_of(section: Section, row: Row) -> str:
     """The page of a row. Chains go by their own ids."""
     key = row["chain_id"] if section.name == "chains" else row["id"]
     return url_for(f"{section.name}.edit", key=key)
+
+
+def page_of_token(chain_id: int, symbol: str) -> str:
+    """The page of a token, which was added now; the list where that is only proposed."""
+    with reading(current(Database).engine) as connection:
+        rows = rows_with(connection, Token, "symbol", [symbol])
+    pages = (page_of(EDITABLE["tokens"], row) for row in rows if row["chain_id"] == chain_id)
+    return next(pages, url_for("tokens.index_view"))
 
 
 def _transfer_page(name: str) -> str | None:
@@ -155,6 +165,12 @@ class NetworkView(ListView):
     def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
         """Facts to show next to the form of this row (as the document writes it)."""
         return ()
+
+    def page_after(self, edit: Edit) -> str:
+        """The page after a change: the list; after a new token or pool that token, which lacks more."""
+        if edit.values and edit.row_id is None and self.of.name in ("tokens", "pools"):
+            return page_of_token(edit.values["chain_id"], edit.values["symbol"])
+        return self.get_url(".index_view")
 
     def title_of(self, values: Mapping[str, Any]) -> str:
         """What a row is called in headings."""
@@ -278,7 +294,7 @@ class NetworkView(ListView):
         """Preview the edit, or save it where it is confirmed. A refused edit shows the reason."""
         try:
             if (made := saved(on.form, on.edit)) is not None:
-                return after_saving(made, self.get_url(".index_view"))
+                return after_saving(made, self.page_after(on.edit))
             return self._preview_page(previewed(on.form, on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
@@ -339,7 +355,9 @@ class NetworkView(ListView):
     def _own_texts(on: Attempt, shown: Mapping[str, Any]) -> dict[str, str]:
         """The typed texts of the fields that the operator changed, to be applied to the present row."""
         own = on.edit.values or {}
-        changed = {key for key, value in own.items() if value != shown.get(key, ...)}
+        changed = {
+            STATE if key in STOPS else key for key, value in own.items() if value != shown.get(key, ...)
+        }
         inputs = (field for key in changed if key in on.form for field in inputs_of(on.form[key]))
         return {field.name: field.text for field in inputs} if on.filled_in else {}
 

@@ -25,7 +25,7 @@ from app.console.forms.numbers import exact, number_text
 from app.network.admin.amount_fields import WithUnit
 from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
 from app.network.models.columns import Unit
-from app.network.models.value_fields import MAX_PPM
+from app.network.models.value_fields import MAX_PPM, NEW_RATE, NEW_TIERS
 from app.network.watch_terms import FINALIZED
 from app.values.amounts import format_units, is_ascii_digits
 
@@ -66,7 +66,19 @@ class ChainField(ChoiceField):
         return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
 
 
-class SymbolField(LineField, ChoiceField):
+class SymbolTextField(LineField):
+    """A symbol as text. The page's script offers those that all chosen chains have, for a new token of a
+    chain those that it lacks. Nothing is narrowed where a pair is edited: it may have tokens of its own.
+    """
+
+    def settle(self) -> None:
+        chains = [name for name in ("chain_id", "src_chain_id", "dst_chain_id") if name in self.its_form]
+        lacking = chains == ["chain_id"] and not isinstance(self, ChoiceField)
+        if chains:
+            self.render_kw = {**self.attributes, "data-not-on" if lacking else "data-on": " ".join(chains)}
+
+
+class SymbolField(SymbolTextField, ChoiceField):
     """One of the tokens' symbols."""
 
     choices = staticmethod(symbol_choices)
@@ -96,8 +108,7 @@ class RateField(FormField):
     """A fixed rate, or the curve over both pools."""
 
     def __init__(self, label: str, **kwargs: Any) -> None:
-        start = {"model": "fixed", "value": "1"}
-        super().__init__(_RateForm, label, separator="_", default=start, **kwargs)
+        super().__init__(_RateForm, label, separator="_", default=NEW_RATE, **kwargs)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -248,8 +259,7 @@ class TiersField(WithUnit):
         self.rows: list[TierRow] = []
         self.typed = False
         self._bound = dict(kwargs)
-        start = [{"from": "0", "ppm": 400}]
-        super().__init__(label, description, unit_of=unit_of, default=start, **kwargs)
+        super().__init__(label, description, unit_of=unit_of, default=NEW_TIERS, **kwargs)
 
     @property
     def companions(self) -> Iterable[TextValueField]:

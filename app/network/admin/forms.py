@@ -42,10 +42,12 @@ from app.network.admin.field_types import (
     PpmField,
     RateField,
     SymbolField,
+    SymbolTextField,
     TiersField,
 )
 from app.network.admin.names import symbol_choices
 from app.network.admin.previewed import PreviewedForm
+from app.network.admin.token_state import STATE, StateField, with_states
 from app.network.edits.fees import FeeEdit
 from app.network.models.columns import Declared, Unit, declared, in_order
 from app.network.models.document_fields import (
@@ -57,6 +59,7 @@ from app.network.models.document_fields import (
     ListOf,
     Note,
     Symbol,
+    TokenStop,
 )
 from app.network.models.route_tables import PairToken
 from app.network.models.value_fields import BlocksOrFinalized, Ppm, Rate, Seconds, Tiers
@@ -134,9 +137,11 @@ _INPUTS: Final[tuple[tuple[type[fields.Field[Any]], type[Field]], ...]] = (
     (BlocksOrFinalized, FinalityField),
     (Seconds, SecondsField),
     (Time, EndField),
+    (TokenStop, StateField),
     (Flag, FlagField),
     (ListOf, ContractsField),
     (ListedSymbol, SymbolField),
+    (Symbol, SymbolTextField),
     (Note, NoteField),
     (Text, LineField),
     (Cidr, LineField),
@@ -168,7 +173,7 @@ def _input(column: Declared) -> Any:
         more["default"] = str(start) if isinstance(shape, Amount) else start
     if column.unit is not None:
         more["unit_of"] = column.unit
-    if isinstance(shape, Symbol) and of is LineField:
+    if of is SymbolTextField:
         more["datalist"] = DataList(symbol_choices)
     return of(column.label, column.help, **more)
 
@@ -215,15 +220,15 @@ class RowForm(PreviewedForm):
 
     def values(self) -> dict[str, Any]:
         """The values that were sent, by the document's keys."""
-        return {
-            key: field.data
-            for key, field in self._row_fields()
-            if any(each.raw_data for each in inputs_of(field))
-        }
+        found: dict[str, Any] = {}
+        for key, field in self._row_fields():
+            if any(each.raw_data for each in inputs_of(field)):
+                found |= field.data if key == STATE else {key: field.data}
+        return found
 
     def in_words(self, differences: Iterable[FieldDifference]) -> list[DiffLine]:
         """Differences with the labels of the form."""
-        return [self._line(each) for each in differences]
+        return [self._line(each) for each in with_states(differences, self.row)]
 
     def _row_fields(self) -> list[tuple[str, Field]]:
         return [(field.short_name, field) for field in self if isinstance(field, VALUES)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import flash
 from wtforms import HiddenField, StringField, SubmitField
 
@@ -17,7 +20,7 @@ from app.db.database import Database
 from app.http.application import current
 from app.network.admin.amount_fields import WithUnit
 from app.network.edits.results import NotConfirmed, Preview
-from app.network.edits.saving import LONGEST_NOTE, Command, preview_edit, save_edit
+from app.network.edits.saving import Command, preview_edit, save_edit
 
 
 class PreviewedForm(ConsoleForm):
@@ -25,19 +28,14 @@ class PreviewedForm(ConsoleForm):
 
     ``fingerprint`` identifies what the operator was shown (``audit/services.py``); its data is
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
-    ``proposal_reason`` the reason of a change that waits for a second operator, ``note`` a remark for the
-    audit log. ``decimals_shown`` are the decimals used by the preview; empty before the preview.
+    ``change_reason`` why the change is made, for the audit log and a second operator.
+    ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
     decimals_shown = HiddenField()
-    proposal_reason = StringField(**REASON)
-    note = StringField(
-        "Note",
-        description="Optional. Kept with this change in the audit log.",
-        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_NOTE)},
-    )
+    change_reason = StringField(**REASON)
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
@@ -45,6 +43,14 @@ class PreviewedForm(ConsoleForm):
     def texts(self) -> dict[str, str]:
         decimals = self._decimals()
         return super().texts() | ({self.decimals_shown.name: decimals} if decimals else {})
+
+    row: Mapping[str, Any] = {}
+    """The row that is edited; empty where none is, or a new one."""
+
+    @property
+    def has_own_reason(self) -> bool:
+        """Whether what is added has a reason in its row, such as a block: then no other is requested."""
+        return "reason" in self and not self.row
 
     @property
     def as_previewed(self) -> bool:
@@ -80,13 +86,12 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
     try:
         return save_edit(
             current(Database), current(AuditKeys), current(TwoPersons), edit,
-            actor=actor(), typed=form.typed.data or "", reason=form.proposal_reason.data or "",
-            note=form.note.data or "",
+            actor=actor(), typed=form.typed.data or "", reason=form.change_reason.data or "",
         )  # fmt: skip
     except NotConfirmed as refused:
         form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
     except (ReasonMissing, TooManyProposals) as refused:
-        form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+        form.change_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
     return None
 
 
@@ -98,6 +103,8 @@ def previewed(form: PreviewedForm, edit: Command) -> Preview:
     preview = preview_edit(current(Database), current(TwoPersons), edit)
     if preview.needs_typed:
         form.typed.label.text = f"Type “{preview.needs_typed}” to confirm"
+    if not preview.waits:
+        form.change_reason.description = "Optional. Stored in the audit log."
     return preview
 
 

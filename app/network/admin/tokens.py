@@ -2,36 +2,97 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from flask import url_for
 from markupsafe import Markup
 
+from app.console.access import EDIT, may
 from app.console.formats import cut, pill
 from app.console.lists import Choice
-from app.network.admin.editing import NetworkView
-from app.network.admin.names import NOT_KNOWN, ChainIs, SymbolIs, amount_cell, tiers_cell
-from app.network.models import PeggedPair, Token
+from app.db.database import Database
+from app.db.engine import reading
+from app.http.application import current
+from app.network.admin.editing import NetworkView, SideTable
+from app.network.admin.names import (
+    NOT_KNOWN,
+    ChainIs,
+    SymbolIs,
+    amount_cell,
+    chain_choices,
+    chain_names,
+    decimals_by_pool,
+    row_title,
+    symbol_choices,
+    tiers_cell,
+)
+from app.network.admin.routes import fee_lines
+from app.network.admin.token_state import NOT_POOLED, RUNS, STATES, STOPPED
+from app.network.edits.planning import EDITABLE
+from app.network.models import PeggedPair, Pool, Route, Token
+from app.network.queries import rows_with
+
+_ROUTES: Final = EDITABLE["routes"]
 
 
 def _state(token: Token) -> Markup:
     """Which transfers of the token are stopped."""
     if token.xfer_disabled or token.transfer_disabled:
-        return pill("stopped", "bad")
-    return pill("pool stopped", "warn") if token.pool_disabled else pill("active", "good")
+        return pill(STATES[STOPPED], "bad")
+    return pill(STATES[NOT_POOLED], "warn") if token.pool_disabled else pill(STATES[RUNS], "good")
 
 
 class _StateIs(Choice):
     """Which transfers of the token its row stops."""
 
     def __init__(self) -> None:
-        options = [("1", "stopped"), ("2", "pool stopped"), ("0", "active")]
-        super().__init__(Token.xfer_disabled, "State", options)
+        super().__init__(Token.xfer_disabled, "State", list(STATES.items()))
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
         stopped = Token.xfer_disabled | Token.transfer_disabled
-        if value == "1":
+        if value == STOPPED:
             return query.filter(stopped)
-        return query.filter(~stopped, Token.pool_disabled == (value == "2"))
+        return query.filter(~stopped, Token.pool_disabled == (value == NOT_POOLED))
+
+
+_MISSING: Final = ("Missing", "Where to add it")
+
+
+def _missing(chain_id: int, symbol: str) -> Iterator[tuple[str, Markup]]:
+    """What a token lacks, each with the link to the form that adds it; nothing of a pair's token."""
+    with reading(current(Database).reads) as connection:
+        pools, routes, pairs = (
+            rows_with(connection, model, "symbol", [symbol]) for model in (Pool, Route, PeggedPair)
+        )
+    if any(chain_id in (row["org_chain_id"], row["pegged_chain_id"]) for row in pairs):
+        return
+    if all(row["chain_id"] != chain_id for row in pools):
+        yield "Pool", _add("pools.new", "Add pool", chain_id=chain_id, symbol=symbol)
+        return
+    others = [row["chain_id"] for row in pools if row["chain_id"] != chain_id]
+    if not others:
+        yield "Another chain with a pool of it", _add("tokens.index_view", "Connect token", symbol=symbol)
+        return
+    for end, other, way in (("src_chain_id", "dst_chain_id", "from"), ("dst_chain_id", "src_chain_id", "to")):
+        if all(row[end] != chain_id for row in routes):
+            what = f"Route {way} {chain_names()[chain_id]}"
+            known = {end: chain_id} | ({other: others[0]} if len(others) == 1 else {})
+            yield what, _add("routes.new", "Add route", symbol=symbol, **known)
+    for row in routes:
+        route = _ROUTES.documented(row)
+        if chain_id in (row["src_chain_id"], row["dst_chain_id"]) and not fee_lines(route):
+            yield (
+                f"Base fee of the {row_title('route', route)}",
+                _add("routes.edit", "Enter fee", key=row["id"]),
+            )
+
+
+def _add(endpoint: str, label: str, **known: Any) -> Markup:
+    """A link to a form, with what is known filled in; nothing for those who may not send it."""
+    if not may(EDIT.change):
+        return Markup("")
+    return Markup('<a class="button small" href="{}">{}</a>').format(url_for(endpoint, **known), label)
 
 
 class TokensView(NetworkView):
@@ -44,7 +105,7 @@ class TokensView(NetworkView):
     nothing = "No token is configured yet. Add a chain first, then its tokens."
     new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
-    column_labels = {"xfer_disabled": "State", "address": "Address"}
+    column_labels = {"address": "Address"}
     column_sortable_list = (
         "symbol", "chain_id", ("xfer_disabled", ("xfer_disabled", "transfer_disabled", "pool_disabled")),
         "name", "decimal",
@@ -60,6 +121,20 @@ class TokensView(NetworkView):
         "xfer_disabled": lambda v, c, m, p: _state(m),
         "address": lambda v, c, m, p: cut(m.address),
     }
+
+    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+        """What transfers of the token still need."""
+        lines = tuple(_missing(row["chain_id"], row["symbol"]))
+        return (
+            [SideTable("Still missing", "Transfers of the token need these.", _MISSING, lines)]
+            if lines
+            else []
+        )
+
+    # What *Connect token* above the list offers.
+    chains = staticmethod(chain_choices)
+    symbols = staticmethod(symbol_choices)
+    decimals = staticmethod(decimals_by_pool)
 
 
 class PeggedPairsView(NetworkView):

@@ -1,4 +1,4 @@
-"""Connects a chain: adds its tokens, pools, routes and opening validators together, copied from another."""
+"""Connects a chain, or a token on a chain: with pools and routes that are copied from another chain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import counted
 from app.network.edits.rows import Edits
 from app.network.guards import PIN
-from app.network.models import OpeningValidator
+from app.network.models import OpeningValidator, Pool
+from app.network.models.columns import declared
+from app.network.models.value_fields import NEW_RATE, NEW_TIERS
 from app.network.queries import load_rows, rows_with
 from app.network.sections import Row
 from app.values.amounts import format_units, mul_div_up, scale_factors
@@ -109,14 +111,54 @@ NO_EXAMPLE: Final = Example({}, (), (), {})
 
 def example_of(database: Database, chain_id: int) -> Example | None:
     """The chain as an example; None where there is no such chain."""
-    with reading_consistently(database.engine) as connection:
-        rows = {
-            name: load_rows(connection, SECTION_BY_NAME[name].model)
-            for name in ("chains", "tokens", "pools", "routes")
-        }
-    names = {row["chain_id"]: row["name"] for row in rows["chains"]}
-    if chain_id not in names:
+    rows = _rows(database)
+    if all(row["chain_id"] != chain_id for row in rows["chains"]):
         return None
+    return _example(rows, chain_id)
+
+
+def token_example(database: Database, chain_id: int, symbol: str) -> Example | None:
+    """The token on the chain with most of its routes, for a chain that lacks it.
+
+    Where that chain has no pool or no route of it, they are as new ones begin. None where no chain has the
+    token, or this one has it already, or there is no such chain.
+    """
+    rows = {
+        name: [row for row in found if row.get("symbol", symbol) == symbol]
+        for name, found in _rows(database).items()
+    }
+    having = {row["chain_id"] for row in rows["tokens"]}
+    if not having or chain_id in having or all(row["chain_id"] != chain_id for row in rows["chains"]):
+        return None
+    pools = {row["chain_id"] for row in rows["pools"]}
+    routes = Counter(row["src_chain_id"] for row in rows["routes"])
+    like = max(sorted(having), key=lambda chain: (routes[chain], chain in pools))
+    example = _example(rows, like)
+    (token,) = example.tokens
+    if token.pool is not None and not example.routes:
+        route = _NEW_ROUTE | {"symbol": symbol, "src_chain_id": like}
+        own = RouteExample(symbol, like, example.chain["name"], route, route, None, None)
+        example = replace(example, routes=(own,))
+    return replace(example, tokens=(replace(token, pool=token.pool or _NEW_POOL),))
+
+
+_NEW_POOL: Final[Documented] = {
+    "total_cap": None,
+    "epoch_cap": None,
+    "epoch_seconds": declared(Pool)["epoch_seconds"].start,
+}
+_NEW_ROUTE: Final[dict[str, Any]] = {"rate": NEW_RATE, "perc_fee_tiers": NEW_TIERS}
+
+
+def _rows(database: Database) -> Mapping[str, Sequence[Row]]:
+    """The rows of one moment, by section."""
+    sections = ("chains", "tokens", "pools", "routes")
+    with reading_consistently(database.engine) as connection:
+        return {name: load_rows(connection, SECTION_BY_NAME[name].model) for name in sections}
+
+
+def _example(rows: Mapping[str, Sequence[Row]], chain_id: int) -> Example:
+    names = {row["chain_id"]: row["name"] for row in rows["chains"]}
     decimals = {(row["chain_id"], row["symbol"]): row["decimal"] for row in rows["tokens"]}
     pools = {row["symbol"]: row for row in rows["pools"] if row["chain_id"] == chain_id}
     tokens = tuple(
@@ -133,18 +175,24 @@ def example_of(database: Database, chain_id: int) -> Example | None:
     return Example(_documented("chains", chain), tokens, routes, decimals)
 
 
-def connection_edits(name: str, chain_id: int, rows: Sequence[tuple[str, Documented]]) -> Edits:
-    """The edits that add the rows of a new chain.
+def connection_edits(
+    name: str, chain_id: int, rows: Sequence[tuple[str, Documented]], symbol: str = ""
+) -> Edits:
+    """The edits that add the rows of a new chain, or of a token on a chain.
 
     :param name: of the chain.
     :param rows: each after the name of its section.
+    :param symbol: of the token; empty for a new chain.
     """
     sections = Counter(section for section, _ in rows)
     kinds = {"tokens": "token", "pools": "pool", "routes": "route", "validators": "opening validator"}
     parts = ", ".join(counted(sections[of], kind) for of, kind in kinds.items() if sections[of])
-    words = f"connect {name} (chain {chain_id})" + (f": {parts}" if parts else "")
+    what, about = f"{name} (chain {chain_id})", f"chain {chain_id}"
+    if symbol:
+        what, about = f"{symbol} on {what}", f"token {symbol} on {about}"
+    words = f"connect {what}" + (f": {parts}" if parts else "")
     edits = tuple(Edit(section, None, row) for section, row in rows)
-    return Edits(edits, "network.connect", words, about=f"chain {chain_id}")
+    return Edits(edits, "network.connect", words, about=about)
 
 
 def rescaled(smallest: int, decimals: int, to: int) -> int:
@@ -208,7 +256,7 @@ def pool_like(
     cap = like["epoch_cap"]
     return {
         "chain_id": chain_id,
-        "symbol": like["symbol"],
+        "symbol": example.token["symbol"],
         "liquidity_added": str(liquidity),
         "total_cap": None if total_cap is None else str(total_cap),
         "epoch_cap": None if cap is None else str(rescaled(int(cap), example.decimals, decimals)),

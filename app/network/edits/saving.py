@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.planned_changes import PlannedChange
-from app.accounts.services.proposals import carry_out
+from app.accounts.services.proposals import LONGEST_REASON, carry_out
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, fingerprint, record, require_unchanged
@@ -100,9 +100,8 @@ def stops(change: Change) -> bool:
     return bool(change.after["disabled"] and not change.before["disabled"])
 
 
-LONGEST_NOTE: Final = 500
-
-_NOTE: Final = "; note: "
+_REASON: Final = "; note: "
+"""Before the reason of a record (docs/audit.md). A sentence may name the column ``reason`` of a block."""
 
 
 class Shown(Struct, frozen=True):
@@ -141,7 +140,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
 
     ``rows`` are the rows that it changes. ``before`` and ``after`` are the rows of every section except
     blocked accounts and networks, where effects depend on them. ``detail`` is the text of its audit record,
-    ``note`` a remark.
+    ``reason`` why it is made.
     """
 
     described: Description
@@ -149,7 +148,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
     before: Rows
     after: Rows
     detail: str
-    note: str = ""
+    reason: str = ""
 
     def guarded(self, two_persons: TwoPersons) -> Sequence[str]:
         return sections_that_wait(two_persons, self.rows)
@@ -162,7 +161,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
         apply(connection, self.rows, now)
         record_id = record(
             connection, audit_keys, actor, self.described.action, self.subject,
-            now=now, detail=with_note(": ".join(filter(None, (by, self.detail))), self.note),
+            now=now, detail=with_reason(": ".join(filter(None, (by, self.detail))), self.reason),
             changes=self.changes,
         )  # fmt: skip
         return Saved(self.sentences, record_id, brief=self.detail)
@@ -241,29 +240,27 @@ def save_edit(
     actor: Actor,
     typed: str = "",
     reason: str = "",
-    note: str = "",
 ) -> Saved:
     """Make the edit in one transaction and record it in the audit log.
 
     Where it waits for a second operator (``TWO_PERSONS``), it is stored as a proposal instead.
 
     :param typed: what was typed to confirm, where the preview requires a name.
-    :param reason: why, for the second operator.
-    :param note: a remark for the audit log; may be empty.
+    :param reason: why, for the audit log and the second operator; may be empty where none approves.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``); then nothing has changed.
     """
     with writing(database.engine) as connection:
-        planned = replace(edit.planned(connection, database.clock()), note=note)
+        planned = replace(edit.planned(connection, database.clock()), reason=reason)
         planned.require_seen()
         planned.require_typed(typed)
         return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 
-def with_note(words: str, note: str) -> str:
-    """The sentence of an audit record with the operator's note. The sentence is cut to make room."""
-    line = " ".join(note.replace("\0", " ").split())[:LONGEST_NOTE]
+def with_reason(words: str, reason: str) -> str:
+    """The sentence of an audit record with the operator's reason. The sentence is cut to make room."""
+    line = " ".join(reason.replace("\0", " ").split())[:LONGEST_REASON]
     if not line:
         return words
-    room = DETAIL_LENGTH - len(line) - len(_NOTE)
-    return f"{words if len(words) <= room else words[: room - 1] + '…'}{_NOTE}{line}"
+    room = DETAIL_LENGTH - len(line) - len(_REASON)
+    return f"{words if len(words) <= room else words[: room - 1] + '…'}{_REASON}{line}"

@@ -233,9 +233,10 @@ class Token(Base):
         published=Published("Decimals.", 6, briefly=True, of_pairs=True),
     )
     xfer_disabled: Mapped[bool] = column(
-        shapes.Flag(load_default=False),
-        "Transfers stopped",
-        "No estimates are given for this token on this chain, pegged or not.",
+        shapes.TokenStop(load_default=False),
+        "State",
+        "Not through the pool: pegged transfers continue. Stopped: no estimates are given for this token on "
+        "this chain, pegged or not. Clients see either.",
         published=Published(
             "In chain_token: true if it is not sent through the pool. In a pair: true if the pair "
             "is disabled.",
@@ -245,14 +246,11 @@ class Token(Base):
         always=True,
     )
     pool_disabled: Mapped[bool] = column(
-        shapes.Flag(load_default=False),
-        "Pool stopped",
-        "No estimates are given through the pool; pegged transfers continue. Clients see it.",
+        shapes.Flag(load_default=False), doc="no estimates are given through the pool"
     )
     transfer_disabled: Mapped[bool] = column(
         shapes.Flag(load_default=False),
-        "Shown as disabled",
-        "Also stops all transfers, and clients see it as transfer_disabled.",
+        doc="stops all transfers, as xfer_disabled, and clients get it under this name",
         published=Published("Whether all transfers of the token, or its chain, are disabled.", False),
     )
     min_send: Mapped[int | None] = column(

@@ -90,6 +90,10 @@ class Flag(fields.Field[bool]):
         return value
 
 
+class TokenStop(Flag):
+    """Whether a token is stopped. With the other columns that stop it, it is one state for operators."""
+
+
 class Name(Text):
     """One line of printable text for people. Spaces at its ends stay: only the console removes them."""
 

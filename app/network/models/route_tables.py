@@ -45,7 +45,7 @@ class Route(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    symbol: Mapped[str] = column(shapes.ListedSymbol(), "Token")
+    symbol: Mapped[str] = column(shapes.ListedSymbol(), "Token", after="dst_chain_id")
     src_chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "From")
     dst_chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "To")
     rate_model: Mapped[str] = column(

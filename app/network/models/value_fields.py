@@ -45,6 +45,11 @@ MAX_AMPLIFICATION: Final = 1_000_000
 """The bound that Curve's contracts have for A."""
 
 
+NEW_RATE: Final = {"model": "fixed", "value": "1"}
+NEW_TIERS: Final = [{"from": "0", "ppm": 400}]
+"""What a new route begins with."""
+
+
 class _Tier(Strict):
     start = Amount(required=True, data_key="from")
     ppm = WholeNumber(0, MAX_PPM, required=True)

@@ -58,7 +58,7 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     assert (edit.repeated, edit.invalid) == (1, ())
     before, version = blocked(gateway), versions(gateway)
 
-    saved = save_edit(*gateway.editing, edit.edit, actor=ALICE, note="ticket 7")
+    saved = save_edit(*gateway.editing, edit.edit, actor=ALICE, reason="ticket 7")
     shared = {"reason": "shared", "source": "list 7", "expires_at": "2027-12-31T23:00:00Z"}
     assert blocked(gateway) == before | {each: {"address": each} | shared for each in added}
     assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
