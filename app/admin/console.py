@@ -22,6 +22,7 @@ from app.accounts.services.throttle import MustWait
 from app.accounts.sign_in.passkey_pages import passkeys_work_here
 from app.accounts.sign_in.setup import PREFIX, secure
 from app.accounts.sign_in.step_up import refuse_other_bodies, words_of_end
+from app.admin.chain_page import ChainPageView
 from app.admin.dashboard import HomeView
 from app.admin.freshness import shows_sandbox
 from app.admin.search import SearchView
@@ -40,7 +41,6 @@ from app.http.application import current
 from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
 from app.http.headers import IMMUTABLE
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
-from app.network.admin.chains import ChainsView
 from app.network.admin.connect import ConnectView
 from app.network.admin.document import DocumentView
 from app.network.admin.history import HistoryView
@@ -65,7 +65,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     AnomaliesView,
     UserRequestsView,
     ProposalsView,
-    ChainsView,
+    ChainPageView,
     ConnectView,
     WatchingView,
     TokensView,

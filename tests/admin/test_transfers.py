@@ -200,7 +200,7 @@ def test_a_set_that_cannot_sign_is_shown_as_such(
     page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
     assert why in page and "cannot sign, so no signature counts" in page
     assert "The validator set cannot sign" in visitor.get("/admin/").text
-    sets = visitor.get("/admin/validators/?chain=1").text
+    sets = visitor.get("/admin/chains/1").text
     assert f"The validator set of chain 1 {why}" in sets
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from flask import g, has_request_context
+from flask import g, has_request_context, url_for
 from markupsafe import Markup
 
 from app.console.formats import grouped, units, when
@@ -90,6 +90,11 @@ def chain_cell(chain_id: int | None) -> Markup:
     if name is None:
         return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
     return Markup('{} <span class="faint">{}</span>').format(name, chain_id)
+
+
+def chain_page(chain_id: int, section: str | None = None) -> str:
+    """The address of the page about a chain, or of a section of it."""
+    return url_for("chains.edit", key=chain_id, _anchor=section)
 
 
 def row_title(one: str, values: Mapping[str, Any]) -> str:
