@@ -5,7 +5,7 @@ Public requests run none of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from app.audit.services import RecordUnreadable
 from app.console import caller, formats
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.formats import sentence
-from app.console.views import ConsoleView, menu
+from app.console.views import ConsoleView, MenuEntry, menu
 from app.credentials.admin.views import ApiKeysView, IngestTokensView
 from app.db.database import Database
 from app.db.writes import is_unavailable
@@ -101,6 +101,8 @@ class Console(Struct, frozen=True):
     public_url: str
     """The address under which users open their transfer's page; empty where it is not configured."""
     rules: Rules
+    menu: Callable[[], list[tuple[str, list[MenuEntry]]]]
+    """The menu of the current user, by section."""
 
 
 def open_console(
@@ -132,10 +134,12 @@ def open_console(
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules(app))
-    app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
+    app.extensions["console"] = Console(
+        trusted_proxies, public_origin, public_url, rules, partial(menu, (index, *views))
+    )
     formats.register(app)
     app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
-    app.context_processor(partial(_for_every_page, (index, *views), rules))
+    app.context_processor(partial(_for_every_page, app.extensions["console"]))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own - {assets.name})  # styles and scripts need no sign-in
     for name in own:
@@ -159,11 +163,11 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
             hooks.setdefault(blueprint, []).extend(added)
 
 
-def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
+def _for_every_page(console: Console) -> dict[str, Any]:
     """What the base template needs."""
     return {
-        "console_menu": partial(menu, views),
-        "may": partial(_may, rules),
+        "console_menu": console.menu,
+        "may": partial(_may, console.rules),
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
         "stopped_chains": stopped_chains,
