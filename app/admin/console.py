@@ -26,7 +26,7 @@ from app.admin.chain_page import ChainPageView
 from app.admin.dashboard import HomeView
 from app.admin.freshness import shows_sandbox
 from app.admin.search import SearchView
-from app.approvals.admin import ProposalsView
+from app.approvals.admin import ProposalsView, decisions_to_see, proposals_about, proposed_rows, title_of
 from app.audit.admin import AuditView
 from app.audit.services import RecordUnreadable
 from app.console import caller, formats
@@ -44,7 +44,7 @@ from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, 
 from app.network.admin.connect import ConnectView
 from app.network.admin.document import DocumentView
 from app.network.admin.history import HistoryView
-from app.network.admin.names import stopped_chains
+from app.network.admin.names import readable, stopped_chains
 from app.network.admin.pools import PoolsView
 from app.network.admin.routes import RoutesView
 from app.network.admin.tokens import PeggedPairsView, TokensView
@@ -137,9 +137,7 @@ def open_console(
     app.extensions["console"] = Console(
         trusted_proxies, public_origin, public_url, rules, partial(menu, (index, *views))
     )
-    formats.register(app)
-    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
-    app.context_processor(partial(_for_every_page, app.extensions["console"]))
+    _for_templates(app)
     own = set(app.blueprints) - blueprints
     _confine(app, before, own - {assets.name})  # styles and scripts need no sign-in
     for name in own:
@@ -147,6 +145,15 @@ def open_console(
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
         app.after_request_funcs.setdefault(name, []).insert(0, protect)  # the last to run
     answer_errors_by_pages(app, f"{PREFIX}/", answer_error)
+
+
+def _for_templates(app: Flask) -> None:
+    """Register what templates use."""
+    formats.register(app)
+    app.add_template_filter(readable)
+    app.add_template_filter(lambda text: sentence(readable(text)), "sentence")
+    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
+    app.context_processor(partial(_for_every_page, app.extensions["console"]))
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
@@ -171,6 +178,10 @@ def _for_every_page(console: Console) -> dict[str, Any]:
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
         "stopped_chains": stopped_chains,
+        "decisions_to_see": decisions_to_see,
+        "proposals_about": proposals_about,
+        "proposed_rows": proposed_rows,
+        "title_of_proposal": title_of,
         "release": lambda: current(Release),
     }
 

@@ -202,7 +202,7 @@ def test_a_set_that_cannot_sign_is_shown_as_such(
     assert why in page and "cannot sign, so no signature counts" in page
     assert "The validator set cannot sign" in visitor.get("/admin/").text
     sets = visitor.get("/admin/chains/1").text
-    assert f"The validator set of chain 1 {why}" in sets
+    assert f"The validator set of Chain 1 {why}" in sets
 
 
 def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway) -> None:

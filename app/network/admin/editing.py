@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
 from app.network.admin.forms import DiffLine, RowForm, row_form
-from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
+from app.network.admin.names import cells, decimals_by_pool, is_number, readable, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.token_state import STATE, STOPS
 from app.network.edits.planning import EDITABLE, Edit
@@ -52,7 +52,7 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
 def links_of_users() -> Callable[[str], tuple[str, str | None]]:
     """Returns title and page of what uses a row, by its name; None where it has no page."""
     pages = _pages()
-    return lambda name: pages.get(name) or (name, _transfer_page(name))
+    return lambda name: pages.get(name) or (readable(name), _transfer_page(name))
 
 
 def _pages() -> dict[str, tuple[str, str]]:
