@@ -71,6 +71,7 @@ def test_its_numbers_lead_to_the_routes(visitor: Visitor, network: Gateway) -> N
         assert listed.partition("<tbody>")[2].count("<tr>") == 1, link
 
 
+@pytest.mark.every_database
 def test_what_needs_attention(visitor: Visitor, network: Gateway, clock: MovableClock) -> None:
     unread = "No reporter has sent an event of this chain in the last 15 minutes."
     assert problems(visitor.get(PAGE).text) == [unread]
@@ -142,6 +143,7 @@ def large(chains: int, symbols: int) -> build.Document:
     )
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(("chains", "symbols"), [(2, 2), (12, 9)])
 def test_its_statements_do_not_grow_with_the_network(
     app: Flask, gateway: Gateway, chains: int, symbols: int

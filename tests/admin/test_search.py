@@ -133,6 +133,7 @@ def test_pages_are_found_by_their_names(app: Flask, sandbox: Gateway) -> None:
     assert "Page" not in {kind for kind, _ in hits(admin, "us")}
 
 
+@pytest.mark.every_database
 def test_routes_are_found_by_both_chains(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     listed = hits(visitor, "usdt ethereum BNB")

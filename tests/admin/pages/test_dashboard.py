@@ -210,6 +210,7 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
     assert first.epoch_ends == NOW + timedelta(hours=1)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("seconds", [60, 3600, 3601, 7])
 def test_the_volume_of_an_epoch_is_that_of_its_own_pool(gateway: Gateway, seconds: int) -> None:
     """By minutes where the epoch is made of them, else by the sends. Estimates count the same."""
