@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -180,6 +181,35 @@ def waiting_proposals(connection: Connection, without: Collection[str], now: dat
     """The proposals that can still be decided, the one that ends first at the top."""
     query = _listed().where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
     query = query.order_by(table.Proposal.expires_at, table.Proposal.id).limit(MOST_LISTED)
+    return [_read(row) for row in connection.execute(query).mappings()]
+
+
+def waiting_about(connection: Connection, subject: str, now: datetime) -> list[Proposal]:
+    """The proposals that can still be decided and would change this row, with or without others.
+
+    :param subject: the row as the audit log names it.
+    """
+    changes_it = table.Proposal.changes.contains(f'"subject":{json.dumps(subject)}', autoescape=True)
+    query = _listed().where(_OPEN, table.Proposal.expires_at > now, changes_it)
+    return [_read(row) for row in connection.execute(query.order_by(table.Proposal.id)).mappings()]
+
+
+_MOST_DECIDED: Final = 5
+
+
+def decided_by_others(connection: Connection, proposed_by: str, since: datetime) -> list[Proposal]:
+    """The newest proposals of an account that somebody else decided, or that expired, after a time.
+
+    Searched by the end of their time, which is indexed and later than the decision.
+    """
+    decided = ProposalState.APPROVED, ProposalState.REJECTED, ProposalState.EXPIRED
+    query = _listed().where(
+        table.Proposal.state.in_([state.value for state in decided]),
+        table.Proposal.expires_at > since,
+        table.Proposal.proposed_by == proposed_by,
+        or_(table.Proposal.decided_at > since, table.Proposal.state == ProposalState.EXPIRED.value),
+    )
+    query = query.order_by(table.Proposal.id.desc()).limit(_MOST_DECIDED)
     return [_read(row) for row in connection.execute(query).mappings()]
 
 

@@ -5,7 +5,7 @@ Public requests run none of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -22,16 +22,17 @@ from app.accounts.services.throttle import MustWait
 from app.accounts.sign_in.passkey_pages import passkeys_work_here
 from app.accounts.sign_in.setup import PREFIX, secure
 from app.accounts.sign_in.step_up import refuse_other_bodies, words_of_end
+from app.admin.chain_page import ChainPageView
 from app.admin.dashboard import HomeView
 from app.admin.freshness import shows_sandbox
 from app.admin.search import SearchView
-from app.approvals.admin import ProposalsView
+from app.approvals.admin import ProposalsView, decisions_to_see, proposals_about, proposed_rows, title_of
 from app.audit.admin import AuditView
 from app.audit.services import RecordUnreadable
 from app.console import caller, formats
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.formats import sentence
-from app.console.views import ConsoleView, menu
+from app.console.views import ConsoleView, MenuEntry, menu
 from app.credentials.admin.views import ApiKeysView, IngestTokensView
 from app.db.database import Database
 from app.db.writes import is_unavailable
@@ -40,11 +41,10 @@ from app.http.application import current
 from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
 from app.http.headers import IMMUTABLE
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
-from app.network.admin.chains import ChainsView
 from app.network.admin.connect import ConnectView
 from app.network.admin.document import DocumentView
 from app.network.admin.history import HistoryView
-from app.network.admin.names import stopped_chains
+from app.network.admin.names import readable, stopped_chains
 from app.network.admin.pools import PoolsView
 from app.network.admin.routes import RoutesView
 from app.network.admin.tokens import PeggedPairsView, TokensView
@@ -65,7 +65,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     AnomaliesView,
     UserRequestsView,
     ProposalsView,
-    ChainsView,
+    ChainPageView,
     ConnectView,
     WatchingView,
     TokensView,
@@ -101,6 +101,8 @@ class Console(Struct, frozen=True):
     public_url: str
     """The address under which users open their transfer's page; empty where it is not configured."""
     rules: Rules
+    menu: Callable[[], list[tuple[str, list[MenuEntry]]]]
+    """The menu of the current user, by section."""
 
 
 def open_console(
@@ -132,10 +134,10 @@ def open_console(
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules(app))
-    app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
-    formats.register(app)
-    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
-    app.context_processor(partial(_for_every_page, (index, *views), rules))
+    app.extensions["console"] = Console(
+        trusted_proxies, public_origin, public_url, rules, partial(menu, (index, *views))
+    )
+    _for_templates(app)
     own = set(app.blueprints) - blueprints
     _confine(app, before, own - {assets.name})  # styles and scripts need no sign-in
     for name in own:
@@ -143,6 +145,15 @@ def open_console(
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
         app.after_request_funcs.setdefault(name, []).insert(0, protect)  # the last to run
     answer_errors_by_pages(app, f"{PREFIX}/", answer_error)
+
+
+def _for_templates(app: Flask) -> None:
+    """Register what templates use."""
+    formats.register(app)
+    app.add_template_filter(readable)
+    app.add_template_filter(lambda text: sentence(readable(text)), "sentence")
+    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
+    app.context_processor(partial(_for_every_page, app.extensions["console"]))
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
@@ -159,14 +170,18 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
             hooks.setdefault(blueprint, []).extend(added)
 
 
-def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
+def _for_every_page(console: Console) -> dict[str, Any]:
     """What the base template needs."""
     return {
-        "console_menu": partial(menu, views),
-        "may": partial(_may, rules),
+        "console_menu": console.menu,
+        "may": partial(_may, console.rules),
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
         "stopped_chains": stopped_chains,
+        "decisions_to_see": decisions_to_see,
+        "proposals_about": proposals_about,
+        "proposed_rows": proposed_rows,
+        "title_of_proposal": title_of,
         "release": lambda: current(Release),
     }
 

@@ -18,6 +18,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine, transfer_line
+from app.transfers.admin.detail import reply_about_unknown
 from app.transfers.admin.lists import TransferFilters, list_transfers
 from app.transfers.queries.lists import (
     ListedTransfer,
@@ -119,7 +120,8 @@ class SearchResult(Struct, frozen=True):
 
     ``account`` is the account as the feed stores it, where one was found: the filter of its whole list, which
     ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what was
-    found, or what the text could be and what to try.
+    found, or what the text could be and what to try. ``reply`` is for the user who sent a hash, an id or an
+    account that nobody knows; else it is empty.
     """
 
     text: str
@@ -129,6 +131,7 @@ class SearchResult(Struct, frozen=True):
     account: str | None = None
     next_page: str | None = None
     accounts: tuple[str, ...] = ()
+    reply: str = ""
 
 
 def search(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult:
@@ -166,7 +169,9 @@ def _search_one(database: Database, snapshots: SnapshotSource, wanted: str) -> S
         return (
             _by_account(database, snapshots, wanted, account)
             or _by_account(database, snapshots, wanted, wanted)
-            or _nothing(wanted, _NO_TRANSFER_OF.format(account))
+            or _nothing(
+                wanted, _NO_TRANSFER_OF.format(account), reply_about_unknown(f"the address {account}")
+            )
         )
     part = read_part(wanted)
     return (
@@ -192,6 +197,7 @@ def _by_32_bytes(database: Database, snapshots: SnapshotSource, text: str, digit
         "not be reported yet (the dashboard shows how fresh each chain is), may be on a chain that is not "
         "configured, or may not be a send of this bridge. Block hashes, and the ids that contracts log for "
         "payouts and withdrawals, are not searched: try the transaction hash, or the address of the sender.",
+        reply_about_unknown(f"the transaction or id 0x{digits}"),
     )
 
 
@@ -263,8 +269,8 @@ def _result(
     return SearchResult(text, kind, tuple(transfer_line(terms, row) for row in once.values()), message)
 
 
-def _nothing(text: str, message: str) -> SearchResult:
-    return SearchResult(text, Found.NOTHING, (), message)
+def _nothing(text: str, message: str, reply: str = "") -> SearchResult:
+    return SearchResult(text, Found.NOTHING, (), message, reply=reply)
 
 
 def _counted(count: int) -> str:

@@ -1,8 +1,9 @@
-"""The search of every page: transfers, accounts, chains, tokens, blocks and pages of the console."""
+"""The search of every page: transfers, accounts, the network's rows, operators and pages of the console."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Any, Final
 
 from flask import current_app, flash, redirect, request, url_for
@@ -11,14 +12,24 @@ from flask_admin import expose
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from app.accounts.admin import OperatorsView
+from app.accounts.services.accounts import list_accounts
 from app.admin.found_transfers import Found, SearchResult, search, whole_ones
-from app.console.access import READ
+from app.console.access import READ, may
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
 from app.network.models import BlockedAddress
-from app.network.queries import NamedChain, NamedToken, named_chains, named_tokens, rows_with
+from app.network.queries import (
+    NamedChain,
+    NamedToken,
+    named_chains,
+    named_pools,
+    named_routes,
+    named_tokens,
+    rows_with,
+)
 from app.network.snapshot import SnapshotSource
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import ChainId
@@ -26,6 +37,9 @@ from app.values.identifiers import ChainId
 MOST_ROWS: Final = 30
 LEAST_LETTERS: Final = 2
 """With fewer characters only a name equal to the text is found, not one that contains it."""
+
+LEAST_LETTERS_OF_A_PAGE: Final = 3
+"""Fewer are in the names of most pages and accounts."""
 
 MOST_WORDS: Final = 8
 """A text of more words is no name: each word is compared with every token."""
@@ -40,25 +54,78 @@ class NamedRow(Struct, frozen=True):
     detail: str
 
 
+_POOLS: Final = frozenset({"pool", "pools"})
+_ROUTES: Final = frozenset({"route", "routes"})
+_FILLERS: Final = frozenset({"from", "to", "on", "→", "->", "of"})
+
+
 def network_rows(database: Database, text: str) -> tuple[NamedRow, ...]:
-    """The rows that a text names, the best first: chains, then tokens, then blocks; at most ``MOST_ROWS``.
+    """The rows that a text names, the best first, blocks last; at most ``MOST_ROWS``.
 
     A chain by its id, a part of its name, or the address of its contract. A token by a part of its name or
-    symbol, with its chain's name after it (``usdc polygon``), or by its address. A block by its account.
+    symbol, with its chain's name after it (``usdc polygon``), or by its address. A route by both chains
+    (``usdc ethereum polygon``). A pool by its token and chain, with the word pool. A block by its account.
     """
     words = text.casefold().split()
     if not 0 < len(words) <= MOST_WORDS:
         return ()
+    wanted = [word for word in words if word not in _POOLS | _ROUTES | _FILLERS]
     with reading(database.reads) as connection:
         chains = named_chains(connection)
-        names = {chain.chain_id: chain.name for chain in chains}
-        ranked = [
-            *_ranked_chains(chains, " ".join(words)),
-            *_ranked_tokens(named_tokens(connection), names, words),
-        ]
+        names = {chain.chain_id: chain.name.casefold() for chain in chains}
+        titles = {chain.chain_id: chain.name for chain in chains}
+        ranked = [*_ranked_chains(chains, " ".join(words))]
+        if _POOLS & {*words}:
+            ranked += _ranked_pools(connection, names, titles, wanted)
+        else:
+            ranked += _ranked_tokens(named_tokens(connection), titles, words)
+            ranked += _ranked_routes(connection, names, titles, wanted, needs_symbol=not _ROUTES & {*words})
         blocks = _blocks(connection, text.strip())
     best = sorted(ranked, key=lambda each: each[0])  # stable: equal ones stay in order
     return (*(row for _, row in best[:MOST_ROWS]), *blocks)
+
+
+def _names_chain(word: str, chain_id: ChainId, name: str) -> bool:
+    return word == str(chain_id) or _rank(word, name) is not None
+
+
+def _ranked_pools(
+    connection: Connection, names: Mapping[ChainId, str], titles: Mapping[ChainId, str], words: list[str]
+) -> Iterator[tuple[int, NamedRow]]:
+    """Every word names the token or the chain."""
+    for row_id, chain_id, symbol in named_pools(connection) if words else ():
+        ranks = [_rank(word, symbol.casefold()) for word in words]
+        foreign = (word for word, rank in zip(words, ranks, strict=True) if rank is None)
+        if all(_names_chain(word, chain_id, names[chain_id]) for word in foreign):
+            title = f"{symbol} on {titles[chain_id]}"
+            yield _least(*ranks) or 0, NamedRow("pools", row_id, title, "")
+
+
+def _ranked_routes(
+    connection: Connection,
+    names: Mapping[ChainId, str],
+    titles: Mapping[ChainId, str],
+    words: list[str],
+    *,
+    needs_symbol: bool,
+) -> Iterator[tuple[int, NamedRow]]:
+    """Each of both chains has a word of its own, and every other word names the token."""
+    named = [{each for each, name in names.items() if _names_chain(word, each, name)} for word in words]
+    if sum(map(bool, named)) < 2:
+        return
+    of_chains = frozenset[ChainId]().union(*named)
+    for row_id, symbol, src, dst in named_routes(connection, of_chains):
+        ranks = []
+        for start, end in permutations(range(len(words)), 2):
+            if src in named[start] and dst in named[end]:
+                others = [word for place, word in enumerate(words) if place not in (start, end)]
+                of_symbol = [_rank(word, symbol.casefold()) for word in others]
+                if None not in of_symbol and (others or not needs_symbol):
+                    # The direction in which the chains are named comes first.
+                    ranks.append((_least(*of_symbol) or 0) + (start > end))
+        if ranks:
+            title = f"{symbol} from {titles[src]} to {titles[dst]}"
+            yield min(ranks), NamedRow("routes", row_id, title, "")
 
 
 def _ranked_chains(chains: Sequence[NamedChain], text: str) -> Iterator[tuple[int, NamedRow]]:
@@ -120,7 +187,19 @@ def _blocks(connection: Connection, text: str) -> tuple[NamedRow, ...]:
 LONGEST_TYPED: Final = 2_000
 """Characters of a text; no link to an explorer has more."""
 
-_KINDS: Final = {"chains": "Chain", "tokens": "Token", "blocked_addresses": "Block"}
+_KINDS: Final = {
+    "chains": "Chain",
+    "tokens": "Token",
+    "pools": "Pool",
+    "routes": "Route",
+    "blocked_addresses": "Block",
+}
+_FURTHER_PAGES: Final = (
+    ("Base fees by destination", "routes.base_fees"),
+    ("Connect a chain", "connect.index"),
+    ("Your account", "account.index"),
+)
+"""Pages that are not in the menu."""
 
 
 class Hit(Struct, frozen=True):
@@ -153,7 +232,7 @@ class SearchView(ConsoleView):
         database = current(Database)
         snapshots = current(SnapshotSource)
         result = search(database, snapshots, typed)
-        hits = [*_network(database, typed), *_accounts(result)]
+        hits = [*_pages(typed), *_network(database, typed), *_operators(database, typed), *_accounts(result)]
         if len(hits) + len(result.transfers) == 1:
             return redirect(_the_one(result, hits))
         return self.render("console/search/index.html", typed=typed, result=result, hits=hits)
@@ -165,6 +244,30 @@ def _the_one(result: SearchResult, hits: list[Hit]) -> str:
     if result.kind is not Found.TRANSFER:
         flash(result.message, "info")
     return url_for("transfers.transfer", transfer_id=result.transfers[0].transfer_id)
+
+
+def _pages(typed: str) -> Iterator[Hit]:
+    """The pages of the console whose name begins with the text, or contains it, that the user may open."""
+    console = current_app.extensions["console"]
+    pages = [(entry.name, entry.url) for _, entries in console.menu() for entry in entries]
+    pages += [
+        (name, url_for(endpoint)) for name, endpoint in _FURTHER_PAGES if may(console.rules[endpoint].read)
+    ]
+    ranked = [(_rank(" ".join(typed.casefold().split()), name.casefold()), name, url) for name, url in pages]
+    for rank, name, url in sorted(ranked, key=lambda each: each[0] or 0):
+        if rank is not None and len(typed) >= LEAST_LETTERS_OF_A_PAGE:
+            yield Hit("Page", name, "", url)
+
+
+def _operators(database: Database, typed: str) -> Iterator[Hit]:
+    """The accounts whose email contains the text, for those who may open them."""
+    if not may(OperatorsView.access["edit"].read) or len(typed) < LEAST_LETTERS_OF_A_PAGE:
+        return
+    for account in list_accounts(database):
+        if _rank(typed.casefold(), account.email.casefold()) is not None:
+            yield Hit(
+                "Operator", account.email, account.role, url_for("operators.edit", account_id=account.id)
+            )
 
 
 def _network(database: Database, typed: str) -> list[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, redirect, request, url_for
+from flask import abort, flash, g, redirect, request, session, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
@@ -14,7 +14,9 @@ from wtforms import StringField
 from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
 from app.accounts.services.proposals import (
     list_all,
+    list_decided,
     list_waiting,
+    list_waiting_about,
     note_expired,
     show_proposal,
     waiting_count,
@@ -130,17 +132,16 @@ def in_words(
 ) -> Sequence[DiffLine]:
     """Differences with the labels of the form, and units and names next to the values."""
     if proposal.section in ADMINISTERED:
-        return [_line(each) for each in sorted(differences, key=_place)]
+        return administered(differences)
     if change is None:
         change = read_changes(proposal.changes)[0]
     row = {**(change.before or {}), **(change.after or {})}
     return in_words_of(change, section_of(change.subject, row), differences)
 
 
-def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:
+def administered(differences: Iterable[FieldDifference]) -> list[DiffLine]:
     """Fields of an account or a token with their labels, sorted as in ``_LABELS``."""
-    lines = (FieldDifference(each.label, each.before, each.after) for each in differences)
-    return [_line(each) for each in sorted(lines, key=_place)]
+    return [_line(each) for each in sorted(differences, key=_place)]
 
 
 def _place(each: FieldDifference) -> int:
@@ -162,6 +163,34 @@ _MOST_ROWS: Final = 100
 """How many rows of a proposal are shown one by one."""
 _DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
 """Approving is as sensitive as the most sensitive change that can wait."""
+
+
+_SEEN: Final = "decisions_seen"
+"""In the cookie: the own proposals that were opened after their decision."""
+_MOST_SEEN: Final = 20
+
+
+def decisions_to_see() -> list[tuple[Proposal, str]]:
+    """The own proposals that were decided in the last day and not opened since in this browser, and how."""
+    email, now = current_user.email, current(Database).clock()
+    decided = list_decided(current(Database), current(TwoPersons), email)
+    seen = session.get(_SEEN, ()) if decided else ()
+    return [(each, each.state_at(now).value) for each in decided if each.id not in seen]
+
+
+def proposals_about(subject: str) -> list[Proposal]:
+    """The proposals that wait and would change this row, for its page."""
+    return list_waiting_about(current(Database), current(TwoPersons), current_user.role, subject)
+
+
+def proposed_rows() -> frozenset[str]:
+    """The rows that a waiting proposal is about, as the audit log names them; read once per request."""
+    if "proposed_rows" not in g:
+        waits = current(TwoPersons).sections
+        waiting = list_waiting(current(Database), current_user.role) if waits else ()
+        g.proposed_rows = frozenset(each.subject for each in waiting)
+    found: frozenset[str] = g.proposed_rows
+    return found
 
 
 class ProposalsView(ConsoleView):
@@ -217,6 +246,8 @@ class ProposalsView(ConsoleView):
         note_expired(current(Database), current(AuditKeys), actor())
         proposal, now = _proposal(proposal_id), current(Database).clock()
         state = proposal.state_at(now)
+        if state is not ProposalState.OPEN and proposal.proposed_by == current_user.email:
+            session[_SEEN] = [*session.get(_SEEN, ()), proposal_id][-_MOST_SEEN:]
         return self.render(
             "console/proposals/show.html",
             proposal=proposal,

@@ -24,7 +24,9 @@ from app.console.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import described_change, restore_page
+from app.network.admin.names import chain_names
 from app.values.amounts import grouped
+from app.values.differences import difference
 from app.values.json_values import read_time
 
 _PAGE: Final = 50
@@ -162,7 +164,7 @@ def _change(record: AuditRow, number: int, change: AuditedChange) -> dict[str, A
     """A change with its links: to its row, the row's history, and back to the values before."""
     found = described_change(change)
     if not found.section and change.subject.startswith(_ADMINISTERED):
-        found = replace(found, lines=administered(found.lines))
+        found = replace(found, lines=administered(difference(change.before, change.after)))
     made = found.section and changes_network(record.action)
     numbers = {"record_id": record.id, "number": number}
     return {
@@ -183,11 +185,17 @@ def _filter() -> tuple[AuditFilter, dict[str, str]]:
     wanted = AuditFilter(
         actor=fields["actor"] or None,
         action=fields["action"] or None,
-        subject=fields["subject"] or None,
+        subject=_subject(fields["subject"]),
         since=_moment(fields["since"]),
         until=_moment(fields["until"], whole_day=timedelta(days=1)),
     )
     return wanted, fields
+
+
+def _subject(text: str) -> str | None:
+    """The subject that was typed. The log has a chain by its id, pages by its name."""
+    chains = (f"chain {each}" for each, name in chain_names().items() if name.casefold() == text.casefold())
+    return next(chains, text) or None
 
 
 def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:

@@ -86,7 +86,7 @@ def register(app: Flask) -> None:
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
         cut, when, grouped, figure, units, pill, span, duration, share, sentence, worded,
-        browser_name,
+        browser_name, action_words,
     )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
@@ -144,6 +144,11 @@ def worded(value: str | None) -> str:
         except ValueError:
             return value
     return _WORDS.get(value, value)
+
+
+def action_words(action: str) -> str:
+    """What a record of the audit log calls an action: ``network.base_fees`` is ``network: base fees``."""
+    return action.replace(".", ": ").replace("_", " ")
 
 
 def span(duration: timedelta | None) -> str:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import BindParameter, ColumnElement, Connection, Row, bindparam, literal, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    literal,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.orm import aliased
 
 from app.db.direct import DirectSelect
@@ -111,10 +123,59 @@ def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[
     """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
     if epoch is None:
         return _WITHOUT_VOLUME, {}
-    if epoch.start % _MINUTE_SECONDS == 0 == epoch.end % _MINUTE_SECONDS:
+    if _is_of_minutes(epoch):
         first, end = epoch.start // _MINUTE_SECONDS, epoch.end // _MINUTE_SECONDS
         return _BY_MINUTES, {"first_minute": first, "end_minute": end}
     return _BY_SENDS, {"start": epoch.starts_at, "end": epoch.ends_at}
+
+
+def _is_of_minutes(epoch: Epoch) -> bool:
+    return epoch.start % _MINUTE_SECONDS == 0 == epoch.end % _MINUTE_SECONDS
+
+
+_POOLS_AT_ONCE: Final = 100
+
+
+def epoch_volumes(connection: Connection, epochs: Mapping[PoolKey, Epoch]) -> dict[PoolKey, int]:
+    """What was sent from each pool in its epoch; a statement for a hundred pools. Those without are left out.
+
+    :param epochs: the epoch of each pool.
+    """
+    volumes: dict[PoolKey, int] = {}
+    for statement in _volume_statements(epochs):
+        volumes |= {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(statement)}
+    return volumes
+
+
+def _volume_statements(epochs: Mapping[PoolKey, Epoch]) -> Iterator[Select[*tuple[Any, ...]]]:
+    of_minutes = [(key, epoch) for key, epoch in epochs.items() if _is_of_minutes(epoch)]
+    others = [(key, epoch) for key, epoch in epochs.items() if not _is_of_minutes(epoch)]
+    for start in range(0, len(of_minutes), _POOLS_AT_ONCE):
+        some = of_minutes[start : start + _POOLS_AT_ONCE]
+        minutes = (
+            and_(
+                PoolVolume.chain_id == key.chain_id,
+                PoolVolume.symbol == key.symbol,
+                PoolVolume.minute >= epoch.start // _MINUTE_SECONDS,
+                PoolVolume.minute < epoch.end // _MINUTE_SECONDS,
+            )
+            for key, epoch in some
+        )
+        pool = PoolVolume.chain_id, PoolVolume.symbol
+        yield select(*pool, exact_sum(PoolVolume.amount)).where(or_(*minutes)).group_by(*pool)
+    for start in range(0, len(others), _POOLS_AT_ONCE):
+        sends = (
+            and_(
+                Transfer.src_chain_id == key.chain_id,
+                Transfer.symbol == key.symbol,
+                Transfer.kind == SendKind.POOL.value,
+                Transfer.sent_at >= epoch.starts_at,
+                Transfer.sent_at < epoch.ends_at,
+            )
+            for key, epoch in others[start : start + _POOLS_AT_ONCE]
+        )
+        source = Transfer.src_chain_id, Transfer.symbol
+        yield select(*source, exact_sum(Transfer.amount)).where(or_(*sends)).group_by(*source)
 
 
 def estimate_counts(connection: Connection, first_minute: int) -> Sequence[Row[*tuple[Any, ...]]]:
@@ -150,15 +211,17 @@ def _counters(row: Row[*tuple[Any, ...]]) -> PoolCounters:
     return PoolCounters(row.added, row.sent, row.relayed, row.withdrawn)
 
 
-def reported_fees(connection: Connection) -> dict[RouteKey, tuple[int, datetime]]:
-    """The latest canonical fee of every route that has one, in destination units, and its time."""
+def reported_fees(
+    connection: Connection, chain_id: ChainId | None = None
+) -> dict[RouteKey, tuple[int, datetime]]:
+    """The latest canonical fee of every route that has one, in destination units, and its time.
+
+    :param chain_id: only of the routes from and to this chain; None: of all.
+    """
+    ends = ReportedFee.src_chain_id, ReportedFee.dst_chain_id
     rows = connection.execute(
-        select(
-            ReportedFee.symbol,
-            ReportedFee.src_chain_id,
-            ReportedFee.dst_chain_id,
-            ReportedFee.base_fee,
-            ReportedFee.at,
+        select(ReportedFee.symbol, *ends, ReportedFee.base_fee, ReportedFee.at).where(
+            true() if chain_id is None else or_(*(end == chain_id for end in ends))
         )
     )
     return {RouteKey(symbol, ChainId(src), ChainId(dst)): (fee, at) for symbol, src, dst, fee, at in rows}

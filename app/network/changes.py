@@ -99,11 +99,17 @@ class Change(Struct, frozen=True):
             return f"{'removed' if done else 'remove'} {name}"
         old, new = self.section.written_out(self.before), self.section.written_out(self.after)
         edits = (
-            _brief(key.replace("_", " "), *(_in_tokens(self, key, row[key], decimals) for row in (old, new)))
+            _brief(self._label(key), *(_in_tokens(self, key, row[key], decimals) for row in (old, new)))
             for key in new
             if old[key] != new[key]
         )
         return f"{'changed' if done else 'change'} {name}: {'; '.join(edits)}"
+
+    def _label(self, key: str) -> str:
+        """What forms call a field, within a sentence; one that no form has by its name."""
+        column = self.section.columns.get(key)
+        label = (column.label if column else "") or key.replace("_", " ")
+        return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
         old, new = self.section.written_out(before), self.section.written_out(after)
@@ -132,14 +138,16 @@ def _in_tokens(change: Change, key: str, value: Any, decimals: Decimals) -> Any:
 
 
 def _brief(name: str, old: Any, new: Any) -> str:
+    if isinstance(old, bool) and isinstance(new, bool):
+        start, _, last = name.rpartition(" ")
+        ended = f"{start} no longer {last}" if last == "stopped" else f"no longer {name}"
+        return name if new else ended.strip()
     shown = [_in_a_message(value) for value in (old, new)]
-    return name if None in shown else f"{name} {shown[0]} → {shown[1]}"
+    return name if None in shown else f"{name} from {shown[0]} to {shown[1]}"
 
 
 def _in_a_message(value: Any) -> str | None:
     """A value as people write it; None where it is long or has parts."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if value is None or value == "":
         return "none"
     text = str(value) if isinstance(value, str | int) else ""

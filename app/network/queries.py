@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
@@ -70,6 +70,21 @@ def named_tokens(connection: Connection) -> Sequence[NamedToken]:
     columns = (Token.id, Token.chain_id, Token.symbol, Token.name, Token.address)
     rows = connection.execute(select(*columns).order_by(Token.symbol, Token.chain_id))
     return [NamedToken(row.id, ChainId(row.chain_id), row.symbol, row.name, row.address) for row in rows]
+
+
+def named_pools(connection: Connection) -> Sequence[Row[int, ChainId, str]]:
+    """Number, chain and symbol of every pool."""
+    columns = Pool.id, Pool.chain_id, Pool.symbol
+    return connection.execute(select(*columns).order_by(Pool.symbol, Pool.chain_id)).all()
+
+
+def named_routes(
+    connection: Connection, chain_ids: Collection[ChainId]
+) -> Sequence[Row[int, str, ChainId, ChainId]]:
+    """Number, symbol, source and destination of every route between two of the chains."""
+    columns = Route.id, Route.symbol, Route.src_chain_id, Route.dst_chain_id
+    ends = Route.src_chain_id.in_(chain_ids), Route.dst_chain_id.in_(chain_ids)
+    return connection.execute(select(*columns).where(*ends).order_by(*columns[1:])).all()
 
 
 def chain_names(connection: Connection) -> dict[ChainId, str]:

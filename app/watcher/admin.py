@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from flask import abort, flash, redirect, request, url_for
+from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from msgspec import Struct
@@ -18,8 +18,9 @@ from app.console.formats import sentence
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
+from app.network.admin.names import chain_page
 from app.network.snapshot import SnapshotSource
-from app.values.identifiers import MAX_CHAIN_ID, ChainId
+from app.values.identifiers import ChainId
 from app.values.times import age_in_words
 from app.watcher.services.chains import DatedMiss, SwitchRefused, start, stop, watch_details, watched_chains
 from app.watcher.services.lease import MAX_REASON
@@ -58,7 +59,7 @@ WAITING_WORDS: Final[Mapping[str, str]] = {
 
 
 class WatchedLine(Struct, frozen=True):
-    """A chain as the page shows it."""
+    """A chain as pages show it."""
 
     chain: WatchedChain
     word: str
@@ -90,15 +91,15 @@ def watched_lines(database: Database, snapshots: SnapshotSource) -> list[Watched
     return sorted(lines, key=lambda line: line.chain.state is WatchState.READING)
 
 
-def watched_page(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> WatchedPage | None:
-    """The page of one chain; None where it is not configured to be watched.
+def watched_page(chain_id: ChainId) -> WatchedPage | None:
+    """What is stored about the reading of one chain; None where it is not configured to be watched.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    found = [line for line in watched_lines(database, snapshots) if line.chain.chain_id == chain_id]
+    found = [line for line in watched_now() if line.chain.chain_id == chain_id]
     if not found:
         return None
-    details = watch_details(database, chain_id)
+    details = watch_details(current(Database), chain_id)
     waiting = [(WAITING_WORDS.get(kind, kind), number) for kind, number in sorted(details.waiting.items())]
     return WatchedPage(found[0], details.misses, waiting)
 
@@ -124,13 +125,19 @@ def _backfill_ppm(chain: WatchedChain) -> int | None:
     return (chain.live_from - chain.from_block - left) * 1_000_000 // (chain.live_from - chain.from_block)
 
 
-class WatchingView(ConsoleView):
-    """How far the watched chains are read."""
+def watched_now() -> list[WatchedLine]:
+    """Every chain that is configured to be watched, read once per request."""
+    if "watched_chains" not in g:
+        g.watched_chains = watched_lines(current(Database), current(SnapshotSource))
+    found: list[WatchedLine] = g.watched_chains
+    return found
 
-    section = "Network"
+
+class WatchingView(ConsoleView):
+    """Stops and starts the reading of a chain. Its page has the buttons, and how far it is read."""
+
     access = {
         "index": READ,
-        "show": READ,
         "stop": Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True),
         "start": Access(Audience.NOBODY, Audience.OPERATOR),
     }
@@ -138,26 +145,19 @@ class WatchingView(ConsoleView):
     def __init__(self) -> None:
         super().__init__(name="Watched chains", endpoint="watching")
 
-    def badge(self) -> int:
-        """Chains that are not read."""
-        return sum(not line.is_read for line in watched_lines(current(Database), current(SnapshotSource)))
+    def in_menu(self) -> bool:
+        """It has no page but those of chains."""
+        return False
 
     @expose("/")
-    def index(self) -> str:
-        """Every chain that is configured to be watched."""
-        return self.render(
-            "console/watching/index.html", lines=watched_lines(current(Database), current(SnapshotSource))
-        )
-
-    @expose("/<int:chain_id>")
-    def show(self, chain_id: int) -> str:
-        """One chain: what was read, what differed, and the switch."""
-        return self.render("console/watching/show.html", page=_page(chain_id), longest=MAX_REASON)
+    def index(self) -> ResponseReturnValue:
+        """Where watched chains were listed once."""
+        return redirect(url_for("chains.index_view"))
 
     @expose("/<int:chain_id>/stop", methods=("POST",))
     def stop(self, chain_id: int) -> ResponseReturnValue:
         """Stop the reading of a chain."""
-        name = _page(chain_id).line.chain.name
+        name = _name(chain_id)
         try:
             reason = request.form.get("reason", "")[:MAX_REASON]
             stop(
@@ -172,27 +172,27 @@ class WatchingView(ConsoleView):
             flash(sentence(str(refused)), "error")
         else:
             flash(f"Stopped reading {name}. What was read is kept.", "success")
-        return redirect(url_for("watching.show", chain_id=chain_id))
+        return redirect(chain_page(chain_id, "reading"))
 
     @expose("/<int:chain_id>/start", methods=("POST",))
     def start(self, chain_id: int) -> ResponseReturnValue:
         """Let the reading go on."""
-        name = _page(chain_id).line.chain.name
+        name = _name(chain_id)
         try:
             start(current(Database), current(AuditKeys), ChainId(chain_id), actor=actor())
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
             flash(f"Started reading {name}. A running watcher picks it up within seconds.", "success")
-        return redirect(url_for("watching.show", chain_id=chain_id))
+        return redirect(chain_page(chain_id, "reading"))
 
 
-def _page(chain_id: int) -> WatchedPage:
-    page = (
-        watched_page(current(Database), current(SnapshotSource), ChainId(chain_id))
-        if chain_id <= MAX_CHAIN_ID
-        else None
-    )
-    if page is None:
+def _name(chain_id: int) -> str:
+    """The name of a watched chain.
+
+    :raises NotFound: it is not configured to be watched.
+    """
+    name = next((line.chain.name for line in watched_now() if line.chain.chain_id == chain_id), None)
+    if name is None:
         abort(404)
-    return page
+    return name

@@ -89,7 +89,6 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "validators.index": (VIEWER, NOBODY),
     "validators.opening": (ADMIN, ADMIN),
     "watching.index": (VIEWER, NOBODY),
-    "watching.show": (VIEWER, NOBODY),
     "watching.stop": (NOBODY, OPERATOR),
     "watching.start": (NOBODY, OPERATOR),
     "ingest_tokens.index_view": (ADMIN, NOBODY),

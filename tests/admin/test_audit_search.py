@@ -37,10 +37,16 @@ def test_who_changed_a_row_in_a_bulk_edit(app: Flask, operator: Visitor, network
     assert "Changed while you were editing" in conflict.text
     (link,) = re.findall(r'href="([^"]+)">Who changed it', conflict.text)
     listed = operator.get(link.replace("&amp;", "&")).text
-    assert "network.base_fees" in listed
+    assert "network: base fees" in listed
     assert found(operator, subject="usdt", action="network.base_fees")
     assert found(operator, actor="operator@ex", action="network") == []
     assert found(operator, subject="no such row") == []
+
+
+def test_a_chain_is_found_by_its_name(operator: Visitor, network: Gateway) -> None:
+    """Pages show the name, and the log has the id."""
+    save(operator, "/admin/chains/10", block_delay="77")
+    assert found(operator, subject="optimism") == found(operator, subject="chain 10") != []
 
 
 @pytest.mark.every_database

@@ -192,7 +192,7 @@ def test_an_opening_set_is_given(admin: Visitor, network: Gateway) -> None:
         assert words in answer.text.partition("field-error")[2]
     preview = send(admin, path, validators=f"{SIGNERS[0].lower()} 3\r\n{SIGNERS[1]} 4")
     assert "opening validators" in preview.text
-    assert send(admin, path, preview, confirm="1").location == "/admin/validators/?chain=10"
+    assert send(admin, path, preview, confirm="1").location == "/admin/chains/10#validators"
     assert [(r["signer"], r["power"]) for r in document(network)["validators"] if r["chain_id"] == 10] == [
         (SIGNERS[0], "3"), (SIGNERS[1], "4"),
     ]  # fmt: skip

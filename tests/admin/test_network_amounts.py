@@ -197,4 +197,4 @@ def test_the_list_shows_the_fee_that_counts(
     assert re.match(r"\s*0\.5 .*reported ", listed(operator))
     assert "too old" in operator.get("/admin/routes/").text
     record = operator.get("/admin/audit/").text
-    assert "route of USDT from 1 to 56" in record
+    assert "route of USDT from Ethereum to BNB Chain" in record

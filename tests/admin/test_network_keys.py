@@ -133,7 +133,7 @@ def test_the_bounds_of_a_pair(operator: Visitor, network: Gateway) -> None:
     row = row_of(network, "pegged_pairs", pegged_chain_id=10)
     assert {name: int(row[name]) // 10**18 for name in bounds} == {n: int(v) for n, v in bounds.items()}
     refused = send(operator, path, max_burn="2")
-    assert "Must be at least min_burn" in refused.text
+    assert "Must be at least “Minimum burn”" in refused.text
     save(operator, path, **dict.fromkeys(bounds, ""))
     assert not set(bounds) & row_of(network, "pegged_pairs", pegged_chain_id=10).keys()
 

@@ -122,7 +122,7 @@ def test_it_ends_by_itself(app: Flask, first: Visitor, guarded: Gateway, clock: 
     assert "expired" in page
     assert "<h2>Withdraw</h2>" not in page
     assert 'class="badge"' not in page
-    assert "two_persons.expire" in again.get("/admin/audit/").text
+    assert "two persons: expire" in again.get("/admin/audit/").text
 
 
 def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
@@ -229,3 +229,62 @@ def feed(app: Flask, token: str) -> TestResponse:
     return app.test_client().post(
         "/ingest/v1/events", data=b"", content_type="application/x-ndjson", headers=headers
     )
+
+
+def told(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
+    """What a page says about one's own proposals that were decided."""
+    return re.findall(r'role="status">Your proposal ([^<]+)<a href="([^"]+)"', visitor.get(path).text)
+
+
+def test_the_proposer_sees_on_every_page_that_it_was_decided(
+    app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock
+) -> None:
+    second = another(app, Role.OPERATOR)
+    assert not told(first)
+    second.post(f"{PAGE}/reject", {"reason": "no"})
+    words = "“Change chain Ethereum (1)” was rejected by second@example.org. "
+    for path in ("/admin/chains/", "/admin/", "/admin/audit/"):
+        assert told(first, path) == [(words, PAGE)]
+    assert not told(second), "only its proposer"
+    first.get(PAGE)
+    assert not told(first), "it was opened"
+
+
+def test_a_decision_is_shown_for_a_day(app: Flask, first: Visitor, clock: MovableClock) -> None:
+    another(app, Role.OPERATOR).post(f"{PAGE}/approve")
+    for hours, times in ((23, 1), (2, 0)):
+        clock.forward(hours=hours)
+        later = Visitor(app)
+        assert later.sign_in("operator@example.org").status_code == 302
+        assert len(told(later)) == times, hours
+
+
+def test_an_expired_proposal_is_shown_and_a_withdrawn_one_is_not(
+    app: Flask, first: Visitor, clock: MovableClock
+) -> None:
+    send(first, "/admin/chains/10", name="Other", confirm="1", change_reason=WHY)
+    first.post("/admin/proposals/2/withdraw", {"reason": "no"})
+    assert not told(first)
+    clock.forward(hours=73)
+    later = Visitor(app)
+    later.sign_in("operator@example.org")
+    later.get("/admin/proposals/")
+    assert told(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
+
+
+def test_a_row_says_that_a_change_of_it_is_proposed(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    fees = {"dst_chain_id": "56", "how": "factor", "factor": "2"}
+    preview = send(first, "/admin/routes/base-fees", **fees)
+    send(first, "/admin/routes/base-fees", preview, confirm="1", change_reason=WHY)
+    second = another(app, Role.OPERATOR)
+    marked = re.findall(
+        r'href="/admin/chains/(\d+)">[^<]*</a> <span class="pill pill-warn">change proposed',
+        second.get("/admin/chains/").text,
+    )
+    assert marked == ["1"]
+    assert "operator@example.org has proposed a change of this" in second.get("/admin/chains/1").text
+    assert "has proposed a change" not in second.get("/admin/chains/10").text
+    assert '<a href="/admin/proposals/2">' in second.get("/admin/routes/1").text, "also with others"
+    second.post(f"{PAGE}/approve")
+    assert "change proposed" not in second.get("/admin/chains/").text
+    assert "has proposed a change" not in second.get("/admin/chains/1").text

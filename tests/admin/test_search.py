@@ -121,3 +121,42 @@ def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway)
     import_network(*gateway.editing, text(rows), actor=TESTER)
     visitor = signed_in(app, Role.VIEWER)
     assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")
+
+
+def test_pages_are_found_by_their_names(app: Flask, sandbox: Gateway) -> None:
+    viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
+    assert found(viewer, "Audit log") == "/admin/audit/"
+    assert found(admin, "base FEES") == "/admin/routes/base-fees"
+    assert found(viewer, "base fees") == "", "a page of operators"
+    assert ("Page", "Ingest tokens") in hits(admin, "tokens")
+    assert ("Page", "Ingest tokens") not in hits(viewer, "tokens")
+    assert "Page" not in {kind for kind, _ in hits(admin, "us")}
+
+
+@pytest.mark.every_database
+def test_routes_are_found_by_both_chains(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    listed = hits(visitor, "usdt ethereum BNB")
+    assert listed == [
+        ("Route", "USDT from Ethereum to BNB Chain"),
+        ("Route", "USDT from BNB Chain to Ethereum"),
+    ]
+    assert hits(visitor, "route usdt from bnb to ethereum") == listed[::-1]
+    assert {kind for kind, _ in hits(visitor, "usdt 1 56")} == {"Route"}
+    assert len(hits(visitor, "route ethereum bnb")) > 2
+    page = visitor.get("/admin/search/", query_string={"q": "usdt ethereum bnb"}).text
+    link = re.search(r'href="(/admin/routes/\d+)">USDT from Ethereum', page)
+    assert link and "from Ethereum to BNB Chain" in visitor.get(link[1]).text
+
+
+def test_pools_are_found_by_their_word(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert re.fullmatch(r"/admin/pools/\d+", found(visitor, "pool usdt ethereum"))
+    listed = hits(visitor, "pool USDT")
+    assert len(listed) > 2 and {kind for kind, _ in listed} == {"Pool"}
+
+
+def test_operators_are_found_by_administrators(app: Flask, sandbox: Gateway) -> None:
+    viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
+    assert re.fullmatch(r"/admin/operators/\d+", found(admin, "viewer@"))
+    assert found(viewer, "viewer@") == "" and hits(viewer, "viewer@") == []

@@ -19,6 +19,7 @@ from app.transfers.admin.detail import transfer_detail
 from app.transfers.admin.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
 from app.transfers.admin.lists import read_list_request
 from app.transfers.progress import NextActor
+from tests.admin.forms import send
 from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
 from tests.applications import OpenApp
@@ -200,8 +201,8 @@ def test_a_set_that_cannot_sign_is_shown_as_such(
     page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
     assert why in page and "cannot sign, so no signature counts" in page
     assert "The validator set cannot sign" in visitor.get("/admin/").text
-    sets = visitor.get("/admin/validators/?chain=1").text
-    assert f"The validator set of chain 1 {why}" in sets
+    sets = visitor.get("/admin/chains/1").text
+    assert f"The validator set of Chain 1 {why}" in sets
 
 
 def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway) -> None:
@@ -358,3 +359,35 @@ def test_what_events_and_the_network_say_comes_out_as_text(app: Flask, world: Ga
     for text in ("One", "reporter", "T"):
         assert f"{text}&lt;script&gt;" in shown, text
     assert "&lt;img src=x" in shown
+
+
+def test_the_sender_is_blocked_from_the_page_of_the_transfer(app: Flask, world: Gateway) -> None:
+    feed(world, sent(1))
+    page, link = f"/admin/transfers/{transfer_id(1)}", f"/admin/blocked_addresses/new?address={SENDER}"
+    operator = signed_in(app, Role.OPERATOR)
+    assert f'href="{link}"' in operator.get(page).text
+    form = operator.get(link).text
+    assert re.search(r"<textarea[^>]*>\s*" + SENDER, form)
+    assert re.findall(r'<[^>]* autofocus[^>]* name="(\w+)"', form) == ["reason"]
+    saved = send(operator, link, reason="stolen key", confirm="1")
+    assert saved.status_code == 302, saved.text
+    blocked = operator.get(page).text
+    assert f'href="{link}"' not in blocked
+    assert (
+        f'<a href="/admin/blocked_addresses/?search={SENDER}"><span class="pill pill-bad">blocked' in blocked
+    )
+    viewer = signed_in(app, Role.VIEWER)
+    assert "Block sender" not in viewer.get(page).text
+
+
+def test_a_reply_for_what_nobody_knows(app: Flask, world: Gateway) -> None:
+    viewer, nothing = signed_in(app, Role.VIEWER), "0x" + "12" * 32
+    for path in (
+        f"/admin/search/?q={nothing}",
+        f"/admin/search/?q={address(77)}",
+        f"/admin/transfers/{nothing}",
+    ):
+        reply = pre(viewer.get(path).text, "reply")
+        assert "Please look at the transaction in your wallet" in reply, path
+        assert nothing in reply or address(77) in reply
+    assert 'id="reply"' not in viewer.get("/admin/search/?q=nothing+like+it").text

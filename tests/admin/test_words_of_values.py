@@ -60,10 +60,10 @@ def test_messages_are_whole_sentences(operator: Visitor, network: Gateway) -> No
     tiers |= {f"perc_fee_tiers_{n}_fee": f"0.0{9 - n}" for n in range(5)}
     save(operator, path, base_fee="7", base_fee_unit="smallest", **tiers)
     said = message(operator)
-    fee = "base fee 0.605437528092011966 USDT → 0.000000000000000007 USDT"
-    assert said == f"Done: changed route of USDT from 1 to 56: {fee}; perc fee tiers."
+    fee = "base fee from 0.605437528092011966 USDT to 0.000000000000000007 USDT"
+    assert said == f"Done: changed route of USDT from Ethereum to BNB Chain: {fee}; protocol fee tiers."
     save(operator, "/admin/chains/1", name="Mainnet", drop_gas_amt="5", drop_gas_amt_unit="smallest")
-    assert "name Ethereum → Mainnet" in message(operator)
+    assert "name from Ethereum to Mainnet" in message(operator)
     save(operator, "/admin/route_blocks/new", symbol="USDT", src_chain_id="1", dst_chain_id="56")
     assert message(operator).startswith("Done: added ")
     assert not re.search(r"[\[{\"]|&#34;|…", said)

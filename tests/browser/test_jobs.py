@@ -169,6 +169,20 @@ def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledg
     assert abs(lasts - timedelta(hours=24)) < timedelta(minutes=2)
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, f"/admin/transfers/{COMPLETED}")
+    with ledger.job("block the sender of a transfer", page) as work:
+        work.go("main a[href^='/admin/blocked_addresses/new?address=']")
+        expect(page.locator("[name=reason]")).to_be_focused()
+        work.fill("[name=reason]", "stolen key")
+        work.go(PREVIEW)
+        work.go(CONFIRM)
+        saved(page)
+    assert (work.clicks, work.fields) == (3, 1)
+    assert value(rows, "SELECT count(*) FROM blocked_addresses WHERE reason = 'stolen key'") == 1
+
+
 @pytest.mark.soak("seconds of a browser; tests/admin/test_search.py finds it")
 def test_a_transfer_is_found_from_an_explorer_url(visit: Visit, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")

@@ -80,11 +80,8 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/connect/?like=1",
         "/admin/connect/?like=nothing",
         "/admin/connect/token?chain=137&symbol=BUSD",
-        "/admin/validators/",
-        "/admin/validators/?chain=10",
+        "/admin/chains/10",
         "/admin/validators/1/opening",
-        "/admin/watching/",
-        "/admin/watching/1",
         "/admin/tokens/",
         "/admin/tokens/1",
         "/admin/tokens/new",
@@ -145,6 +142,7 @@ NO_PAGES: Mapping[str, str] = {
     **dict.fromkeys(
         ("chains.new", "blocked_addresses.add_many", "blocked_networks.add_many"), "lead to the page of now"
     ),
+    **dict.fromkeys(("validators.index", "watching.index"), "lead to the chains"),
     "admin.refresh": "parts of the dashboard, which it puts in their places",
     "history.row": "leads to the row",
     "security.login": "test_signing_in",

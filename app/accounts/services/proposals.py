@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -15,9 +15,11 @@ from app.accounts import models as table
 from app.accounts.proposal import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
 from app.accounts.queries import (
     count_waiting,
+    decided_by_others,
     expired_unnoticed,
     proposal_by_id,
     proposals_page,
+    waiting_about,
     waiting_proposals,
 )
 from app.accounts.roles import Role
@@ -61,6 +63,8 @@ class ProposalRefused(EditRefused):
 
 
 LONGEST_REASON: Final = 500
+
+_DAY: Final = timedelta(days=1)
 
 MOST_OPEN: Final = 100
 """How many proposals of one account may be open, so that it cannot fill the list for all."""
@@ -283,6 +287,25 @@ def list_waiting(database: Database, role: Role) -> list[Proposal]:
     """The proposals that wait for a decision, the one that expires first at the top."""
     with reading(database.reads) as connection:
         return waiting_proposals(connection, _hidden(role), database.clock())
+
+
+def list_waiting_about(
+    database: Database, two_persons: TwoPersons, role: Role, subject: str
+) -> list[Proposal]:
+    """The proposals that would change this row. Without a query where ``TWO_PERSONS`` names nothing."""
+    if not two_persons.sections:
+        return []
+    with reading(database.reads) as connection:
+        found = waiting_about(connection, subject, database.clock())
+    return [each for each in found if each.section not in _hidden(role)]
+
+
+def list_decided(database: Database, two_persons: TwoPersons, proposed_by: str) -> list[Proposal]:
+    """An account's proposals that others decided, or that expired, in the last day; the newest first."""
+    if not two_persons.sections:
+        return []
+    with reading(database.reads) as connection:
+        return decided_by_others(connection, proposed_by, database.clock() - _DAY)
 
 
 def list_all(database: Database, role: Role, before: int | None, limit: int) -> ProposalPage:

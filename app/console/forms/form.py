@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -34,6 +35,10 @@ class Fault(Protocol):
     @property
     def message(self) -> str:
         """The error in words."""
+
+
+_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+"""A name of two or more words, as inputs and columns have."""
 
 
 class ConsoleForm(FlaskForm):
@@ -100,7 +105,12 @@ class ConsoleForm(FlaskForm):
                 self.form_errors.append(str(error))
                 continue
             field, place = locate(self[key], error.path)
-            field.errors = [*field.errors, f"{place}: {error.message}" if place else error.message]
+            message = _NAME.sub(self._labelled, error.message)
+            field.errors = [*field.errors, f"{place}: {message}" if place else message]
+
+    def _labelled(self, match: re.Match[str]) -> str:
+        """The label of an input in place of its name."""
+        return f"“{self[match[0]].label.text}”" if match[0] in self else match[0]
 
 
 def lines_of(field: Field) -> Iterable[Field]:

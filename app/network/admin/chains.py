@@ -15,7 +15,7 @@ from wtforms import HiddenField
 from app.accounts.sign_in.step_up import step_up
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
-from app.console.formats import cut, pill, sentence
+from app.console.formats import grouped, pill, sentence
 from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
 from app.console.views import after_saving
@@ -30,6 +30,7 @@ from app.network.edits.rows import ShownRow, Switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
 from app.values.amounts import is_ascii_digits
+from app.watcher.admin import watched_now
 
 PICKED: Final = "chain"
 """The name of the inputs that hold the chains."""
@@ -149,6 +150,16 @@ def _state(chain: Chain) -> Any:
     return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
 
 
+def _reading(chain_id: int) -> Any:
+    """How the watcher reads the chain, and how far behind it is."""
+    line = next((line for line in watched_now() if line.chain.chain_id == chain_id), None)
+    if line is None:
+        return Markup('<span class="faint">by reporters</span>')
+    lag = line.chain.lag if line.is_read else None
+    behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
+    return Markup('{}<small class="smallest">{}</small>').format(pill(line.word, line.look), behind)
+
+
 class ChainsView(Switches, NetworkView):
     """Chains, and the switch that stops one."""
 
@@ -161,15 +172,13 @@ class ChainsView(Switches, NetworkView):
     new_label = "Connect a chain"
     access = {**NetworkView.access, **Switches.more_access}
     column_list = (
-        "name", "act", "disabled", "chain_id", "gas_token_symbol", "block_delay", "minimal_max_slippage",
-        "contract_addr", "pick",
+        "name", "act", "disabled", "reading", "chain_id", "block_delay", "minimal_max_slippage", "pick",
     )  # fmt: skip
     column_labels = {
         "pick": "Select",
         "chain_id": "ID",
         "disabled": "State",
         "minimal_max_slippage": "Minimum slippage",
-        "contract_addr": "Contract",
         "act": "Action",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
@@ -179,9 +188,13 @@ class ChainsView(Switches, NetworkView):
     column_formatters = {
         "pick": lambda v, c, m, p: _pick(m),
         "disabled": lambda v, c, m, p: _state(m),
-        "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
+        "reading": lambda v, c, m, p: _reading(m.chain_id),
         "act": lambda v, c, m, p: v.switch(m),
     }
+
+    def badge(self) -> int:
+        """Chains that the gateway should read itself and does not."""
+        return sum(not line.is_read for line in watched_now())
 
     @expose("/new")
     def new(self) -> ResponseReturnValue:

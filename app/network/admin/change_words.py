@@ -13,8 +13,8 @@ from app.console.access import may
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
 from app.network.admin.chains import ChainsView
 from app.network.admin.editing import NetworkView
-from app.network.admin.forms import DiffLine
-from app.network.admin.names import row_title
+from app.network.admin.forms import DiffLine, unlabelled
+from app.network.admin.names import readable, row_title
 from app.network.admin.pools import PoolsView
 from app.network.admin.routes import RoutesView
 from app.network.admin.tokens import PeggedPairsView, TokensView
@@ -49,7 +49,7 @@ def described_change(change: AuditedChange) -> DescribedChange:
     section = section_of(change.subject, row)
     history = url_for("history.index", subject=change.subject) if section else None
     view = BY_SECTION.get(section.name) if section else None
-    title = row_title(view.one, row) if view else change.subject
+    title = row_title(view.one, row) if view else readable(change.subject)
     return DescribedChange(
         what, change.subject, title[:1].upper() + title[1:], lines_of(change, section), history,
         section.name if section else "",
@@ -73,7 +73,7 @@ def in_words_of(
     """
     view = BY_SECTION.get(section.name) if section else None
     if view is None:
-        return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
+        return [unlabelled(each) for each in differences]
     row = {**(change.before or {}), **(change.after or {})}
     return view.row_form(formdata=None, row=row).in_words(differences)
 

@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
 from app.network.admin.forms import DiffLine, RowForm, row_form
-from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
+from app.network.admin.names import cells, decimals_by_pool, is_number, readable, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.token_state import STATE, STOPS
 from app.network.edits.planning import EDITABLE, Edit
@@ -52,7 +52,7 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
 def links_of_users() -> Callable[[str], tuple[str, str | None]]:
     """Returns title and page of what uses a row, by its name; None where it has no page."""
     pages = _pages()
-    return lambda name: pages.get(name) or (name, _transfer_page(name))
+    return lambda name: pages.get(name) or (readable(name), _transfer_page(name))
 
 
 def _pages() -> dict[str, tuple[str, str]]:
@@ -124,6 +124,7 @@ class NetworkView(ListView):
     one: ClassVar[str]
     """What a row is called in headings, such as ``route``."""
     list_template = "console/network/list.html"
+    form_template = "console/network/form.html"
     column_list: Any
     column_labels: Any
     column_formatters: Any
@@ -171,6 +172,10 @@ class NetworkView(ListView):
         if edit.values and edit.row_id is None and self.of.name in ("tokens", "pools"):
             return page_of_token(edit.values["chain_id"], edit.values["symbol"])
         return self.get_url(".index_view")
+
+    def more_about(self, key: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the view's own template shows about this row in addition to its form."""
+        return {}
 
     def title_of(self, values: Mapping[str, Any]) -> str:
         """What a row is called in headings."""
@@ -310,13 +315,15 @@ class NetworkView(ListView):
     def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
         if row is not None and form.fingerprint.data is None:
             form.fingerprint.data = row.fingerprint
+        key = self.key_of(row.values, row.row_id) if row else None
         return self.render(
-            "console/network/form.html",
+            self.form_template,
             form=form,
             row=row,
-            key=self.key_of(row.values, row.row_id) if row else None,
+            key=key,
             decimals=decimals_by_pool(),
             facts=self.side_tables(row.values) if row else (),
+            **(self.more_about(key, row.values) if row and key and request.method == "GET" else {}),
         )
 
     def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:

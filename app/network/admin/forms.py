@@ -45,7 +45,7 @@ from app.network.admin.field_types import (
     SymbolTextField,
     TiersField,
 )
-from app.network.admin.names import symbol_choices
+from app.network.admin.names import chain_names, symbol_choices
 from app.network.admin.previewed import PreviewedForm
 from app.network.admin.token_state import STATE, StateField, with_states
 from app.network.edits.fees import FeeEdit
@@ -192,6 +192,15 @@ class DiffLine(Struct, frozen=True):
     after_hint: str
 
 
+def unlabelled(each: FieldDifference) -> DiffLine:
+    """A field that no form has: by its name in the document, with the name of a chain."""
+    words = each.field.replace("_", " ").removesuffix(" id" if each.field.endswith("chain_id") else "")
+    hints = ["", ""]
+    if each.field.endswith("chain_id"):
+        hints = [chain_names().get(int(text), "") if text else "" for text in (each.before, each.after)]
+    return DiffLine(words[:1].upper() + words[1:], each.before, each.after, *hints)
+
+
 class RowForm(PreviewedForm):
     """The fields of one section. A field is named like the key of the row that it edits.
 
@@ -239,7 +248,7 @@ class RowForm(PreviewedForm):
         key, part = each.field[:at], each.field[at:]
         compound = key in self and isinstance(self[key], FormField)
         if key not in self or (compound and part.removeprefix(".") not in self[key].form):
-            return DiffLine(each.field, each.before, each.after, "", "")
+            return unlabelled(each)
         field, place = locate(self[key], each.field)
         label = field.label.text
         if place:

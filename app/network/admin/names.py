@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from flask import g, has_request_context
+from flask import g, has_request_context, url_for
 from markupsafe import Markup
 
 from app.console.formats import grouped, units, when
@@ -23,6 +24,7 @@ from app.network.models.columns import Declared, declared_columns
 from app.network.models.document_fields import AnyChain
 from app.network.models.value_fields import Ppm, Tiers
 from app.values.amounts import format_units
+from app.values.json_values import read_time
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
 
@@ -90,6 +92,46 @@ def chain_cell(chain_id: int | None) -> Markup:
     if name is None:
         return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
     return Markup('{} <span class="faint">{}</span>').format(name, chain_id)
+
+
+def chain_page(chain_id: int, section: str | None = None) -> str:
+    """The address of the page about a chain, or of a section of it."""
+    return url_for("chains.edit", key=chain_id, _anchor=section)
+
+
+_IDS: Final = re.compile(
+    r" \(chain \d+\)"  # after the chain's name
+    r"|\bchain (?P<chain>\d+)\b"
+    r"|(?P<of>\b(?:route|block) of [^,:;]+? from |\bpegged pair of [^,:;]+, )(?P<src>\d+) to (?P<dst>\d+)\b"
+    r"|\b(?P<day>\d{4}-\d\d-\d\d)(?:T| )(?P<time>\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|\+00:00| UTC)",
+    re.ASCII,
+)
+
+
+def readable(text: str) -> Markup:
+    """A sentence of a service or of the audit log with the names of its chains, and times as pages show them.
+
+    The log names rows by the ids of chains, because these never change. A chain that is not configured
+    stays as it is.
+    """
+    parts, end = list[str](), 0
+    for match in _IDS.finditer(text):
+        parts += [text[end : match.start()], *_named(text, match)]
+        end = match.end()
+    return Markup("").join([*parts, text[end:]])
+
+
+def _named(text: str, match: re.Match[str]) -> Iterator[str]:
+    """In place of a match. What is cut from the text is as safe as the text is."""
+    if match["time"]:
+        seconds = "" if match["time"].count(":") > 1 else ":00"
+        yield when(read_time(f"{match['day']}T{match['time']}{seconds}Z"))
+    elif match["chain"]:
+        yield chain_names().get(int(match["chain"]), match[0])
+    elif match["of"]:
+        yield text[match.start("of") : match.end("of")]
+        ends = (chain_names().get(int(match[end]), match[end]) for end in ("src", "dst"))
+        yield " to ".join(ends)
 
 
 def row_title(one: str, values: Mapping[str, Any]) -> str:

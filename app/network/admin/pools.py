@@ -8,14 +8,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
-from sqlalchemy import Connection
 
 from app.console.formats import grouped
 from app.console.lists import Present
 from app.db.database import Database
 from app.db.engine import reading
-from app.estimates.queries import counters_of, estimate_facts, pool_counters
+from app.estimates.queries import counters_of, epoch_volumes, pool_counters
 from app.http.application import current
 from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import ChainIs, SymbolIs, amount_cell
@@ -26,7 +24,7 @@ from app.network.terms import NetworkTerms
 from app.transfers.admin.components import AmountText, ChainName, amount_of, chain_name
 from app.transfers.queries.trends import pool_flows
 from app.values.amounts import PPM
-from app.values.identifiers import PoolKey, RouteKey
+from app.values.identifiers import ChainId, PoolKey
 from app.values.times import Epoch, hour_of
 
 NEAR_PPM: Final = 800_000
@@ -122,12 +120,14 @@ class PoolLine(Struct, frozen=True):
 
     ``under_zero``: events are missing or the opening values are wrong; estimates count 0 instead.
     ``total`` and ``epoch`` are None without such a cap; the epoch's volume starts again at ``epoch_ends``.
+    ``left`` is the most that one transfer can still send from the chain.
     """
 
     chain: ChainName
     symbol: str
     balance: AmountText
     inbound_limit: AmountText
+    left: AmountText
     under_zero: bool
     total: CapUse | None
     epoch: CapUse | None
@@ -146,32 +146,35 @@ class PoolLine(Struct, frozen=True):
         return not self.under_zero, not reached, not self.warnings, -self.fullest_ppm
 
 
-def pool_lines(database: Database, snapshots: SnapshotSource) -> tuple[PoolLine, ...]:
-    """Every configured pool, those under zero first, then those with warnings, then the fullest.
+def pool_lines(
+    database: Database, snapshots: SnapshotSource, chain_id: ChainId | None = None
+) -> tuple[PoolLine, ...]:
+    """The configured pools, those under zero first, then those with warnings, then the fullest.
 
+    :param chain_id: only those on this chain; None: all.
     :raises Unavailable: the configuration cannot be read.
     """
     terms, now = snapshots.current().terms, database.clock()
+    pools = {key: pool for key, pool in terms.pools.items() if chain_id in (None, key.chain_id)}
+    epochs = {
+        key: Epoch.at(now, pool.epoch_seconds)
+        for key, pool in pools.items()
+        if pool.epoch_cap is not None and pool.epoch_seconds
+    }
     with reading(database.reads) as connection:
-        moved, flows = pool_counters(connection), pool_flows(connection, hour_of(now) - PACE_HOURS)
-        lines = []
-        for key, opening in terms.pools.items():
-            pool, epoch = _in_its_epoch(
-                connection, key, opening.moved_by(moved.get(key, PoolCounters())), now
-            )
-            lines.append(_line(terms, key, pool, epoch, flows.get(key, (0, 0))))
+        moved, flows = pool_counters(connection), pool_flows(connection, hour_of(now) - PACE_HOURS, chain_id)
+        volumes = epoch_volumes(connection, epochs)
+    lines = [
+        _line(
+            terms,
+            key,
+            opening.moved_by(moved.get(key, PoolCounters()), volumes.get(key, 0)),
+            epochs.get(key),
+            flows.get(key, (0, 0)),
+        )
+        for key, opening in pools.items()
+    ]
     return tuple(sorted(lines, key=lambda line: (*line.order, line.chain.name, line.symbol)))
-
-
-def _in_its_epoch(
-    connection: Connection, key: PoolKey, pool: PoolState, now: datetime
-) -> tuple[PoolState, Epoch | None]:
-    """The pool with the volume of its epoch, and the volume; None where no epoch caps it."""
-    if pool.epoch_cap is None or not pool.epoch_seconds:
-        return pool, None
-    epoch = Epoch.at(now, pool.epoch_seconds)
-    facts = estimate_facts(connection, RouteKey(key.symbol, key.chain_id, key.chain_id), epoch)
-    return replace(pool, epoch_volume=facts.epoch_volume), epoch
 
 
 def _line(
@@ -185,12 +188,14 @@ def _line(
     def use(used: int, cap: int) -> CapUse:
         return CapUse(amount(used), amount(cap), used * PPM // cap if cap else PPM)
 
+    limits = pool.inbound_limit, pool.total_rest, pool.epoch_rest
     in_epoch = epoch is not None and pool.epoch_cap is not None
     return PoolLine(
         chain=chain_name(terms.chain_infos, chain_id),
         symbol=symbol,
         balance=amount(pool.balance),
         inbound_limit=amount(pool.inbound_limit),
+        left=amount(max(0, min(limit for limit in limits if limit is not None))),
         under_zero=pool.counters.inbound_limit < 0 or pool.counters.balance < 0,
         total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
         epoch=use(pool.epoch_volume, pool.epoch_cap or 0) if in_epoch else None,

@@ -1,9 +1,9 @@
-"""The page of routes, the base fee that counts on each, and the base fees of all routes to a chain."""
+"""The page of routes, the base fee that counts on each, fees by destination, and the routes of a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from flask import g, request
@@ -38,6 +38,8 @@ from app.network.edits.results import Invalid
 from app.network.models import Route
 from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
 from app.network.snapshot import SnapshotSource
+from app.network.terms import NetworkTerms
+from app.transfers.admin.components import ChainName, chain_name
 from app.values.identifiers import ChainId, RouteKey
 from app.values.times import parse_rfc3339
 
@@ -140,6 +142,66 @@ def _source_line(found: FeeNow) -> Markup:
 
 def _age(since: datetime | None) -> str:
     return "" if since is None else f" {span(current(Database).clock() - since)} ago"
+
+
+class OtherEnd(Struct, frozen=True):
+    """The routes from and to one other chain, pegged ones included.
+
+    ``going`` and ``coming`` are how many are open, of how many. ``too_old`` counts those whose base fee is
+    too old or not known. ``oldest`` is the age of the oldest base fee, None where none has an age.
+    """
+
+    chain: ChainName
+    going: tuple[int, int]
+    coming: tuple[int, int]
+    too_old: int
+    oldest: timedelta | None
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether one of them gives no estimate."""
+        return bool(self.too_old) or self.going[0] < self.going[1] or self.coming[0] < self.coming[1]
+
+
+def other_ends(terms: NetworkTerms, chain_id: ChainId, now: datetime) -> list[OtherEnd]:
+    """The other chains that routes lead to or from, those with a route that gives no estimate first."""
+    with reading(current(Database).reads) as connection:
+        fees = reported_fees(connection, chain_id)
+    by_other: dict[ChainId, list[RouteKey]] = {}
+    for key in terms.routes.keys() | terms.pegged.keys():
+        if chain_id in (key.src_chain_id, key.dst_chain_id):
+            other = key.dst_chain_id if key.src_chain_id == chain_id else key.src_chain_id
+            by_other.setdefault(other, []).append(key)
+    ends = [_other_end(terms, fees, other, keys, now) for other, keys in by_other.items()]
+    return sorted(ends, key=lambda end: (not end.needs_attention, end.chain.name.casefold()))
+
+
+def _other_end(
+    terms: NetworkTerms,
+    fees: Mapping[RouteKey, Reported],
+    other: ChainId,
+    keys: Sequence[RouteKey],
+    now: datetime,
+) -> OtherEnd:
+    too_old, since = 0, list[datetime]()
+    for key in keys:
+        route = terms.routes.get(key)
+        if route is None:
+            continue
+        fee = base_fee_now(route.pin, fees.get(key), route.base_fee, now)
+        if fee is None or overdue_by_limit(fee, route.base_fee_max_age_seconds, now) is not None:
+            too_old += 1
+        if fee is not None and fee.since is not None:
+            since.append(fee.since)
+    going = [is_open(terms, key) for key in keys if key.dst_chain_id == other]
+    coming = [is_open(terms, key) for key in keys if key.src_chain_id == other]
+    return OtherEnd(
+        chain_name(terms.chain_infos, other),
+        (sum(going), len(going)),
+        (sum(coming), len(coming)),
+        too_old,
+        now - min(since) if since else None,
+    )
 
 
 class BaseFees:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, cast
 
-from flask import abort, flash, request, url_for
+from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from msgspec import Struct
@@ -23,9 +23,8 @@ from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.http.application import current
-from app.network import queries
 from app.network.admin.change_words import described_change
-from app.network.admin.names import chain_names, percent
+from app.network.admin.names import chain_names, chain_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
@@ -54,26 +53,14 @@ class SetVersion(Struct, frozen=True):
         return [(signer, power, power * PPM // total if total else 0) for signer, power in members]
 
 
-class ChainSets(Struct, frozen=True):
-    """The sets of a chain, the newest first."""
-
-    chain_id: ChainId
-    name: str
-    versions: tuple[SetVersion, ...]
-
-
-def validator_sets(database: Database) -> list[ChainSets]:
-    """Every chain by name; one without validators has no version.
+def validator_sets(database: Database, chain_id: ChainId) -> tuple[SetVersion, ...]:
+    """The sets of a chain, the newest first; none where no validators are known.
 
     Rotations are the canonical ``validators.updated``, in the order in which the projection counts them.
     """
     with reading_consistently(database.engine) as connection:
-        names = queries.chain_names(connection)
-        opening = load_opening_sets(connection)
-        return [
-            ChainSets(chain_id, name, tuple(_versions(connection, chain_id, opening.get(chain_id))))
-            for chain_id, name in names.items()
-        ]
+        opening = load_opening_sets(connection, chain_id)
+        return tuple(_versions(connection, chain_id, opening.get(chain_id)))
 
 
 def _versions(
@@ -130,23 +117,21 @@ class OpeningForm(PreviewedForm):
 
 
 class ValidatorsView(ConsoleView):
-    """The validators that sign refunds, by chain: the set in force and earlier ones."""
+    """The validators that sign refunds until a rotation is reported. The page of the chain shows them all."""
 
-    section = "Network"
     access = {"index": READ, "opening": ADMINISTER}
 
     def __init__(self) -> None:
         super().__init__(name="Validators", endpoint="validators")
 
+    def in_menu(self) -> bool:
+        """It has no page but those of chains."""
+        return False
+
     @expose("/")
-    def index(self) -> str:
-        """Every chain, or the one that the address names."""
-        chains = validator_sets(current(Database))
-        wanted = request.args.get("chain", "")
-        shown = [chain for chain in chains if str(chain.chain_id) == wanted] or chains
-        return self.render(
-            "console/validators.html", chains=chains, shown=shown, wanted=wanted, percent=percent
-        )
+    def index(self) -> ResponseReturnValue:
+        """Where all sets were listed once; they are on the pages of their chains."""
+        return redirect(url_for("chains.index_view"))
 
     @expose("/<int:chain>/opening", methods=("GET", "POST"))
     def opening(self, chain: int) -> ResponseReturnValue:
@@ -179,7 +164,7 @@ class ValidatorsView(ConsoleView):
             form.form_errors.append(f"{refused}. Nothing was saved.")
             return self._opening_page(form, chain)
         if isinstance(outcome, Saved):
-            return after_saving(outcome, url_for("validators.index", chain=chain))
+            return after_saving(outcome, chain_page(chain, "validators"))
         if not outcome.changes:
             flash("Nothing was changed, so there is nothing to save.", "warning")
             return self._opening_page(form, chain)
@@ -192,5 +177,5 @@ class ValidatorsView(ConsoleView):
             name=chain_names()[chain],
             preview=preview,
             described=[described_change(change) for change in preview.audited] if preview else (),
-            chain=chain,
+            page=chain_page(chain, "validators"),
         )

@@ -238,6 +238,18 @@ def reply_to_user(detail: TransferDetail, page: str = "") -> str:
     return "\n\n".join([*paragraphs, f"Transfer id: {detail.line.transfer_id}"])
 
 
+def reply_about_unknown(given: str) -> str:
+    """The reply to somebody who sent a hash, an id or an account of which no transfer is known."""
+    return (
+        f"We do not see a transfer with {given}.\n\n"
+        "A transfer appears some minutes after its transaction is in a block. Please look at the transaction "
+        "in your wallet: did it succeed, on which chain is it, and was it sent to the bridge? If it failed "
+        "or was dropped, nothing was taken, and you can send again.\n\n"
+        "If it succeeded, please send us the link to the transaction in the block explorer, and the address "
+        "that you sent from."
+    )
+
+
 def _situation(detail: TransferDetail) -> Situation:
     line, refund = detail.line, detail.refund
     return Situation(

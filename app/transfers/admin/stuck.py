@@ -21,6 +21,7 @@ from app.transfers.queries.status import acknowledgements_of, oldest_in_state
 from app.transfers.services import notes
 from app.transfers.services.notes import NEW_FOR, stuck_fingerprint
 from app.transfers.stages import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
+from app.values.identifiers import ChainId
 
 _LONGER: Final = (
     f"In the same state for more than {TIMES_THE_MEDIAN} times the median transfer time of the two chains in "
@@ -122,6 +123,25 @@ def stuck_transfers(
     stuck = tuple(_stuck(terms, row, thresholds, now, acknowledgements.get(row.transfer_id)) for row in found)
     next_page = None if rest is None else write_cursor(rest)
     return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
+
+
+def stuck_of_chain(
+    database: Database, snapshots: SnapshotSource, chain_id: ChainId, size: int
+) -> tuple[StuckTransfer, ...]:
+    """The stuck transfers from or to a chain that are not acknowledged, the longest first, whoever must act.
+
+    By medians that may be some minutes old: those of all pairs take longer to read than all else on a page.
+
+    :param size: how many are read. Of more, some that are stuck for a shorter time are missing.
+    """
+    terms, now = snapshots.current().terms, database.clock()
+    medians, _ = database.hints.run_read((medians_of_the_week,), lambda: medians_of_the_week(database))
+    thresholds = Thresholds.of(medians)
+    statuses = [int(status) for who in MustAct for status in STATUSES[who]]
+    with reading(database.reads) as connection:
+        rows = oldest_in_state(connection, statuses, now - thresholds.least, None, size, chain_id=chain_id)
+    found = (_stuck(terms, row, thresholds, now, None) for row in rows)
+    return tuple(each for each in found if each.lasting > each.allowed)
 
 
 def _stuck(

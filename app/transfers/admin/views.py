@@ -25,7 +25,13 @@ from app.http.application import current
 from app.latency.admin import medians_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine
-from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail
+from app.transfers.admin.detail import (
+    line_without_log,
+    reply_about_unknown,
+    reply_to_user,
+    timeline_of,
+    transfer_detail,
+)
 from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
 from app.transfers.admin.stuck import count_stuck, stuck_transfers
 from app.transfers.services.notes import (
@@ -234,7 +240,8 @@ class TransfersView(ConsoleView):
             line, unknown = line_without_log(database, snapshots, wanted), "console/transfers/unknown.html"
             if line is not None:
                 return self.render(unknown, line=line)
-            return self.render(unknown, why=error.msg), HTTPStatus.NOT_FOUND
+            reply = reply_about_unknown(f"the id 0x{wanted.hex()}")
+            return self.render(unknown, why=error.msg, reply=reply), HTTPStatus.NOT_FOUND
         page = page_of_user(detail.line.transfer_id)
         return self.render(
             "console/transfers/transfer.html",
@@ -247,6 +254,9 @@ class TransfersView(ConsoleView):
             typed=typed,
             refused=refused,
             removes_every_note=current_user.role.may_act_as(Role.ADMIN),
+            sender_is_blocked=snapshots.current().blocked_addresses.blocks(
+                detail.line.sender or "", database.clock()
+            ),
         )
 
     def _stuck(self, requested: ListRequest, who: MustAct) -> str:

@@ -170,16 +170,20 @@ def oldest_in_state(
     size: int,
     *,
     seen_to: bool = False,
+    chain_id: ChainId | None = None,
 ) -> Sequence[ListedTransfer]:
     """Transfers at these statuses since ``until`` or longer, the longest first.
 
     :param after: the ``status_since`` and id of the last row of the page before.
     :param seen_to: those that are acknowledged, instead of those that are not.
+    :param chain_id: only those from or to this chain; None: all.
     """
     since, transfer_id = Transfer.status_since, Transfer.transfer_id
     conditions = [since <= until, acknowledged() if seen_to else ~acknowledged()]
     if after is not None:
         conditions.append(and_(since >= after.at, or_(since > after.at, transfer_id > after.transfer_id)))
+    if chain_id is not None:
+        conditions.append(or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id))
     walks = [
         select(*COLUMNS)
         .where(Transfer.status == status, *conditions)

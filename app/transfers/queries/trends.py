@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
 
 from app.db.types import exact_sum, is_one_of
 from app.network.models import Chain
@@ -19,6 +19,7 @@ from app.transfers.certainty import ChainProof
 from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import ChainProgress, Event, TrendCount
 from app.transfers.progress import ChainDepth
+from app.transfers.reorganisations import ChainReading
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.values.times import hour_of
@@ -102,13 +103,17 @@ def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tup
         yield SpanKey(*row[:6]), Trends(*row[6:])
 
 
-def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[int, int]]:
+def pool_flows(
+    connection: Connection, first_hour: int, chain_id: ChainId | None = None
+) -> dict[PoolKey, tuple[int, int]]:
     """What transfers that were paid out brought into each pool and took from it, since an hour on.
 
     In smallest units of the pool's token; pools without any are left out.
+
+    :param chain_id: only of the pools on this chain; None: of all.
     """
-    came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour)
-    went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour)
+    came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour, chain_id)
+    went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour, chain_id)
     into, out = (
         {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(flow)}
         for flow in (came, went)
@@ -116,8 +121,8 @@ def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[i
     return {key: (into.get(key, 0), out.get(key, 0)) for key in into.keys() | out.keys()}
 
 
-def _flow(chain: Any, amount: Any, first_hour: int) -> Select[*tuple[Any, ...]]:
-    of_pools = TrendCount.kind == SendKind.POOL.value
+def _flow(chain: Any, amount: Any, first_hour: int, chain_id: ChainId | None) -> Select[*tuple[Any, ...]]:
+    of_pools = (TrendCount.kind == SendKind.POOL.value) & (true() if chain_id is None else chain == chain_id)
     since = TrendCount.hours == HOURLY, TrendCount.span >= first_hour
     return (
         select(chain, TrendCount.symbol, exact_sum(amount))
@@ -164,6 +169,13 @@ def newest_of_chain(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any
 def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
     """How far each chain has been read, and when its newest event happened."""
     return connection.execute(select(ChainProgress.__table__)).all()
+
+
+def progress_of_chain(connection: Connection, chain_id: ChainId) -> ChainReading | None:
+    """As ``chain_progress``, of one chain; None where nothing was ever reported of it."""
+    one = select(ChainProgress.__table__).where(ChainProgress.chain_id == chain_id)
+    row = connection.execute(one).one_or_none()
+    return None if row is None else ChainReading(row.highest_block, row.newest_at)
 
 
 _NONE_YET = BlockNumber(-1)

@@ -15,6 +15,7 @@ from app.admin.freshness import Reading, freshness, shows_sandbox
 from app.db.engine import reading, writing
 from app.estimates.admin.summary import estimate_summary
 from app.estimates.models import EstimateCount, PoolCounter
+from app.estimates.queries import estimate_facts
 from app.latency.admin import medians_of_the_week, slowest_pairs
 from app.latency.median import WINDOW
 from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair
@@ -25,6 +26,8 @@ from app.transfers.admin import stuck as rules
 from app.transfers.admin.stuck import stuck_transfers
 from app.transfers.queries import status as queries
 from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import ChainId, RouteKey
+from app.values.times import Epoch
 from tests.admin.pages.plans import plans
 from tests.admin.projected import put, took
 from tests.feed.services.world import (
@@ -205,6 +208,26 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
     assert (first.total.ppm, str(first.total.cap)) == (750_000, "4000 USDT")
     assert (first.epoch.ppm, str(first.epoch.used)) == (500_000, "1000 USDT")
     assert first.epoch_ends == NOW + timedelta(hours=1)
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("seconds", [60, 3600, 3601, 7])
+def test_the_volume_of_an_epoch_is_that_of_its_own_pool(gateway: Gateway, seconds: int) -> None:
+    """By minutes where the epoch is made of them, else by the sends. Estimates count the same."""
+    counters = {f"liquidity_{name}": 0 for name in ("added", "sent", "relayed", "withdrawn")}
+    with writing(gateway.engine) as connection:
+        for chain_id in (1, 2):
+            row = {"chain_id": chain_id, "symbol": "USDT", "epoch_cap": 10**10, "epoch_seconds": seconds}
+            connection.execute(insert(Pool).values(**row | counters))
+    feed(gateway, sent(1, at=0), sent(2, at=-1), sent(3, at=-61), sent(4, at=-2 * 3601))
+    lines = {line.chain.id: line for line in pool_lines(gateway.database, gateway.snapshots)}
+    epoch = Epoch.at(NOW, seconds)
+    with reading(gateway.engine) as connection:
+        facts = estimate_facts(connection, RouteKey("USDT", ChainId(1), ChainId(2)), epoch)
+    assert facts.epoch_volume >= 10**9
+    assert lines[1].epoch and lines[1].epoch.used.units == facts.epoch_volume
+    assert lines[2].epoch and lines[2].epoch.used.units == 0
+    assert pool_lines(gateway.database, gateway.snapshots, ChainId(1)) == (lines[1],)
 
 
 def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:

@@ -319,7 +319,7 @@ def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
     import_network(*gateway.editing, text(changed("chains.0.disabled", True)), actor=TESTER)
     entry = show_audit(gateway.database, 2)
     assert entry is not None
-    assert entry.record.detail == "changed chain 1: disabled no → yes"
+    assert entry.record.detail == "changed chain 1: stopped"
     before = network()["chains"][0]
     assert entry.changes == (AuditedChange("chain 1", before, before | {"disabled": True}),)
     assert show_audit(gateway.database, 3) is None

@@ -12,6 +12,7 @@ from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.network.admin.validators import validator_sets
 from app.network.models import ReportedValidatorSet
+from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.feed.services.world import feed, forget_events, projections, rotation
 from tests.gateway import Gateway
@@ -49,8 +50,8 @@ def test_the_latest_counts_everywhere_in_any_order(gateway: Gateway, rotations: 
     replay(*gateway.audited, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == found[0]
-    (shown,) = [sets for sets in validator_sets(gateway.database) if sets.chain_id == 1]
-    assert [version.event_id for version in shown.versions] == [
+    shown = validator_sets(gateway.database, ChainId(1))
+    assert [version.event_id for version in shown] == [
         *(each["id"] for each in reversed(rotations)),
         None,
     ]

@@ -60,7 +60,7 @@ def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> No
     )
     assert counting(at(gateway, NOON + DAY)) == BaseFee(5 * 10**17, NOON, reported=True)
     (record,) = records(gateway)
-    assert "pinned base fee none → 0.7 USDT" in record.detail
+    assert "pinned base fee from none to 0.7 USDT" in record.detail
 
 
 def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: Gateway) -> None:
