@@ -17,7 +17,10 @@ from sqlalchemy import (
     LargeBinary,
     Row,
     Select,
+    Subquery,
     TextClause,
+    and_,
+    false,
     func,
     literal,
     literal_column,
@@ -29,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.db.types import at_most
+from app.db.types import at_most, exact_order
 from app.transfers.models import (
     ID_END,
     ID_END_BYTES,
@@ -66,6 +69,7 @@ COLUMNS: Final = (
     Transfer.sent_at,
     Transfer.released_at,
     Transfer.updated_at,
+    Transfer.began_at,
 )
 
 
@@ -77,10 +81,58 @@ class Cursor(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """Last changes from ``since`` on and before ``until``; None is no bound."""
+    """Times from ``since`` on and before ``until``; None is no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def bounds(self) -> tuple[datetime, datetime]:
+        """Both as times."""
+        return self.since or _NEVER, self.until or _ALWAYS
+
+    def meets(self, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+        """The conditions on a column of times."""
+        since = [] if self.since is None else [column >= self.since]
+        return since if self.until is None else [*since, column < self.until]
+
+    def has(self, at: datetime) -> bool:
+        """Whether the time is within it."""
+        least, beyond = self.bounds
+        return least <= at < beyond
+
+
+class Narrowed(Struct, frozen=True):
+    """What rows have to meet that the index by which they are read does not serve.
+
+    :ivar values: columns by name and the values that they may have.
+    :ivar began: when the transfer began; of one whose start was not reported, when it changed last.
+    :ivar changed: of the last change.
+    :ivar account: from or to it.
+    :ivar amounts: by source chain the least and the greatest amount, in its smallest units; None is no bound.
+    """
+
+    values: Mapping[str, Sequence[int | str]] = {}
+    began: Span = Span()
+    changed: Span = Span()
+    account: str | None = None
+    amounts: Mapping[int, tuple[int, int]] | None = None
+
+    def __bool__(self) -> bool:
+        return self != Narrowed()
+
+    def conditions(self, columns: Any) -> list[ColumnElement[bool]]:
+        """The conditions on columns, those of ``Transfer`` or of a subquery."""
+        met = [getattr(columns, name).in_(values) for name, values in self.values.items()]
+        met += self.began.meets(func.coalesce(columns.began_at, columns.updated_at))
+        met += self.changed.meets(columns.updated_at)
+        if self.account is not None:
+            met.append(or_(columns.sender == self.account, columns.receiver == self.account))
+        if self.amounts is not None:
+            amount, chain = exact_order(columns.amount), columns.src_chain_id
+            within = [and_(chain == each, amount.between(*bounds)) for each, bounds in self.amounts.items()]
+            met.append(or_(false(), *within))
+        return met
 
 
 class Page(Struct, frozen=True):
@@ -158,7 +210,7 @@ def newest_transfers(
     connection: Connection,
     branches: Sequence[Branch],
     *,
-    others: Mapping[str, Sequence[int | str]],
+    others: Narrowed,
     span: Span,
     after: Cursor | None,
     size: int,
@@ -166,15 +218,16 @@ def newest_transfers(
     """A page of the transfers in any of the branches, the last changed first.
 
     :param branches: no transfer may be in two of them.
-    :param others: columns by name and the values that they may have, which no index serves.
+    :param others: what no index of the branches serves.
+    :param span: of the last change.
     """
     if not branches:
         return Page((), None)
     depth = max(SCANNED // len(branches), size + 1) if others else size + 1
     walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
-    meets = [walked.c[name].in_(values) for name, values in others.items()]
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
-    rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(at_most(size + 1))).all()
+    listed = select(walked).where(*others.conditions(walked.c))
+    rows = connection.execute(listed.order_by(*newest).limit(at_most(size + 1))).all()
     frontier = _frontier(connection, branches, span, after, depth) if others else None
     if frontier is not None:
         # Beyond it a branch may have rows that were not read.
@@ -182,6 +235,15 @@ def newest_transfers(
     if len(rows) > size:
         return Page(rows[:size], Cursor(*_key(rows[size - 1])))
     return Page(rows, frontier)
+
+
+def rows_within(branches: Sequence[Branch], span: Span, most: int) -> Subquery:
+    """So many rows of the branches that changed within a span, in any order, each once."""
+    return (
+        union_all(*(_own(branch, _walk(branch, span, None), most) for branch in branches))
+        .limit(at_most(most))
+        .subquery()
+    )
 
 
 def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:

@@ -1,0 +1,283 @@
+"""Reads transfers by age, or by the amounts of one token, and counts how many a list has.
+
+A list of few rows is read by its own index and sorted here. A list of many is walked in the index of the
+order: where many rows meet the filters, the next page is near. So a page reads a bounded number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from msgspec import Struct
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Subquery,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
+
+from app.db.types import UtcTime, at_most, exact_order
+from app.transfers.models import BEGAN, Transfer
+from app.transfers.queries.lists import (
+    COLUMNS,
+    SCANNED,
+    Branch,
+    ListedTransfer,
+    Narrowed,
+    Span,
+    rows_within,
+    transfers_by_id,
+)
+from app.values.amounts import MAX_UINT256
+from app.values.times import from_unix_microseconds, unix_microseconds
+
+SAMPLE: Final = 4_000
+"""Transfers that a number is estimated from: of half of them it is right within some 2 %."""
+
+_ID_START: Final = 8
+
+
+class Order(StrEnum):
+    """How a list is sorted."""
+
+    CHANGED = "changed"
+    OLDEST = "oldest"
+    YOUNGEST = "youngest"
+    LARGEST = "largest"
+    SMALLEST = "smallest"
+
+    @property
+    def of_amounts(self) -> bool:
+        """Whether it compares amounts, which only amounts of one token can be."""
+        return self in (Order.LARGEST, Order.SMALLEST)
+
+    @property
+    def falls(self) -> bool:
+        """Whether greater keys come first. The key of an age is the time at which it began."""
+        return self in (Order.LARGEST, Order.YOUNGEST)
+
+
+class Position(Struct, frozen=True):
+    """A row's place in an order: microseconds since 1970, or the amount in the finest unit; and its id."""
+
+    key: int
+    transfer_id: bytes
+
+
+class SortedPage(Struct, frozen=True):
+    """Rows and where the next page begins; ``rest`` is None when there are no more."""
+
+    rows: Sequence[ListedTransfer]
+    rest: Position | None
+
+
+class _Lane(Struct, frozen=True):
+    """Rows that an index has in the order. ``unit``: what one step of its key is worth in the finest unit."""
+
+    key: ColumnElement[Any]
+    least: Any
+    most: Any
+    columns: tuple[Any, ...] = ()
+    values: tuple[int | str, ...] = ()
+    unit: int = 1
+
+    def place(self, row: Any) -> Position:
+        """The position of a row with ``key`` and ``transfer_id``."""
+        key = unix_microseconds(row.key) if isinstance(row.key, datetime) else row.key * self.unit
+        return Position(key, row.transfer_id)
+
+
+def sorted_transfers(
+    connection: Connection,
+    branches: Sequence[Branch],
+    *,
+    narrowed: Narrowed,
+    span: Span,
+    order: Order,
+    units: Mapping[int, int],
+    after: Position | None,
+    size: int,
+) -> SortedPage:
+    """A page of the transfers in any of the branches, by age or by amount.
+
+    Of one whose start was not reported the age counts from its last change.
+
+    :param narrowed: all that rows have to meet, also what the branches serve.
+    :param span: of the last change.
+    :param units: for an order of amounts, by source chain what its smallest unit is worth in the finest one.
+        Transfers of other chains, and those whose amount is not known, are left out.
+    """
+    lanes = _lanes(narrowed, order, units)
+    if not branches or not lanes:
+        return SortedPage((), None)
+    within = rows_within(branches, span, SCANNED + 1)
+    if _number(connection, within) <= SCANNED:
+        places, frontier = _sorted_here(connection, within, lanes, narrowed), None
+    else:
+        places, frontier = _walked(connection, lanes, narrowed, order, after, size)
+    sign = -1 if order.falls else 1
+
+    def turn(place: Position) -> tuple[int, bytes]:
+        # Ids rise in both directions, so that the indexes' own order of equal keys is never needed.
+        return sign * place.key, place.transfer_id
+
+    following = sorted((place for place in places if after is None or turn(place) > turn(after)), key=turn)
+    if frontier is not None:
+        following = [place for place in following if turn(place) <= turn(frontier)]
+    rest = following[size - 1] if len(following) > size else frontier
+    rows = {row.transfer_id: row for row in transfers_by_id(connection, _ids(following[:size]))}
+    return SortedPage([rows[each] for each in _ids(following[:size]) if each in rows], rest)
+
+
+def _ids(places: Sequence[Position]) -> list[bytes]:
+    return [place.transfer_id for place in places]
+
+
+def _lanes(narrowed: Narrowed, order: Order, units: Mapping[int, int]) -> list[_Lane]:
+    if not order.of_amounts:
+        least, most = narrowed.began.bounds
+        return [_Lane(literal_column(BEGAN, UtcTime), least, most)]
+    (symbol,) = narrowed.values["symbol"]
+    key = exact_order(Transfer.amount)
+    columns = (Transfer.src_chain_id, Transfer.symbol)
+    bounds = narrowed.amounts or dict.fromkeys(units, (0, MAX_UINT256))
+    return [
+        _Lane(key, *bounds[chain], columns, (chain, symbol), unit)
+        for chain, unit in units.items()
+        if chain in bounds
+    ]
+
+
+def _sorted_here(
+    connection: Connection, within: Subquery, lanes: Sequence[_Lane], narrowed: Narrowed
+) -> list[Position]:
+    """The positions of all rows that meet the filters."""
+    columns = within.c
+    of_amounts = bool(lanes[0].columns)
+    key = columns.amount if of_amounts else func.coalesce(columns.began_at, columns.updated_at)
+    query = select(columns.transfer_id, columns.src_chain_id, key.label("key"))
+    rows = connection.execute(query.where(key.is_not(None), *narrowed.conditions(columns))).all()
+    if not of_amounts:
+        return [lanes[0].place(row) for row in rows]
+    of_chain = {lane.values[0]: lane for lane in lanes}
+    return [of_chain[row.src_chain_id].place(row) for row in rows if row.src_chain_id in of_chain]
+
+
+def _number(connection: Connection, rows: Subquery, *conditions: ColumnElement[bool]) -> int:
+    return connection.scalar(select(func.count()).select_from(rows).where(*conditions)) or 0
+
+
+class Listed(Struct, frozen=True):
+    """How many transfers a list has: exactly, or ``about`` so many; then none of a sample is fewer than."""
+
+    number: int
+    about: bool = False
+    fewer: bool = False
+
+
+def count_listed(
+    connection: Connection, branches: Sequence[Branch], narrowed: Narrowed, span: Span
+) -> Listed:
+    """How many transfers in the branches meet the filters: exact where the branches have few rows.
+
+    Of many rows the number is estimated. Transfers have hashes for ids, so the first ids are a sample of all.
+    """
+    if not branches:
+        return Listed(0)
+    within = rows_within(branches, span, SCANNED + 1)
+    if _number(connection, within) <= SCANNED:
+        return Listed(_number(connection, within, *narrowed.conditions(within.c)))
+    ids = select(Transfer.transfer_id).order_by(Transfer.transfer_id)
+    last = connection.scalar(ids.offset(at_most(SAMPLE - 1)).limit(at_most(1)))
+    if last is None:  # some were removed meanwhile
+        return Listed(_number(connection, within, *narrowed.conditions(within.c)))
+    sample = select(*COLUMNS).where(Transfer.transfer_id <= last).limit(at_most(SAMPLE)).subquery()
+    met = _number(connection, sample, *narrowed.conditions(sample.c))
+    every = 256**_ID_START * max(met, _OF_NONE) // (int.from_bytes(last[:_ID_START], "big") + 1)
+    return Listed(_rounded(every), about=True, fewer=met == 0)
+
+
+_OF_NONE: Final = 3
+"""Where none of a sample meets the filters, fewer than so many times its share do, in 19 of 20 lists."""
+
+
+def _rounded(number: int) -> int:
+    """To two digits, as an estimate is not better."""
+    step: int = 10 ** max(0, len(str(number)) - 2)
+    return (number + step // 2) // step * step
+
+
+def _walked(
+    connection: Connection,
+    lanes: Sequence[_Lane],
+    narrowed: Narrowed,
+    order: Order,
+    after: Position | None,
+    size: int,
+) -> tuple[list[Position], Position | None]:
+    """The next rows of every lane that meet the filters, and up to where every lane was read."""
+    depth = max(SCANNED // len(lanes), size + 1)
+    found: list[Position] = []
+    reached: list[Position] = []
+    for lane in lanes:
+        walked = _walk(connection, lane, order, after).limit(at_most(depth)).subquery()
+        meets = narrowed.conditions(walked.c)
+        order_by = (walked.c.key.desc() if order.falls else walked.c.key, walked.c.transfer_id)
+        keys = select(walked.c.key, walked.c.transfer_id)
+        rows = connection.execute(keys.where(*meets).order_by(*order_by).limit(at_most(size + 1))).all()
+        found += map(lane.place, rows)
+        if len(rows) > size:
+            continue
+        last = connection.execute(
+            keys.order_by(*order_by).offset(at_most(depth - 1)).limit(at_most(1))
+        ).first()
+        if last is not None:
+            reached.append(lane.place(last))
+    if not reached:
+        return found, None
+    sign = -1 if order.falls else 1
+    return found, min(reached, key=lambda place: (sign * place.key, place.transfer_id))
+
+
+def _walk(
+    connection: Connection, lane: _Lane, order: Order, after: Position | None
+) -> Select[*tuple[Any, ...]]:
+    """A lane from a position on. SQLite gets equalities, by which it uses the index of an expression.
+
+    PostgreSQL gets a range of the whole index: with equalities a planner may choose another one, and sort.
+    """
+    key, least, most = lane.key, lane.least, lane.most
+    conditions: list[ColumnElement[bool]] = []
+    if after is not None:
+        bound, exact = _bound(lane, order, after)
+        least, most = (least, min(most, bound)) if order.falls else (max(least, bound), most)
+        if exact:
+            further = key < bound if order.falls else key > bound
+            conditions.append(or_(further, Transfer.transfer_id > after.transfer_id))
+    low, high = (literal(value, key.type) for value in (least, most))
+    same = [literal(value, column.type) for column, value in zip(lane.columns, lane.values, strict=True)]
+    if connection.dialect.name == "sqlite" or not lane.columns:
+        conditions += [column == value for column, value in zip(lane.columns, same, strict=True)]
+        conditions += [key >= low, key <= high]
+    else:
+        whole = tuple_(*lane.columns, key)
+        conditions += [whole >= tuple_(*same, low), whole <= tuple_(*same, high)]
+    turned = [column.desc() if order.falls else column.asc() for column in (*lane.columns, key)]
+    return select(*COLUMNS, key.label("key")).where(*conditions).order_by(*turned, Transfer.transfer_id)
+
+
+def _bound(lane: _Lane, order: Order, after: Position) -> tuple[Any, bool]:
+    """The position as a bound of the lane's key, and whether rows may have exactly this key."""
+    if not lane.columns:
+        return from_unix_microseconds(after.key), True
+    whole, rest = divmod(after.key, lane.unit)
+    return min(whole + (rest > 0 and not order.falls), MAX_UINT256), rest == 0
