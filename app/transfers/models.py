@@ -155,9 +155,9 @@ class Transfer(Base):
     )
 
 
-Index(
-    "ix_transfers_token_amount", Transfer.src_chain_id, Transfer.symbol, exact_order(Transfer.amount)
-)  # amounts in one unit, by their number
+# The amounts of one token of one chain, by their number. The chain does not lead the index: PostgreSQL would
+# take it for lists by chains and time, and sort.
+Index("ix_transfers_token_amount", Transfer.symbol, Transfer.src_chain_id, exact_order(Transfer.amount))
 
 
 class TransferAccount(Base):

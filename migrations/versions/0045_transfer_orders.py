@@ -17,7 +17,7 @@ def upgrade() -> None:
     # Amounts are text on SQLite: by their length, then by their digits, they sort as numbers.
     by_number = "amount" if is_postgresql() else "substr('0' || length(amount), -2) || amount"
     create_index(
-        "ix_transfers_token_amount", "transfers", ["src_chain_id", "symbol", sa.text(f"({by_number})")]
+        "ix_transfers_token_amount", "transfers", ["symbol", "src_chain_id", sa.text(f"({by_number})")]
     )
 
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    LargeBinary,
     Row,
     Select,
     Subquery,
@@ -23,7 +22,6 @@ from sqlalchemy import (
     false,
     func,
     literal,
-    literal_column,
     or_,
     select,
     tuple_,
@@ -34,10 +32,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.types import at_most, exact_order
 from app.transfers.models import (
-    ID_END,
-    ID_END_BYTES,
     Transfer,
-    TransferAccount,
     TransferHash,
     transfer_is_open,
 )
@@ -145,6 +140,8 @@ class Page(Struct, frozen=True):
 class Branch(Struct, frozen=True):
     """Transfers whose leading columns of one index have these values, and which meet the conditions.
 
+    :ivar led_by: columns that the conditions give one value, and that come before the time in the index. They
+        are in the order, so that PostgreSQL takes that index where it expects more rows than there are.
     :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read
         and left out afterwards: they may be nearly all, and a branch is not walked to its end for the others.
     """
@@ -152,7 +149,19 @@ class Branch(Struct, frozen=True):
     columns: tuple[InstrumentedAttribute[Any], ...] = ()
     values: tuple[int | str, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    led_by: tuple[InstrumentedAttribute[Any], ...] = ()
     elsewhere: tuple[str, str] | None = None
+
+    @property
+    def falling(self) -> list[ColumnElement[Any]]:
+        """The order of its index, the greatest first."""
+        return [column.desc() for column in (*self.led_by, *self.columns, Transfer.updated_at)]
+
+    @property
+    def sortable(self) -> int:
+        """How many rows are read at once to be sorted."""
+        columns = (*self.led_by, *self.columns)
+        return PAIRS if any(column is Transfer.dst_chain_id for column in columns) else SCANNED
 
 
 EVERYTHING: Final = [Branch()]
@@ -179,7 +188,8 @@ def by_source(connection: Connection, chain_id: int) -> list[Branch]:
     of_chain = Transfer.src_chain_id == chain_id
     partners = _distinct(connection, Transfer.dst_chain_id, of_chain)
     to = [by_pair(chain_id, partner)[0] for partner in partners]
-    return [*to, Branch(conditions=(of_chain, Transfer.dst_chain_id.is_(None)))]
+    unknown = (of_chain, Transfer.dst_chain_id.is_(None))
+    return [*to, Branch(conditions=unknown, led_by=(Transfer.dst_chain_id,))]
 
 
 def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
@@ -223,7 +233,8 @@ def newest_transfers(
     """
     if not branches:
         return Page((), None)
-    depth = max(SCANNED // len(branches), size + 1) if others else size + 1
+    scanned = min(SCANNED // len(branches), *(branch.sortable for branch in branches))
+    depth = max(scanned, size + 1) if others else size + 1
     walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
     listed = select(walked).where(*others.conditions(walked.c))
@@ -237,13 +248,27 @@ def newest_transfers(
     return Page(rows, frontier)
 
 
+PAIRS: Final = 1_000
+"""Rows of one pair of chains that are read at once. For more PostgreSQL would rather read all of a chain."""
+
+
 def rows_within(branches: Sequence[Branch], span: Span, most: int) -> Subquery:
     """So many rows of the branches that changed within a span, in any order, each once."""
-    return (
-        union_all(*(_own(branch, _walk(branch, span, None), most) for branch in branches))
-        .limit(at_most(most))
-        .subquery()
+    rows = union_all(*(_own(branch, _walk(branch, span, None), most) for branch in branches))
+    return rows.limit(at_most(most)).subquery()
+
+
+def has_at_most(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> bool:
+    """Whether the branches have no more rows that changed within a span. Only indexes are read."""
+    walks = [_walk(branch, span, None).with_only_columns(Transfer.updated_at) for branch in branches]
+    entries = union_all(
+        *(
+            select(walk.order_by(None).order_by(*branch.falling).limit(at_most(most + 1)).subquery())
+            for branch, walk in zip(branches, walks, strict=True)
+        )
     )
+    some = entries.limit(at_most(most + 1)).subquery()
+    return (connection.scalar(select(func.count()).select_from(some)) or 0) <= most
 
 
 def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
@@ -266,8 +291,7 @@ def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any
         conditions.append(at < span.until)
     if after is not None:
         conditions.append(or_(at < after.at, transfer_id < after.transfer_id))
-    order = (*(column.desc() for column in columns), transfer_id.desc())
-    return select(*COLUMNS).where(*conditions).order_by(*order)
+    return select(*COLUMNS).where(*conditions).order_by(*branch.falling, transfer_id.desc())
 
 
 def _own(branch: Branch, walk: Select[*tuple[Any, ...]], depth: int) -> Select[*tuple[Any, ...]]:
@@ -322,55 +346,3 @@ def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) ->
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
     return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()
-
-
-LOOKED_AT: Final = 5_000
-"""Ids of an index range that are compared with the rest of the digits."""
-
-ACCOUNTS_LOOKED_AT: Final = 100
-"""Accounts, each found by a step along the index."""
-
-_BYTES: Final = 32
-_END_DIGITS: Final = 2 * ID_END_BYTES
-
-
-def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
-    """The ids with this beginning and end, at most ``size``, in their order.
-
-    :param start: lower-case hex digits, as ``end``; one of them has at least four.
-    """
-    if len(end) >= _END_DIGITS:
-        ends = literal(bytes.fromhex(end[-_END_DIGITS:]), LargeBinary)
-        within: ColumnElement[bool] = literal_column(ID_END, LargeBinary) == ends
-    else:
-        within = Transfer.transfer_id.between(_bound(start, "0"), _bound(start, "f"))
-    looked_at = select(Transfer.transfer_id).where(within).limit(LOOKED_AT)
-    matching = [
-        each
-        for each in connection.scalars(looked_at)
-        if each.hex().startswith(start) and each.hex().endswith(end)
-    ]
-    return sorted(matching)[:size]
-
-
-def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
-    """The EVM accounts of transfers with this beginning and end, as ``account_key`` writes them.
-
-    :param start: lower-case hex digits, at least four.
-    """
-    account = TransferAccount.account
-    # No digit of hex sorts after g, in any order of letters that a database may use.
-    last, beyond = f"0x{start}", f"0x{start}g"
-    found: list[str] = []
-    for _ in range(ACCOUNTS_LOOKED_AT):
-        following = connection.scalar(select(func.min(account)).where(account > last, account < beyond))
-        if following is None or len(found) == size:
-            break
-        last = following
-        if following.startswith(f"0x{start}") and following.endswith(end):
-            found.append(following)
-    return found
-
-
-def _bound(start: str, digit: str) -> bytes:
-    return bytes.fromhex(start.ljust(2 * _BYTES, digit))

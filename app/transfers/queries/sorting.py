@@ -23,6 +23,7 @@ from sqlalchemy import (
     or_,
     select,
     tuple_,
+    union_all,
 )
 
 from app.db.types import UtcTime, at_most, exact_order
@@ -34,6 +35,7 @@ from app.transfers.queries.lists import (
     ListedTransfer,
     Narrowed,
     Span,
+    has_at_most,
     rows_within,
     transfers_by_id,
 )
@@ -43,7 +45,12 @@ from app.values.times import from_unix_microseconds, unix_microseconds
 SAMPLE: Final = 4_000
 """Transfers that a number is estimated from: of half of them it is right within some 2 %."""
 
+SLICES: Final = 16
+
+_ID: Final = 32
 _ID_START: Final = 8
+_WHOLE: Final = 256**_ID_START
+"""The first bytes of an id as a number, and how many such numbers there are."""
 
 
 class Order(StrEnum):
@@ -119,8 +126,9 @@ def sorted_transfers(
     lanes = _lanes(narrowed, order, units)
     if not branches or not lanes:
         return SortedPage((), None)
-    within = rows_within(branches, span, SCANNED + 1)
-    if _number(connection, within) <= SCANNED:
+    few = min(branch.sortable for branch in branches)
+    if has_at_most(connection, branches, span, few):
+        within = rows_within(branches, span, few)
         places, frontier = _sorted_here(connection, within, lanes, narrowed), None
     else:
         places, frontier = _walked(connection, lanes, narrowed, order, after, size)
@@ -134,12 +142,14 @@ def sorted_transfers(
     if frontier is not None:
         following = [place for place in following if turn(place) <= turn(frontier)]
     rest = following[size - 1] if len(following) > size else frontier
-    rows = {row.transfer_id: row for row in transfers_by_id(connection, _ids(following[:size]))}
-    return SortedPage([rows[each] for each in _ids(following[:size]) if each in rows], rest)
+    return SortedPage(_rows_at(connection, following[:size]), rest)
 
 
-def _ids(places: Sequence[Position]) -> list[bytes]:
-    return [place.transfer_id for place in places]
+def _rows_at(connection: Connection, places: Sequence[Position]) -> list[ListedTransfer]:
+    """The rows at these positions, in their order."""
+    ids = [place.transfer_id for place in places]
+    rows = {row.transfer_id: row for row in transfers_by_id(connection, ids)}
+    return [rows[each] for each in ids if each in rows]
 
 
 def _lanes(narrowed: Narrowed, order: Order, units: Mapping[int, int]) -> list[_Lane]:
@@ -148,10 +158,10 @@ def _lanes(narrowed: Narrowed, order: Order, units: Mapping[int, int]) -> list[_
         return [_Lane(literal_column(BEGAN, UtcTime), least, most)]
     (symbol,) = narrowed.values["symbol"]
     key = exact_order(Transfer.amount)
-    columns = (Transfer.src_chain_id, Transfer.symbol)
+    columns = (Transfer.symbol, Transfer.src_chain_id)
     bounds = narrowed.amounts or dict.fromkeys(units, (0, MAX_UINT256))
     return [
-        _Lane(key, *bounds[chain], columns, (chain, symbol), unit)
+        _Lane(key, *bounds[chain], columns, (symbol, chain), unit)
         for chain, unit in units.items()
         if chain in bounds
     ]
@@ -168,7 +178,7 @@ def _sorted_here(
     rows = connection.execute(query.where(key.is_not(None), *narrowed.conditions(columns))).all()
     if not of_amounts:
         return [lanes[0].place(row) for row in rows]
-    of_chain = {lane.values[0]: lane for lane in lanes}
+    of_chain = {lane.values[1]: lane for lane in lanes}
     return [of_chain[row.src_chain_id].place(row) for row in rows if row.src_chain_id in of_chain]
 
 
@@ -189,21 +199,39 @@ def count_listed(
 ) -> Listed:
     """How many transfers in the branches meet the filters: exact where the branches have few rows.
 
-    Of many rows the number is estimated. Transfers have hashes for ids, so the first ids are a sample of all.
+    Of many rows the number is estimated. Transfers have hashes for ids, so some ranges of ids are a sample.
     """
     if not branches:
         return Listed(0)
-    within = rows_within(branches, span, SCANNED + 1)
-    if _number(connection, within) <= SCANNED:
+    few = min(branch.sortable for branch in branches)
+    if has_at_most(connection, branches, span, few):
+        within = rows_within(branches, span, few)
         return Listed(_number(connection, within, *narrowed.conditions(within.c)))
-    ids = select(Transfer.transfer_id).order_by(Transfer.transfer_id)
-    last = connection.scalar(ids.offset(at_most(SAMPLE - 1)).limit(at_most(1)))
-    if last is None:  # some were removed meanwhile
-        return Listed(_number(connection, within, *narrowed.conditions(within.c)))
-    sample = select(*COLUMNS).where(Transfer.transfer_id <= last).limit(at_most(SAMPLE)).subquery()
+    met, share = _sampled(connection, narrowed)
+    return Listed(_rounded(max(met, _OF_NONE) * _WHOLE // share), about=True, fewer=met == 0)
+
+
+def _sampled(connection: Connection, narrowed: Narrowed) -> tuple[int, int]:
+    """How many of a sample meet the filters, and which part of ``_WHOLE`` the sample is.
+
+    Some rows from each of several starts on, spread over all ids, so that no part of them decides.
+    """
+    starts = [number * _WHOLE // SLICES for number in range(SLICES)]
+    each = at_most(SAMPLE // SLICES)
+    rows, ends = [], []
+    for start in starts:
+        from_here = Transfer.transfer_id >= start.to_bytes(_ID_START, "big").ljust(_ID, b"\0")
+        walk = select(*COLUMNS).where(from_here).order_by(Transfer.transfer_id)
+        rows.append(select(walk.limit(each).subquery()))
+        end = walk.with_only_columns(Transfer.transfer_id).offset(at_most(SAMPLE // SLICES - 1))
+        ends.append(end.limit(at_most(1)).scalar_subquery())
+    sample = union_all(*rows).subquery()
     met = _number(connection, sample, *narrowed.conditions(sample.c))
-    every = 256**_ID_START * max(met, _OF_NONE) // (int.from_bytes(last[:_ID_START], "big") + 1)
-    return Listed(_rounded(every), about=True, fewer=met == 0)
+    reached = [
+        _WHOLE if last is None else int.from_bytes(last[:_ID_START], "big") + 1
+        for last in connection.execute(select(*ends)).one()
+    ]
+    return met, sum(reached) - sum(starts)
 
 
 _OF_NONE: Final = 3
@@ -225,21 +253,22 @@ def _walked(
     size: int,
 ) -> tuple[list[Position], Position | None]:
     """The next rows of every lane that meet the filters, and up to where every lane was read."""
-    depth = max(SCANNED // len(lanes), size + 1)
     found: list[Position] = []
     reached: list[Position] = []
     for lane in lanes:
-        walked = _walk(connection, lane, order, after).limit(at_most(depth)).subquery()
-        meets = narrowed.conditions(walked.c)
-        order_by = (walked.c.key.desc() if order.falls else walked.c.key, walked.c.transfer_id)
-        keys = select(walked.c.key, walked.c.transfer_id)
-        rows = connection.execute(keys.where(*meets).order_by(*order_by).limit(at_most(size + 1))).all()
+        for depth in (2 * size, max(SCANNED // len(lanes), size + 1)):
+            walked = _walk(connection, lane, order, after).limit(at_most(depth)).subquery()
+            order_by = (walked.c.key.desc() if order.falls else walked.c.key, walked.c.transfer_id)
+            keys = select(walked.c.key, walked.c.transfer_id).order_by(*order_by)
+            listed = keys.where(*narrowed.conditions(walked.c)).limit(at_most(size + 1))
+            rows = connection.execute(listed).all()
+            if len(rows) > size:
+                last = None
+                break
+            last = connection.execute(keys.offset(at_most(depth - 1)).limit(at_most(1))).first()
+            if last is None:
+                break
         found += map(lane.place, rows)
-        if len(rows) > size:
-            continue
-        last = connection.execute(
-            keys.order_by(*order_by).offset(at_most(depth - 1)).limit(at_most(1))
-        ).first()
         if last is not None:
             reached.append(lane.place(last))
     if not reached:

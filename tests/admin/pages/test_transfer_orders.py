@@ -140,6 +140,7 @@ def test_every_order_with_every_filter_has_each_transfer_once(
     """Sorted here, and walked in the index of the order."""
     rows = fill(gateway)
     monkeypatch.setattr(lists, "SCANNED", scanned)
+    monkeypatch.setattr(lists, "PAIRS", scanned)
     monkeypatch.setattr(sorting, "SCANNED", scanned)
     for fields in some([*OF_AGE, *OF_AMOUNT, *BOTH], 4):
         wanted = requested(gateway, **fields)
@@ -252,8 +253,8 @@ def test_no_order_reads_the_whole_table(gateway: Gateway) -> None:
     with gateway.engine.begin() as connection:
         connection.execute(text("ANALYZE transfers"))
     with plans(gateway.reads) as seen, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "SCANNED", 100)
-        patch.setattr(sorting, "SAMPLE", 100)
+        for module, name in ((sorting, "SCANNED"), (sorting, "SAMPLE"), (lists, "SCANNED"), (lists, "PAIRS")):
+            patch.setattr(module, name, 100)
         for fields in [*OF_AGE, *OF_AMOUNT]:
             wanted = requested(gateway, **fields)
             list_transfers(gateway.database, gateway.snapshots, wanted.filters, None, 20, wanted.order)
