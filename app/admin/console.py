@@ -52,7 +52,7 @@ from app.network.admin.tokens import PeggedPairsView, TokensView
 from app.network.admin.validators import ValidatorsView
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
-from app.refunds.admin import UserRequestsView
+from app.refunds.admin import WaitingRefundsView
 from app.release import Release
 from app.transfers.admin.anomalies import AnomaliesView
 from app.transfers.admin.views import TransfersView
@@ -64,7 +64,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
     EstimatesView,
     AnomaliesView,
-    UserRequestsView,
+    WaitingRefundsView,
     ProposalsView,
     ChainsView,
     ConnectView,
