@@ -60,6 +60,13 @@ def test_the_console_is_compressed(app: Flask, path: str, site: str) -> None:
     assert {"Accept-Encoding", "Sec-Fetch-Site"} <= set(packed.vary)
 
 
+def test_a_part_of_a_file_is_sent_as_it_is(app: Flask) -> None:
+    part = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin", "Range": "bytes=0-4999"}
+    answer = signed_in(app, Role.VIEWER).get("/admin/static/console.css", headers=part)
+    assert (answer.status_code, len(answer.data)) == (206, 5000)
+    assert "Content-Encoding" not in answer.headers
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import select, update
 
 from app.accounts.roles import Role
@@ -47,6 +48,19 @@ def test_each_missing_signer_has_the_refunds_that_wait_for_it(sandbox: Gateway) 
     ranks = [(each.last, len(each.refunds)) for each in signers]
     assert ranks == sorted(ranks, reverse=True), "who completes the most comes first"
     assert ranks[0][0] > 0
+
+
+def test_whose_signature_is_enough_comes_first(sandbox: Gateway) -> None:
+    """Exactly the quorum is enough; of equal ones the address decides, so the strongest is not the first."""
+    (waiting,) = [each for each in waiting_refunds(sandbox.database, sandbox.snapshots) if each.can_be_signed]
+    missing = [line for line in waiting.refund.signers if not line.signed]
+    for line in missing:
+        quorum = waiting.refund.power_signed + line.power
+        just = replace(waiting, refund=replace(waiting.refund, quorum=quorum))
+        enough = [each for each in missing if each.power >= line.power]
+        signers = by_missing_signer([just], {})
+        assert {each.address for each in signers if each.last} == {each.address for each in enough}
+        assert [each.last for each in signers] == [1] * len(enough) + [0] * (len(missing) - len(enough))
 
 
 def test_the_page_says_whom_to_call(app: Flask, sandbox: Gateway) -> None:

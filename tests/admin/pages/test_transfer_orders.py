@@ -148,21 +148,65 @@ def test_every_order_with_every_filter_has_each_transfer_once(
         assert pages(gateway, wanted) == expected(rows, fields), fields
 
 
-def test_amounts_of_several_chains_are_compared_in_one_unit(gateway: Gateway) -> None:
-    """One USDT has 6 decimals on chain 1 and 18 on chain 2: the smaller number can be more."""
-    rows = [(1, 2 * 10**6), (2, 10**18), (2, 3 * 10**18), (1, 10**6 + 1), (3, MAX_UINT256)]
+def put(gateway: Gateway, *rows: tuple[int, int, int]) -> None:
+    """Transfers of USDT, each with its source chain, its amount and its status; ids rise."""
+    known = {"refund_reason": 0, "updated_at": NOW, "symbol": "USDT"}
     with writing(gateway.engine) as connection:
-        for n, (chain, amount) in enumerate(rows):
-            values = {"status": 5, "refund_reason": 0, "updated_at": NOW, "symbol": "USDT"}
-            connection.execute(
-                insert(Transfer).values(
-                    **values, src_chain_id=chain, amount=amount, transfer_id=bytes([n]) * 32
-                )
-            )
-    found = pages(gateway, requested(gateway, sort="largest", token="USDT"), 2)
-    assert [int(each[2:4]) for each in found] == [4, 2, 0, 3, 1]
+        for n, (chain, amount, status) in enumerate(rows):
+            of_row = {
+                "src_chain_id": chain,
+                "amount": amount,
+                "status": status,
+                "transfer_id": bytes([n]) * 32,
+            }
+            connection.execute(insert(Transfer).values(known | of_row))
+
+
+def numbers(found: list[str]) -> list[int]:
+    return [int(each[2:4], 16) for each in found]
+
+
+@pytest.mark.parametrize("scanned", [5_000, 1])
+def test_amounts_of_several_chains_are_compared_in_one_unit(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int
+) -> None:
+    """One USDT has 6 decimals on chain 1 and 18 on chain 2: the smaller number can be more."""
+    monkeypatch.setattr(lists, "SCANNED", scanned)
+    monkeypatch.setattr(sorting, "SCANNED", scanned)
+    amounts = [(1, 2 * 10**6), (2, 10**18), (2, 3 * 10**18), (1, 10**6 + 1), (3, MAX_UINT256)]
+    # The place after a fraction of a chain's unit is before all that have the whole unit, whatever their ids.
+    amounts += [(1, 10**6), (2, 10**18 + 1)]
+    put(gateway, *((chain, amount, 5) for chain, amount in amounts))
+    for size in (1, 2, 5):
+        found = pages(gateway, requested(gateway, sort="largest", token="USDT"), size)
+        assert numbers(found) == [4, 2, 0, 3, 6, 1, 5]
+        found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), size)
+        assert numbers(found) == [1, 5, 6, 3, 0, 2, 4]
     found = pages(gateway, requested(gateway, token="USDT", least="1.000001", most="2"))
-    assert [int(each[2:4]) for each in found] == [0, 3]
+    assert numbers(found) == [0, 3]
+
+
+def test_a_chain_that_was_not_read_so_far_holds_the_others_up(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of chain 1 only the largest are read, and none meets the filter: chain 3 cannot go on without it."""
+    monkeypatch.setattr(lists, "SCANNED", 40)
+    monkeypatch.setattr(sorting, "SCANNED", 40)
+    of_one = [(1, amount * 10**6, 10 if amount in (50, 45) else 5) for amount in range(100, 40, -1)]
+    of_three = [(3, amount * 10**6 + 5 * 10**5, 10) for amount in range(49, 40, -1)]
+    put(gateway, *of_one, *of_three)
+    found = pages(gateway, requested(gateway, sort="largest", token="USDT", status="10"), 5)
+    assert numbers(found) == [50, 60, 61, 62, 63, 64, 55, 65, 66, 67, 68]
+
+
+def test_many_equal_amounts_below_a_place_do_not_hold_its_pages_up(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lists, "SCANNED", 1)
+    monkeypatch.setattr(sorting, "SCANNED", 1)
+    put(gateway, *[(1, 10**6, 5)] * 30, (2, 10**18 + 1, 5), (1, 2 * 10**6, 5))
+    found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), 1)
+    assert numbers(found) == [*range(32)]
 
 
 def test_an_order_follows_what_the_list_is_filtered_by(gateway: Gateway) -> None:
