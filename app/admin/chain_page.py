@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from markupsafe import Markup
 from msgspec import Struct
 
 from app.admin.freshness import UNREAD_AFTER
@@ -19,9 +20,10 @@ from app.network.admin.chains import ChainsView
 from app.network.admin.names import percent
 from app.network.admin.pools import PoolLine, Severity, pool_lines
 from app.network.admin.routes import OtherEnd, other_ends
+from app.network.admin.token_state import state_pill
 from app.network.admin.validators import SetVersion, validator_sets
 from app.network.models import Pool, Token
-from app.network.queries import rows_with
+from app.network.queries import load_contacts, rows_with
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.stuck import StuckTransfer, stuck_of_chain
 from app.transfers.queries.trends import progress_of_chain
@@ -43,19 +45,22 @@ class TokenLine(Struct, frozen=True):
 
     symbol: str
     token_id: int
-    state: str
+    state: Markup
     pool_id: int | None
     pool: PoolLine | None
 
 
 class ChainAbout(Struct, frozen=True):
-    """All that the page shows. ``reported`` is how far reporters are, where the watcher does not read it."""
+    """All that the page shows. ``reported`` is how far reporters are, where the watcher does not read it;
+    ``contacts`` are name and contact of validators.
+    """
 
     tokens: Sequence[TokenLine]
     ends: Sequence[OtherEnd]
     watched: WatchedPage | None
     reported: ChainReading | None
     sets: Sequence[SetVersion]
+    contacts: Mapping[bytes, tuple[str, str]]
     stuck: Sequence[StuckTransfer]
     changes: Sequence[AuditRow]
     now: datetime
@@ -109,7 +114,7 @@ def chain_about(database: Database, snapshots: SnapshotSource, chain_id: ChainId
     with reading(database.reads) as connection:
         rows = rows_with(connection, Token, "chain_id", [chain_id])
         pool_ids = {row["symbol"]: row["id"] for row in rows_with(connection, Pool, "chain_id", [chain_id])}
-        progress = progress_of_chain(connection, chain_id)
+        progress, contacts = progress_of_chain(connection, chain_id), load_contacts(connection)
     tokens = [
         TokenLine(
             row["symbol"], row["id"], _state(row), pool_ids.get(row["symbol"]), pools.get(row["symbol"])
@@ -125,6 +130,7 @@ def chain_about(database: Database, snapshots: SnapshotSource, chain_id: ChainId
         watched=watched_page(chain_id),
         reported=progress,
         sets=validator_sets(database, chain_id),
+        contacts=contacts,
         stuck=stuck_of_chain(database, snapshots, chain_id, MOST_STUCK),
         changes=_changes(database, chain_id),
         now=now,
@@ -142,10 +148,8 @@ def _changes(database: Database, chain_id: ChainId) -> list[AuditRow]:
     return sorted(found, key=lambda row: -row.id)[:SHOWN]
 
 
-def _state(token: Mapping[str, Any]) -> str:
-    if token["xfer_disabled"] or token["transfer_disabled"]:
-        return "stopped"
-    return "pool stopped" if token["pool_disabled"] else "active"
+def _state(token: Mapping[str, Any]) -> Markup:
+    return state_pill(token["xfer_disabled"] or token["transfer_disabled"], token["pool_disabled"])
 
 
 class ChainPageView(ChainsView):

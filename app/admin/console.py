@@ -4,6 +4,7 @@ Public requests run none of it.
 
 from __future__ import annotations
 
+import gzip
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -51,7 +52,7 @@ from app.network.admin.tokens import PeggedPairsView, TokensView
 from app.network.admin.validators import ValidatorsView
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
-from app.refunds.admin import UserRequestsView
+from app.refunds.admin import WaitingRefundsView
 from app.release import Release
 from app.transfers.admin.anomalies import AnomaliesView
 from app.transfers.admin.views import TransfersView
@@ -63,7 +64,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
     EstimatesView,
     AnomaliesView,
-    UserRequestsView,
+    WaitingRefundsView,
     ProposalsView,
     ChainPageView,
     ConnectView,
@@ -143,7 +144,7 @@ def open_console(
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
-        app.after_request_funcs.setdefault(name, []).insert(0, protect)  # the last to run
+        app.after_request_funcs.setdefault(name, [])[:0] = [protect, compress]  # the last to run, backwards
     answer_errors_by_pages(app, f"{PREFIX}/", answer_error)
 
 
@@ -253,6 +254,36 @@ def protect(response: Response) -> Response:
         response.headers.setdefault(name, value)
     cached = request.endpoint == "console.static" and "v" in request.args
     response.headers["Cache-Control"] = IMMUTABLE if cached else "no-store"
+    return response
+
+
+_COMPRESSED: Final = frozenset({"text/html", "text/css", "text/javascript", "image/svg+xml"})
+_LEAST_COMPRESSED: Final = 1024
+_OWN_REQUESTS: Final = ("same-origin", "none")
+"""What browsers say of a request that the console itself made, or that somebody typed."""
+
+
+def compress(response: Response) -> Response:
+    """Compress a page, a style or a script, in every deployment: proxies are told not to.
+
+    From the length of a compressed page, one who makes a browser request it again and again could guess what
+    else is on it (BREACH). So only requests of the console itself are answered compressed, and none that
+    sends a form: passwords, tokens and codes are shown once, as the answer to one
+    (docs/security.md#compressed).
+    """
+    by_itself = request.method == "GET" and request.headers.get("Sec-Fetch-Site") in _OWN_REQUESTS
+    page = response.status_code == 200 and response.mimetype in _COMPRESSED
+    if not (page and by_itself and request.accept_encodings["gzip"]):
+        return response
+    response.direct_passthrough = False
+    body = response.get_data()
+    if len(body) >= _LEAST_COMPRESSED:
+        response.set_data(gzip.compress(body, compresslevel=6, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+        response.vary.update(("Accept-Encoding", "Sec-Fetch-Site"))
+        etag, _ = response.get_etag()
+        if etag:
+            response.set_etag(etag, weak=True)
     return response
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 from flask import request, url_for
@@ -14,40 +14,33 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
-from app.admin.freshness import Freshness, freshness
+from app.admin.freshness import ChainFreshness, Freshness, Reading, freshness
 from app.console.access import READ, REFRESH
 from app.console.views import ConsoleView
 from app.db.database import Database
-from app.db.engine import reading, reading_consistently
+from app.db.engine import reading
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
 from app.http.application import current
 from app.latency.admin import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
-from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.refunds.admin import RefundView, refund_view
-from app.refunds.queries import load_histories
-from app.refunds.services import evidence_of
+from app.refunds.admin import WaitingRefund, waiting_refunds
 from app.transfers.admin.components import (
     AnomalyLine,
     Count,
-    TransferLine,
     anomaly_line,
-    transfer_line,
 )
 from app.transfers.admin.labels import STATUS_WORDS, StatusWords
 from app.transfers.admin.stuck import StuckCount, StuckPage, count_stuck, stuck_transfers
 from app.transfers.queries.anomalies import count_open_anomalies, open_anomalies
-from app.transfers.queries.lists import transfers_with_ids
-from app.transfers.queries.status import count_at_status, oldest_at_status, reached_since
+from app.transfers.queries.status import count_at_status, reached_since
 from app.transfers.stages import MustAct
-from app.transfers.state import transfer_state
 from app.values.codes import TransferHistoryStatus as Status
 
-SHOWN: Final = 10
-"""Rows of each list on the page."""
+SHOWN: Final = 4
+"""Rows of each list on the page: so it has two screens at most."""
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -60,13 +53,6 @@ class StatusCount(Struct, frozen=True):
     words: StatusWords
     day: Count
     week: Count
-
-
-class WaitingRefund(Struct, frozen=True):
-    """A refund that waits for its request or for signatures, and what is missing."""
-
-    line: TransferLine
-    refund: RefundView
 
 
 class Dashboard:
@@ -118,7 +104,7 @@ class Dashboard:
     @cached_property
     def refunds(self) -> tuple[WaitingRefund, ...]:
         """The refunds that wait for signatures."""
-        return waiting_refunds(self._database, self._snapshots)
+        return waiting_refunds(self._database, self._snapshots, SHOWN)
 
     @cached_property
     def refunds_number(self) -> Count:
@@ -152,6 +138,26 @@ class Dashboard:
         return sum(bool(pool.warnings) for pool in self.pools)
 
     @cached_property
+    def not_read(self) -> tuple[ChainFreshness, ...]:
+        """The chains in service that nobody reads."""
+        return tuple(chain for chain in self.freshness.chains if chain.reading is Reading.NOT_READ)
+
+    def is_troubled(self, panel: str) -> bool:
+        """Whether there is something to do about what a panel shows. Panels are closed where there is not."""
+        match panel:
+            case "stuck":
+                return bool(self.stuck.transfers)
+            case "refunds":
+                return bool(self.refunds)
+            case "anomalies":
+                return bool(self.anomalies)
+            case "freshness":
+                return bool(self.not_read)
+            case "pools":
+                return self.pools_near_a_limit > 0
+        return False
+
+    @cached_property
     def estimates(self) -> EstimateSummary:
         """How the estimates of the last hour ended."""
         return estimate_summary(self._database)
@@ -179,27 +185,6 @@ def status_counts(database: Database) -> tuple[StatusCount, ...]:
     return tuple(
         StatusCount(status, STATUS_WORDS[status], Count(day[status]), Count(week[status])) for status in known
     )
-
-
-def waiting_refunds(
-    database: Database, snapshots: SnapshotSource, size: int = SHOWN
-) -> tuple[WaitingRefund, ...]:
-    """Refunds that have begun and are not ready, the longest waiting first, each computed again."""
-    terms = snapshots.current().terms
-    with reading_consistently(database.engine) as connection:
-        ids = oldest_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND), size)
-        if not ids:
-            return ()
-        histories, facts = load_histories(connection, ids), load_network_facts(connection)
-        stored = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
-    found = []
-    for transfer_id in ids:
-        history = histories[transfer_id]
-        # Without a log nothing can be projected: the stored row of the transfer is used.
-        state = transfer_state(history, facts) if history.log else stored[transfer_id]
-        evidence = evidence_of(history, Status(state.status), facts, terms.chain_infos)
-        found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence)))
-    return tuple(found)
 
 
 def anomalies_to_acknowledge(database: Database, size: int = SHOWN) -> tuple[tuple[AnomalyLine, ...], Count]:
@@ -255,7 +240,8 @@ class HomeView(ConsoleView):
             periods=Period,
             refresh_url=url_for("admin.refresh", period=period.value),
             refresh_seconds=REFRESH_SECONDS,
-            panel=_panel,
+            panel=partial(_panel, board),
+            shown=SHOWN,
             tile=_tile,
             estimates_chart=lambda: estimates_chart(board.estimates),
             trend_chart=trend_chart,
@@ -270,20 +256,23 @@ def _period() -> Period:
     return Period(name) if name in set(Period) else Period.DAY
 
 
-def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:
-    """A panel of the page. A panel that fails shows that; the others are shown.
+def _panel(board: Dashboard, title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:
+    """A panel of the page, closed where there is nothing to do. One that fails shows that, and no other does.
 
     :param more: faint words next to the title.
     """
+    heading = Markup("<h2>{}{}</h2>").format(
+        title, Markup(' <span class="faint">{}</span>').format(more) if more else ""
+    )
     try:
-        content = caller()
+        content, is_open = caller(), board.is_troubled(name)
     except Exception as error:  # one failed panel must not fail the page
         _report(title, error)
-        content = _complaint(error)
-    note = Markup(' <span class="faint">{}</span>').format(more) if more else ""
-    return Markup('<section class="card" id="{}">\n  <h2>{}{}</h2>\n{}</section>').format(
-        name, title, note, content
-    )
+        content, is_open = _complaint(error), True
+    if not is_open:
+        heading = Markup('<details class="panel"><summary>{}</summary>').format(heading)
+        content = Markup("{}</details>").format(content)
+    return Markup('<section class="card" id="{}">\n  {}\n{}</section>').format(name, heading, content)
 
 
 def _tile(label: str, target: str, caller: Callable[[], Any]) -> Markup:
@@ -316,6 +305,7 @@ def _complaint(error: Exception) -> Markup:
 
 
 def _divided(pools: tuple[PoolLine, ...]) -> tuple[list[PoolLine], list[PoolLine]]:
-    """Pools that have a cap or a warning or are under zero, and the others."""
-    capped = [pool for pool in pools if pool.total or pool.epoch or pool.under_zero or pool.warnings]
-    return capped, [pool for pool in pools if pool not in capped]
+    """Pools that have a warning or are under zero, and the others, those with a cap first."""
+    troubled = [pool for pool in pools if pool.under_zero or pool.warnings]
+    others = [pool for pool in pools if pool not in troubled]
+    return troubled, sorted(others, key=lambda pool: not (pool.total or pool.epoch))

@@ -20,13 +20,8 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine, transfer_line
 from app.transfers.admin.detail import reply_about_unknown
 from app.transfers.admin.lists import TransferFilters, list_transfers
-from app.transfers.queries.lists import (
-    ListedTransfer,
-    accounts_with_part,
-    ids_with_part,
-    transfers_of_hash,
-    transfers_with_ids,
-)
+from app.transfers.queries.lists import ListedTransfer, transfers_of_hash, transfers_with_ids
+from app.transfers.queries.usage import accounts_with_part, ids_with_part
 from app.values.crypto import checksum_address
 
 HASH_DIGITS: Final = 64

@@ -157,6 +157,40 @@ class SqliteExactSum:
         return None if self.total is None else str(self.total)
 
 
+class _InOrder(Uint256):
+    """What :func:`exact_order` gives: on SQLite two digits for the length of the number, and the number."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        stored = super().process_bind_param(value, dialect)
+        return stored if stored is None or dialect.name == "postgresql" else f"{len(stored):02}{stored}"
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        return None if value is None else int(value if dialect.name == "postgresql" else value[2:])
+
+
+class exact_order(GenericFunction[int]):  # noqa: N801  named as it is called in a query
+    """An :class:`Uint256` column as it sorts, and is compared, by number. NULL stays NULL."""
+
+    type = _InOrder()
+    inherit_cache = True
+
+
+@compiles(exact_order)
+def _native_order(element: exact_order, compiler: SQLCompiler, **kw: Any) -> str:
+    return compiler.process(element.clauses.clauses[0], **kw)
+
+
+EXACT_ORDER: Final = "substr('0' || length({0}), -2) || {0}"
+"""The same on SQLite. An index only serves a query with exactly this text."""
+
+
+@compiles(exact_order, "sqlite")
+def _sqlite_order(element: exact_order, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"({EXACT_ORDER.format(compiler.process(element.clauses.clauses[0], **kw))})"
+
+
 class Hash32(TypeDecorator[bytes]):
     """32 bytes: a transfer id."""
 

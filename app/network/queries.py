@@ -234,6 +234,16 @@ def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 
 
+def load_contacts(connection: Connection) -> dict[bytes, tuple[str, str]]:
+    """Name and contact of validators by their address, as any chain's opening set has them."""
+    table = OpeningValidator
+    known = or_(table.name != "", table.contact != "")
+    rows = connection.execute(
+        select(table.signer, table.name, table.contact).where(known).order_by(table.id.desc())
+    )
+    return {_address(row.signer): (row.name, row.contact) for row in rows}
+
+
 @lru_cache(maxsize=256)
 def _decoded_set(chain_id: ChainId, version: int, members: str) -> ValidatorSet:
     stored = ((_address(signer), int(power)) for signer, power in orjson.loads(members))

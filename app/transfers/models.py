@@ -30,6 +30,7 @@ from app.db.types import (
     Uint64,
     Uint256,
     UtcTime,
+    exact_order,
 )
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
@@ -46,6 +47,9 @@ ID_END_BYTES = 2
 
 ID_END = f"substr(transfer_id, {33 - ID_END_BYTES}, {ID_END_BYTES})"
 """These bytes as the index has them. It only serves a query with exactly this text."""
+
+BEGAN = "coalesce(began_at, updated_at)"
+"""What the age of a transfer is counted from. Its index only serves a query with exactly this text."""
 
 MAX_SUBJECT = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""
@@ -118,6 +122,7 @@ class Transfer(Base):
         Index("ix_transfers_src_tx_hash", "src_tx_hash", postgresql_using="hash"),
         Index("ix_transfers_dst_tx_hash", "dst_tx_hash", postgresql_using="hash"),
         Index("ix_transfers_id_end", text(ID_END)),
+        Index("ix_transfers_age", text(BEGAN)),
     )
 
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
@@ -148,6 +153,11 @@ class Transfer(Base):
     settled_block: Mapped[BlockNumber | None] = mapped_column(
         BigInteger, doc="of the event that status 2, 5 or 10 rests on; null where it names none"
     )
+
+
+# The amounts of one token of one chain, by their number. The chain does not lead the index: PostgreSQL would
+# take it for lists by chains and time, and sort.
+Index("ix_transfers_token_amount", Transfer.symbol, Transfer.src_chain_id, exact_order(Transfer.amount))
 
 
 class TransferAccount(Base):

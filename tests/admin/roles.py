@@ -73,7 +73,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, NOBODY)}),
     **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, NOBODY)}),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
-    **of_view("refund_asks", LISTED),
+    "refunds.index": (VIEWER, NOBODY),
     "connect.index": (OPERATOR, OPERATOR),
     "connect.token": (OPERATOR, OPERATOR),
     **of_view("document", dict.fromkeys(("index", "export", "at"), (VIEWER, NOBODY))),

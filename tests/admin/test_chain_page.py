@@ -49,8 +49,8 @@ def problems(page: str) -> list[str]:
 def test_every_part_of_the_network_that_is_on_it(visitor: Visitor, network: Gateway) -> None:
     page = visitor.get(PAGE).text
     tokens = section(page, "tokens")
-    assert "USDT active 5 000 000 USDT 4 000 000 USDT 55.5 % no cap" in tokens
-    assert "CELR active no pool" in tokens
+    assert "USDT runs 5 000 000 USDT 4 000 000 USDT 55.5 % no cap" in tokens
+    assert "CELR runs no pool" in tokens
     routes = section(page, "routes")
     assert "BNB Chain 2 of 2 open 2 of 2 open" in routes  # USDT through the pools, CELR by the pair
     assert "Optimism 2 of 2 open 1 of 1 open" in routes

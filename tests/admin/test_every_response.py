@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from inspect import iscoroutinefunction
 from itertools import chain
 
@@ -45,3 +46,51 @@ def test_no_view_and_no_hook_is_a_coroutine(app: Flask) -> None:
     functions = [*chain(app.view_functions.values(), hooked, app.teardown_appcontext_funcs)]
     assert len(functions) > 100
     assert [function for function in functions if iscoroutinefunction(function)] == []
+
+
+@pytest.mark.parametrize("path", ["/admin/transfers/", "/admin/static/console.css"])
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_console_is_compressed(app: Flask, path: str, site: str) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    plain = visitor.get(path)
+    packed = visitor.get(path, headers={"Accept-Encoding": "gzip, br", "Sec-Fetch-Site": site})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.content_length == len(packed.data) < len(plain.data) / 2
+    assert gzip.decompress(packed.data)[:200] == plain.data[:200]
+    assert {"Accept-Encoding", "Sec-Fetch-Site"} <= set(packed.vary)
+
+
+def test_a_part_of_a_file_is_sent_as_it_is(app: Flask) -> None:
+    part = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin", "Range": "bytes=0-4999"}
+    answer = signed_in(app, Role.VIEWER).get("/admin/static/console.css", headers=part)
+    assert (answer.status_code, len(answer.data)) == (206, 5000)
+    assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept-Encoding": "gzip"},
+        {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "cross-site"},
+        {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-site"},
+        {"Accept-Encoding": "br", "Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "same-origin"},
+    ],
+)
+def test_no_other_site_gets_a_compressed_page(app: Flask, headers: dict[str, str]) -> None:
+    """Its length would tell what is on it (docs/security.md#compressed)."""
+    answer = signed_in(app, Role.VIEWER).get("/admin/transfers/", headers=headers)
+    assert len(answer.data) > 1024
+    assert "Content-Encoding" not in answer.headers
+
+
+def test_no_answer_to_a_form_is_compressed(app: Flask) -> None:
+    """What is secret is shown once, and only there."""
+    visitor = signed_in(app, Role.ADMIN)
+    own = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"}
+    fields = {"name": "a-reporter", "every_type": "y", "every_chain": "y"}
+    made = visitor.post("/admin/ingest_tokens/new", fields, headers=own)
+    assert made.status_code == 200
+    assert "Content-Encoding" not in made.headers
+    public = visitor.client.get("/v2/getTransferConfigs", headers=own)
+    assert "Content-Encoding" not in public.headers

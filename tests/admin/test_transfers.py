@@ -17,7 +17,7 @@ from app.network.models import Chain
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.transfers.admin.detail import transfer_detail
 from app.transfers.admin.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
-from app.transfers.admin.lists import read_list_request
+from app.transfers.admin.list_request import read_list_request
 from app.transfers.progress import NextActor
 from tests.admin.forms import send
 from tests.admin.transfer_pages import pre, rows_of

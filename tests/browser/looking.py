@@ -63,12 +63,12 @@ _WIDER: Final = """() => {
 """The innermost elements that widen the page."""
 
 _SCROLLS: Final = """() => [...document.querySelectorAll("main *")]
-  .filter(each => each.scrollWidth > each.clientWidth + 1
+  .filter(each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1
     && ["auto", "scroll"].includes(getComputedStyle(each).overflowX)
     && !["TEXTAREA", "PRE"].includes(each.tagName))
   .map(each => `${each.getAttribute("aria-label") || each.className || each.tagName}: `
     + `${each.scrollWidth} in ${each.clientWidth}`)"""
-"""What has to be pushed sideways to be read. Code and typed text may: they have lines of their own."""
+"""What is open and has to be pushed sideways. Code and typed text may be: they have lines of their own."""
 
 
 @contextmanager

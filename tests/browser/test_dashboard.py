@@ -42,6 +42,7 @@ def later(visit: Visit) -> None:
 def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page = visit.page
+    page.locator("#trend > .panel > summary").click()
     page.locator("#trend details.numbers summary").click()
     page.locator("#tiles a").first.focus()
     page.locator("#pools").scroll_into_view_if_needed()

@@ -1,17 +1,13 @@
 // Charts of the dashboard. Bars differ in pattern as well as in colour, so that they can be told apart without it.
 "use strict";
-// The menu of chains to stop closes as menus do: with Escape, and by a click beside it.
+// A tile leads to its panel, which may be closed.
 (() => {
-  const menu = document.querySelector("details.menu");
-  if (!menu) return;
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  });
-  document.addEventListener("click", (event) => {
-    if (!menu.contains(event.target)) menu.open = false;
-  });
+  const openTarget = () => {
+    const closed = document.getElementById(location.hash.slice(1))?.querySelector(":scope > .panel");
+    if (closed) closed.open = true;
+  };
+  addEventListener("hashchange", openTarget);
+  openTarget();
 })();
 (() => {
   if (!window.Chart) return;

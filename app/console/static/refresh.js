@@ -65,6 +65,12 @@
     old.dispatchEvent(new CustomEvent("contentchange", { bubbles: true }));
   };
 
+  // What somebody closes may get lower.
+  document.addEventListener("toggle", (event) => {
+    const part = event.target.closest("section.card[id]");
+    if (part && !event.target.open) part.style.minHeight = "";
+  }, true);
+
   const show = (page) => {
     for (const fresh of parts(page)) {
       const old = document.getElementById(fresh.id);

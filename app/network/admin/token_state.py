@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from markupsafe import Markup
+
+from app.console.formats import pill
 from app.console.forms.fields import ChoiceField, Choices
 from app.values.differences import FieldDifference
 
@@ -26,6 +29,16 @@ _STATE: Final[Mapping[tuple[bool, ...], str]] = {
     (True, False, False): STOPPED,
     (True, True, False): STOPPED,  # the pool's switch makes no difference then, and may stay
 }
+
+
+def state_pill(stopped: bool, pool_disabled: bool) -> Markup:
+    """What runs of a token, in a list.
+
+    :param stopped: by one of the other two columns.
+    """
+    if stopped:
+        return pill(STATES[STOPPED], "bad")
+    return pill(STATES[NOT_POOLED], "warn") if pool_disabled else pill(STATES[RUNS], "good")
 
 
 def _flags(row: Mapping[str, Any]) -> tuple[bool, ...]:

@@ -9,7 +9,7 @@ from flask import url_for
 from markupsafe import Markup
 
 from app.console.access import EDIT, may
-from app.console.formats import cut, pill
+from app.console.formats import cut
 from app.console.lists import Choice
 from app.db.database import Database
 from app.db.engine import reading
@@ -28,7 +28,7 @@ from app.network.admin.names import (
     tiers_cell,
 )
 from app.network.admin.routes import fee_lines
-from app.network.admin.token_state import NOT_POOLED, RUNS, STATES, STOPPED
+from app.network.admin.token_state import NOT_POOLED, STATES, STOPPED, state_pill
 from app.network.edits.planning import EDITABLE
 from app.network.models import PeggedPair, Pool, Route, Token
 from app.network.queries import rows_with
@@ -37,10 +37,7 @@ _ROUTES: Final = EDITABLE["routes"]
 
 
 def _state(token: Token) -> Markup:
-    """Which transfers of the token are stopped."""
-    if token.xfer_disabled or token.transfer_disabled:
-        return pill(STATES[STOPPED], "bad")
-    return pill(STATES[NOT_POOLED], "warn") if token.pool_disabled else pill(STATES[RUNS], "good")
+    return state_pill(token.xfer_disabled or token.transfer_disabled, token.pool_disabled)
 
 
 class _StateIs(Choice):

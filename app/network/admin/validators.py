@@ -4,7 +4,7 @@ the feed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -29,6 +29,7 @@ from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
 from app.network.edits.rows import Edits
+from app.network.models.account_tables import CONTACT_LENGTH
 from app.network.queries import load_opening_sets
 from app.network.validators import ValidatorSet
 from app.transfers.events import ValidatorsUpdated
@@ -82,27 +83,41 @@ def _versions(
 _MOST: Final = 1000
 
 
+def _line(row: Mapping[str, Any]) -> str:
+    """A member as the form writes it."""
+    who = ", ".join(text for text in (row.get("name", ""), row.get("contact", "")) if text)
+    if row.get("contact") and not row.get("name"):
+        who = f", {who}"
+    return f"{row['signer']} {row['power']} {who}".rstrip()
+
+
 class ValidatorsField(NoteField):
     """Signers with their powers."""
 
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
         help_text = (
             "One validator per line: the signer's address, a space, and its power. They sign the refunds on "
-            f"the chain. {description}"
+            "the chain. If known, a name and, after a comma, a contact follow: whom to call when the "
+            f"signature is missing, on whichever chain. {description}"
         )
         super().__init__(label, help_text, **kwargs)
 
     def members(self, chain_id: int) -> list[dict[str, Any]]:
         """The members as the document writes them. What is wrong is added to the errors of the input."""
         rows, errors = [], []
-        for number, words in enumerate((line.split() for line in self.text.splitlines()), 1):
+        for number, words in enumerate((line.split(maxsplit=2) for line in self.text.splitlines()), 1):
             if not words:
                 continue
-            power = whole_digits(" ".join(words[1:]))
+            power = whole_digits("".join(words[1:2]))
+            name, _, contact = "".join(words[2:]).partition(",")
+            who = {"name": name.strip(), "contact": contact.strip()}
             if power is None:
                 errors.append(f"Line {number}: enter an address, a space, and a whole number.")
+            elif max(map(len, who.values())) > CONTACT_LENGTH:
+                errors.append(f"Line {number}: names and contacts have at most {CONTACT_LENGTH} characters.")
             else:
-                rows.append({"chain_id": chain_id, "signer": words[0], "power": power})
+                known = {key: text for key, text in who.items() if text}
+                rows.append({"chain_id": chain_id, "signer": words[0], "power": power} | known)
         if len(rows) > _MOST:
             errors.append(f"Enter at most {grouped(_MOST)} lines.")
         own: Any = self
@@ -141,8 +156,7 @@ class ValidatorsView(ConsoleView):
         form, shown = OpeningForm(), opening_set(current(Database), chain)
         if request.method == "GET":
             form.fingerprint.data = shown.fingerprint
-            lines = (f"{row['signer']} {row['power']}" for row in shown.members.values())
-            form.validators.process_data("\n".join(lines))
+            form.validators.process_data("\n".join(map(_line, shown.members.values())))
             return self._opening_page(form, chain)
         wanted = form.validators.members(chain) if form.validate() else []
         if form.errors or form.back.data:

@@ -17,6 +17,10 @@ from app.values.identifiers import ChainId
 
 _NOTE: Final = "For operators only. Users never see it."
 _END: Final = "Leave empty for no end."
+_WHO: Final = "For operators only: whom to call when its signature is missing, on whichever chain."
+
+CONTACT_LENGTH: Final = 120
+"""Characters of a validator's name, and of its contact."""
 
 
 class BlockedAddress(Base):
@@ -67,6 +71,8 @@ class OpeningValidator(Base):
     chain_id: Mapped[ChainId] = column(shapes.ListedChain(), reference=ForeignKey("chains.chain_id"))
     signer: Mapped[str] = column(Signer(required=True))
     power: Mapped[int] = column(Amount(required=True), validates=True)
+    name: Mapped[str] = column(Text(CONTACT_LENGTH, least=0, load_default=""), "Name", _WHO)
+    contact: Mapped[str] = column(Text(CONTACT_LENGTH, least=0, load_default=""), "Contact", _WHO)
 
 
 class ConfigField(Base):

@@ -62,6 +62,7 @@ class TransferLine(Struct, frozen=True):
     since: datetime | None
     updated_at: datetime
     sent_at: datetime | None
+    began_at: datetime | None
     released_at: datetime | None
     kind: SendKind | None
     src: ChainName | None
@@ -104,6 +105,7 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
         since=row.status_since,
         updated_at=row.updated_at,
         sent_at=row.sent_at,
+        began_at=row.began_at,
         released_at=row.released_at,
         kind=SendKind(row.kind) if row.kind else None,
         src=chain_name_of(terms.chain_infos, row.src_chain_id),

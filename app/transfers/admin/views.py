@@ -32,7 +32,8 @@ from app.transfers.admin.detail import (
     timeline_of,
     transfer_detail,
 )
-from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
+from app.transfers.admin.list_request import AGES, ORDERS, WITHIN, ListRequest, read_list_request
+from app.transfers.admin.lists import count_transfers, list_transfers
 from app.transfers.admin.stuck import count_stuck, stuck_transfers
 from app.transfers.services.notes import (
     NoteRefused,
@@ -74,7 +75,7 @@ def _page(
     database: Database, snapshots: SnapshotSource, requested: ListRequest, page: str | None
 ) -> tuple[Sequence[TransferLine], str | None]:
     if requested.stuck is None:
-        found = list_transfers(database, snapshots, requested.filters, page, _PAGE)
+        found = list_transfers(database, snapshots, requested.filters, page, _PAGE, requested.order)
         return found.transfers, found.next_page
     stuck = stuck_transfers(
         database,
@@ -145,8 +146,9 @@ class TransfersView(ConsoleView):
             return redirect(url_for("search.index", q=requested.search))
         if requested.stuck is not None:
             return self._stuck(requested, requested.stuck)
-        page = list_transfers(database, snapshots, requested.filters, requested.page)
-        return self._list(requested, lines=page.transfers, page=page)
+        page = list_transfers(database, snapshots, requested.filters, requested.page, order=requested.order)
+        count = count_transfers(database, requested.filters)
+        return self._list(requested, lines=page.transfers, page=page, count=count)
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
@@ -287,6 +289,10 @@ class TransfersView(ConsoleView):
             "console/transfers/index.html",
             requested=requested,
             lines=lines,
+            ages=[(key, label) for key, (label, *_) in AGES.items()],
+            spans=[(key, label) for key, (label, _) in WITHIN.items()],
+            orders=[(order.value, label) for order, label in ORDERS.items()],
+            now=database.clock(),
             noted={f"0x{transfer_id.hex()}": count for transfer_id, count in noted.items()},
             **shown,
         )

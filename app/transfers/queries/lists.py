@@ -14,13 +14,14 @@ from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    LargeBinary,
     Row,
     Select,
+    Subquery,
     TextClause,
+    and_,
+    false,
     func,
     literal,
-    literal_column,
     or_,
     select,
     tuple_,
@@ -29,12 +30,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.db.types import at_most
+from app.db.types import at_most, exact_order
 from app.transfers.models import (
-    ID_END,
-    ID_END_BYTES,
     Transfer,
-    TransferAccount,
     TransferHash,
     transfer_is_open,
 )
@@ -66,6 +64,7 @@ COLUMNS: Final = (
     Transfer.sent_at,
     Transfer.released_at,
     Transfer.updated_at,
+    Transfer.began_at,
 )
 
 
@@ -77,10 +76,58 @@ class Cursor(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """Last changes from ``since`` on and before ``until``; None is no bound."""
+    """Times from ``since`` on and before ``until``; None is no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def bounds(self) -> tuple[datetime, datetime]:
+        """Both as times."""
+        return self.since or _NEVER, self.until or _ALWAYS
+
+    def meets(self, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+        """The conditions on a column of times."""
+        since = [] if self.since is None else [column >= self.since]
+        return since if self.until is None else [*since, column < self.until]
+
+    def has(self, at: datetime) -> bool:
+        """Whether the time is within it."""
+        least, beyond = self.bounds
+        return least <= at < beyond
+
+
+class Narrowed(Struct, frozen=True):
+    """What rows have to meet that the index by which they are read does not serve.
+
+    :ivar values: columns by name and the values that they may have.
+    :ivar began: when the transfer began; of one whose start was not reported, when it changed last.
+    :ivar changed: of the last change.
+    :ivar account: from or to it.
+    :ivar amounts: by source chain the least and the greatest amount, in its smallest units; None is no bound.
+    """
+
+    values: Mapping[str, Sequence[int | str]] = {}
+    began: Span = Span()
+    changed: Span = Span()
+    account: str | None = None
+    amounts: Mapping[int, tuple[int, int]] | None = None
+
+    def __bool__(self) -> bool:
+        return self != Narrowed()
+
+    def conditions(self, columns: Any) -> list[ColumnElement[bool]]:
+        """The conditions on columns, those of ``Transfer`` or of a subquery."""
+        met = [getattr(columns, name).in_(values) for name, values in self.values.items()]
+        met += self.began.meets(func.coalesce(columns.began_at, columns.updated_at))
+        met += self.changed.meets(columns.updated_at)
+        if self.account is not None:
+            met.append(or_(columns.sender == self.account, columns.receiver == self.account))
+        if self.amounts is not None:
+            amount, chain = exact_order(columns.amount), columns.src_chain_id
+            within = [and_(chain == each, amount.between(*bounds)) for each, bounds in self.amounts.items()]
+            met.append(or_(false(), *within))
+        return met
 
 
 class Page(Struct, frozen=True):
@@ -93,6 +140,8 @@ class Page(Struct, frozen=True):
 class Branch(Struct, frozen=True):
     """Transfers whose leading columns of one index have these values, and which meet the conditions.
 
+    :ivar led_by: columns that the conditions give one value, and that come before the time in the index. They
+        are in the order, so that PostgreSQL takes that index where it expects more rows than there are.
     :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read
         and left out afterwards: they may be nearly all, and a branch is not walked to its end for the others.
     """
@@ -100,7 +149,19 @@ class Branch(Struct, frozen=True):
     columns: tuple[InstrumentedAttribute[Any], ...] = ()
     values: tuple[int | str, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    led_by: tuple[InstrumentedAttribute[Any], ...] = ()
     elsewhere: tuple[str, str] | None = None
+
+    @property
+    def falling(self) -> list[ColumnElement[Any]]:
+        """The order of its index, the greatest first."""
+        return [column.desc() for column in (*self.led_by, *self.columns, Transfer.updated_at)]
+
+    @property
+    def sortable(self) -> int:
+        """How many rows are read at once to be sorted."""
+        columns = (*self.led_by, *self.columns)
+        return PAIRS if any(column is Transfer.dst_chain_id for column in columns) else SCANNED
 
 
 EVERYTHING: Final = [Branch()]
@@ -127,7 +188,8 @@ def by_source(connection: Connection, chain_id: int) -> list[Branch]:
     of_chain = Transfer.src_chain_id == chain_id
     partners = _distinct(connection, Transfer.dst_chain_id, of_chain)
     to = [by_pair(chain_id, partner)[0] for partner in partners]
-    return [*to, Branch(conditions=(of_chain, Transfer.dst_chain_id.is_(None)))]
+    unknown = (of_chain, Transfer.dst_chain_id.is_(None))
+    return [*to, Branch(conditions=unknown, led_by=(Transfer.dst_chain_id,))]
 
 
 def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
@@ -158,7 +220,7 @@ def newest_transfers(
     connection: Connection,
     branches: Sequence[Branch],
     *,
-    others: Mapping[str, Sequence[int | str]],
+    others: Narrowed,
     span: Span,
     after: Cursor | None,
     size: int,
@@ -166,15 +228,17 @@ def newest_transfers(
     """A page of the transfers in any of the branches, the last changed first.
 
     :param branches: no transfer may be in two of them.
-    :param others: columns by name and the values that they may have, which no index serves.
+    :param others: what no index of the branches serves.
+    :param span: of the last change.
     """
     if not branches:
         return Page((), None)
-    depth = max(SCANNED // len(branches), size + 1) if others else size + 1
+    scanned = min(SCANNED // len(branches), *(branch.sortable for branch in branches))
+    depth = max(scanned, size + 1) if others else size + 1
     walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
-    meets = [walked.c[name].in_(values) for name, values in others.items()]
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
-    rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(at_most(size + 1))).all()
+    listed = select(walked).where(*others.conditions(walked.c))
+    rows = connection.execute(listed.order_by(*newest).limit(at_most(size + 1))).all()
     frontier = _frontier(connection, branches, span, after, depth) if others else None
     if frontier is not None:
         # Beyond it a branch may have rows that were not read.
@@ -182,6 +246,29 @@ def newest_transfers(
     if len(rows) > size:
         return Page(rows[:size], Cursor(*_key(rows[size - 1])))
     return Page(rows, frontier)
+
+
+PAIRS: Final = 1_000
+"""Rows of one pair of chains that are read at once. For more PostgreSQL would rather read all of a chain."""
+
+
+def rows_within(branches: Sequence[Branch], span: Span, most: int) -> Subquery:
+    """So many rows of the branches that changed within a span, in any order, each once."""
+    rows = union_all(*(_own(branch, _walk(branch, span, None), most) for branch in branches))
+    return rows.limit(at_most(most)).subquery()
+
+
+def has_at_most(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> bool:
+    """Whether the branches have no more rows that changed within a span. Only indexes are read."""
+    walks = [_walk(branch, span, None).with_only_columns(Transfer.updated_at) for branch in branches]
+    entries = union_all(
+        *(
+            select(walk.order_by(None).order_by(*branch.falling).limit(at_most(most + 1)).subquery())
+            for branch, walk in zip(branches, walks, strict=True)
+        )
+    )
+    some = entries.limit(at_most(most + 1)).subquery()
+    return (connection.scalar(select(func.count()).select_from(some)) or 0) <= most
 
 
 def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
@@ -204,8 +291,7 @@ def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any
         conditions.append(at < span.until)
     if after is not None:
         conditions.append(or_(at < after.at, transfer_id < after.transfer_id))
-    order = (*(column.desc() for column in columns), transfer_id.desc())
-    return select(*COLUMNS).where(*conditions).order_by(*order)
+    return select(*COLUMNS).where(*conditions).order_by(*branch.falling, transfer_id.desc())
 
 
 def _own(branch: Branch, walk: Select[*tuple[Any, ...]], depth: int) -> Select[*tuple[Any, ...]]:
@@ -260,55 +346,3 @@ def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) ->
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
     return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()
-
-
-LOOKED_AT: Final = 5_000
-"""Ids of an index range that are compared with the rest of the digits."""
-
-ACCOUNTS_LOOKED_AT: Final = 100
-"""Accounts, each found by a step along the index."""
-
-_BYTES: Final = 32
-_END_DIGITS: Final = 2 * ID_END_BYTES
-
-
-def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
-    """The ids with this beginning and end, at most ``size``, in their order.
-
-    :param start: lower-case hex digits, as ``end``; one of them has at least four.
-    """
-    if len(end) >= _END_DIGITS:
-        ends = literal(bytes.fromhex(end[-_END_DIGITS:]), LargeBinary)
-        within: ColumnElement[bool] = literal_column(ID_END, LargeBinary) == ends
-    else:
-        within = Transfer.transfer_id.between(_bound(start, "0"), _bound(start, "f"))
-    looked_at = select(Transfer.transfer_id).where(within).limit(LOOKED_AT)
-    matching = [
-        each
-        for each in connection.scalars(looked_at)
-        if each.hex().startswith(start) and each.hex().endswith(end)
-    ]
-    return sorted(matching)[:size]
-
-
-def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
-    """The EVM accounts of transfers with this beginning and end, as ``account_key`` writes them.
-
-    :param start: lower-case hex digits, at least four.
-    """
-    account = TransferAccount.account
-    # No digit of hex sorts after g, in any order of letters that a database may use.
-    last, beyond = f"0x{start}", f"0x{start}g"
-    found: list[str] = []
-    for _ in range(ACCOUNTS_LOOKED_AT):
-        following = connection.scalar(select(func.min(account)).where(account > last, account < beyond))
-        if following is None or len(found) == size:
-            break
-        last = following
-        if following.startswith(f"0x{start}") and following.endswith(end):
-            found.append(following)
-    return found
-
-
-def _bound(start: str, digit: str) -> bytes:
-    return bytes.fromhex(start.ljust(2 * _BYTES, digit))

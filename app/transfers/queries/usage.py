@@ -1,4 +1,4 @@
-"""Counts and finds the transfers that concern a chain, a token, a route or an account."""
+"""Counts and finds the transfers that concern a chain, a token, a route or an account, or part of an id."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    and_,
+    exists,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
 
 from app.db.types import at_most
 from app.network.models import Token
-from app.transfers.models import PrunedPool, Transfer, TransferAccount, TrendCount, transfer_is_open
+from app.transfers.models import (
+    ID_END,
+    ID_END_BYTES,
+    PrunedPool,
+    Transfer,
+    TransferAccount,
+    TrendCount,
+    transfer_is_open,
+)
 from app.transfers.queries.trends import HOURLY
 from app.values.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, RouteKey
@@ -230,3 +250,55 @@ def open_transfers_use_contract(
 
 def _any(connection: Connection, condition: ColumnElement[bool]) -> bool:
     return bool(connection.scalar(select(exists().where(condition))))
+
+
+LOOKED_AT: Final = 5_000
+"""Ids of an index range that are compared with the rest of the digits."""
+
+ACCOUNTS_LOOKED_AT: Final = 100
+"""Accounts, each found by a step along the index."""
+
+_BYTES: Final = 32
+_END_DIGITS: Final = 2 * ID_END_BYTES
+
+
+def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
+    """The ids with this beginning and end, at most ``size``, in their order.
+
+    :param start: lower-case hex digits, as ``end``; one of them has at least four.
+    """
+    if len(end) >= _END_DIGITS:
+        ends = literal(bytes.fromhex(end[-_END_DIGITS:]), LargeBinary)
+        within: ColumnElement[bool] = literal_column(ID_END, LargeBinary) == ends
+    else:
+        within = Transfer.transfer_id.between(_bound(start, "0"), _bound(start, "f"))
+    looked_at = select(Transfer.transfer_id).where(within).limit(LOOKED_AT)
+    matching = [
+        each
+        for each in connection.scalars(looked_at)
+        if each.hex().startswith(start) and each.hex().endswith(end)
+    ]
+    return sorted(matching)[:size]
+
+
+def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
+    """The EVM accounts of transfers with this beginning and end, as ``account_key`` writes them.
+
+    :param start: lower-case hex digits, at least four.
+    """
+    account = TransferAccount.account
+    # No digit of hex sorts after g, in any order of letters that a database may use.
+    last, beyond = f"0x{start}", f"0x{start}g"
+    found: list[str] = []
+    for _ in range(ACCOUNTS_LOOKED_AT):
+        following = connection.scalar(select(func.min(account)).where(account > last, account < beyond))
+        if following is None or len(found) == size:
+            break
+        last = following
+        if following.startswith(f"0x{start}") and following.endswith(end):
+            found.append(following)
+    return found
+
+
+def _bound(start: str, digit: str) -> bytes:
+    return bytes.fromhex(start.ljust(2 * _BYTES, digit))

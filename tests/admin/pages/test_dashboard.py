@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 from sqlalchemy import insert, text
 
-from app.admin.dashboard import Dashboard, anomalies_to_acknowledge, status_counts, waiting_refunds
+from app.admin.dashboard import Dashboard, anomalies_to_acknowledge, status_counts
 from app.admin.freshness import Reading, freshness, shows_sandbox
 from app.db.engine import reading, writing
 from app.estimates.admin.summary import estimate_summary
@@ -21,6 +21,7 @@ from app.latency.median import WINDOW
 from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair
 from app.network.admin.pools import pool_lines
 from app.network.models import Pool
+from app.refunds.admin import waiting_refunds
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.transfers.admin import stuck as rules
 from app.transfers.admin.stuck import stuck_transfers

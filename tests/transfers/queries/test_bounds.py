@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import event
 
 from app.db.engine import reading
-from app.transfers.queries.lists import Branch, Span, newest_transfers
+from app.transfers.queries.lists import Branch, Narrowed, Span, newest_transfers
 from tests.gateway import gateway_of
 
 
@@ -21,7 +21,7 @@ def test_a_page_of_a_list_says_its_length_in_the_statement(app: Flask) -> None:
     event.listen(gateway.reads, "before_cursor_execute", note)
     try:
         with reading(gateway.reads) as connection:
-            newest_transfers(connection, [Branch()], others={}, span=Span(), after=None, size=50)
+            newest_transfers(connection, [Branch()], others=Narrowed(), span=Span(), after=None, size=50)
     finally:
         event.remove(gateway.reads, "before_cursor_execute", note)
     assert any(statement.count("LIMIT 51") == 2 for statement in asked), asked

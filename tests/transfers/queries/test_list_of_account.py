@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert
 
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer
-from app.transfers.queries.lists import Cursor, Span, by_account, newest_transfers
+from app.transfers.queries.lists import Cursor, Narrowed, Span, by_account, newest_transfers
 from app.values.codes import TransferHistoryStatus
 from tests.everyday import volume
 from tests.gateway import gateway_of
@@ -56,8 +56,8 @@ def test_each_once_in_order(
     with reading(gateway.reads) as connection:
         for _page in range(30):
             page = newest_transfers(
-                connection, by_account("a"), others={"symbol": (symbol,)} if symbol else {}, span=Span(),
-                after=after, size=size,
+                connection, by_account("a"), others=Narrowed({"symbol": (symbol,)} if symbol else {}),
+                span=Span(), after=after, size=size,
             )  # fmt: skip
             found += [(row.updated_at, row.transfer_id) for row in page.rows]
             after = page.rest
