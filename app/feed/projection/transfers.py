@@ -18,7 +18,7 @@ from app.db.upserts import append, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
-from app.feed.projection.latencies import write_latencies
+from app.feed.projection.latencies import count_evidence, write_latencies
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.projection.sums import advance, apply_shared, find_progress
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
@@ -134,7 +134,7 @@ def _as_paid(steps: Sequence[Step], paid_elsewhere: Mapping[TransferId, PaidIds]
 
 def _record(
     connection: Connection,
-    transfers: Iterable[Sequence[Step]],
+    transfers: Sequence[Sequence[Step]],
     old: States,
     new: States,
     facts: NetworkFacts,
@@ -148,6 +148,10 @@ def _record(
         transfer_id = steps[-1].history.transfer_id
         journal.take(steps, old.get(transfer_id), new[transfer_id])
     journal.write(connection, now, again=again)
+    changed = {each.change.transfer_id for each in journal.published}
+    histories = (steps[-1].history for steps in transfers)
+    claimable = (each for each in histories if each.transfer_id in changed and new[each.transfer_id].evidence)
+    count_evidence(connection, ((each, new[each.transfer_id]) for each in claimable), now)
     STATUSES_CHANGED(connection, journal.published, now)
 
 
