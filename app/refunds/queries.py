@@ -94,7 +94,7 @@ def ids_of_transfers(
     found: dict[TransferId, dict[bytes, bool]] = defaultdict(dict)
     rows = connection.execute(
         select(WithdrawId.transfer_id, WithdrawId.withdraw_id, WithdrawId.paid).where(
-            WithdrawId.transfer_id.in_(transfer_ids)
+            is_one_of(connection, WithdrawId.transfer_id, transfer_ids)
         )
     )
     for row in rows:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, delete, func, insert, literal_column, select
 
+from app.db.types import is_one_of
 from app.db.upserts import add_up, append, upsert
 from app.latency.median import FINE, window
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
@@ -59,7 +60,9 @@ def write_latencies(
     if not gone and not changed:
         return
     if gone:
-        connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
+        connection.execute(
+            delete(LatencyRecord).where(is_one_of(connection, LatencyRecord.transfer_id, gone))
+        )
     append(
         connection, LatencyRecord, [latency_row(i, latency) for i, latency in changed.items() if i in fresh]
     )

@@ -9,12 +9,12 @@ from operator import attrgetter
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, bindparam, delete, insert
+from sqlalchemy import Connection, delete, insert
 
 from app.cooperation import in_turns
 from app.db.engine import HandedIn
 from app.db.types import is_one_of
-from app.db.upserts import append, upsert
+from app.db.upserts import append, delete_rows, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
@@ -26,7 +26,7 @@ from app.network.facts import NetworkFacts
 from app.refunds.queries import load_histories
 from app.refunds.request import PaidIds
 from app.refunds.used_ids import WithdrawIds
-from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
+from app.transfers.effects import Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
 from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
@@ -296,11 +296,5 @@ def write_account_entries(
     """Replace the entries of ``before`` by those of ``after``. Those in both are not written."""
     old, new = account_entries(before), account_entries(after)
     if gone := old - new:
-        of_entry = (
-            getattr(TransferAccount, name) == bindparam(f"old_{name}") for name in AccountEntry._fields
-        )
-        connection.execute(
-            delete(TransferAccount).where(*of_entry),
-            [{f"old_{name}": value for name, value in entry._asdict().items()} for entry in sorted(gone)],
-        )
+        delete_rows(connection, TransferAccount, [entry._asdict() for entry in sorted(gone)])
     append(connection, TransferAccount, [entry._asdict() for entry in sorted(new - old)])
