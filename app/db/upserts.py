@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 import orjson
-from sqlalchemy import JSON, Connection, Engine, Executable, Row, event, insert
+from sqlalchemy import JSON, Connection, Engine, Executable, Row, bindparam, delete, event, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
@@ -95,6 +95,28 @@ def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
     columns = tuple(rows[0])
     options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
     connection.exec_driver_sql(_copy(model, columns), execution_options=options)
+
+
+def delete_rows(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Delete the rows with these values, which are of the same columns and name each row.
+
+    :param rows: at least one.
+    """
+    columns = tuple(rows[0])
+    if connection.dialect.name != "postgresql":
+        of_row = (model.__table__.c[name] == bindparam(f"old_{name}") for name in columns)
+        old = [{f"old_{name}": value for name, value in row.items()} for row in rows]
+        execute_many(connection, delete(model).where(*of_row), old)
+        return
+    connection.exec_driver_sql(_deletion(model, columns), {"rows": _document(model, columns, rows)})
+
+
+@cache
+def _deletion(model: type[Base], columns: tuple[str, ...]) -> str:
+    names = [column_names([name]) for name in columns]
+    of_row = " AND ".join(f"{model.__tablename__}.{name} = given.{name}" for name in names)
+    # Only names of the models' own tables and columns.
+    return f"DELETE FROM {model.__tablename__} USING {_given(model, columns)} WHERE {of_row}"  # noqa: S608
 
 
 def execute_many(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
@@ -190,9 +212,20 @@ def _write_at_once(
     connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], *, on_conflict: OnConflict
 ) -> None:
     columns = tuple(rows[0])
+    document = _document(model, columns, rows)
+    connection.exec_driver_sql(_of_document(model, columns, on_conflict), {"rows": document})
+
+
+def _document(model: type[Base], columns: tuple[str, ...], rows: Sequence[dict[str, Any]]) -> str:
     bound = bound_rows(model, columns, rows)
-    document = orjson.dumps([dict(zip(columns, row, strict=True)) for row in bound], default=_as_json)
-    connection.exec_driver_sql(_of_document(model, columns, on_conflict), {"rows": document.decode()})
+    return orjson.dumps([dict(zip(columns, row, strict=True)) for row in bound], default=_as_json).decode()
+
+
+def _given(model: type[Base], columns: tuple[str, ...]) -> str:
+    """The parameter ``rows`` as a table."""
+    kinds = zip(columns, type_names(model, columns), strict=True)
+    given = ", ".join(f"{column_names([name])} {kind}" for name, kind in kinds)
+    return f"json_to_recordset(%(rows)s::json) AS given ({given})"
 
 
 def _as_json(value: Any) -> str:
@@ -208,8 +241,6 @@ def _as_json(value: Any) -> str:
 def _of_document(model: type[Base], columns: tuple[str, ...], on_conflict: OnConflict) -> str:
     table, keys = model.__tablename__, _keys(model)
     names = column_names(columns)
-    kinds = zip(columns, type_names(model, columns), strict=True)
-    given = ", ".join(f"{column_names([name])} {kind}" for name, kind in kinds)
     quoted = [column_names([name]) for name in columns if name not in keys]
     plus = [f"{table}.{name} + " if on_conflict == "add" else "" for name in quoted]
     changed = ", ".join(
@@ -217,7 +248,7 @@ def _of_document(model: type[Base], columns: tuple[str, ...], on_conflict: OnCon
     )
     insert = (  # only names of the models' own tables and columns
         f"INSERT INTO {table} ({names}) SELECT {names}"  # noqa: S608
-        f" FROM json_to_recordset(%(rows)s::json) AS given ({given})"
+        f" FROM {_given(model, columns)}"
     )
     if on_conflict is None:
         return insert

@@ -24,6 +24,7 @@ from app.credentials.queries import every_credential, last_accepted
 from app.db.database import Database
 from app.db.engine import FairPool, reading, run_read
 from app.estimates.queries import pool_counters
+from app.feed.projection.latencies import EVIDENCE_BOUNDS, EVIDENCE_STAGES
 from app.http.limits import LimitStore
 from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
@@ -31,6 +32,7 @@ from app.network.pools import PoolCounters
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
+from app.refunds.queries import evidence_counts
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.queries.anomalies import open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status
@@ -159,6 +161,23 @@ def open_anomalies(database: Database) -> Mapping[str, int]:
     """How many anomalies of each kind are not acknowledged; in all counted up to ``COUNTED``."""
     found = collections.Counter({kind.value: 0 for kind in AnomalyKind})
     found.update(run_read(database.reads, open_anomalies_by_kind))
+    return found
+
+
+class Times(Struct):
+    """A histogram: how many took up to each number of seconds and longer than the number before."""
+
+    up_to: dict[int, int]
+    seconds: float = 0.0
+
+
+def evidence_times(database: Database) -> Mapping[str, Times]:
+    """How long it took until refunds became claimable, by stage: the same for all gateways."""
+    found = {stage: Times(dict.fromkeys(EVIDENCE_BOUNDS, 0)) for stage in EVIDENCE_STAGES}
+    for row in run_read(database.reads, evidence_counts):
+        times = found.setdefault(row.stage, Times({}))
+        times.up_to[row.up_to] = row.n
+        times.seconds += row.milliseconds / 1_000
     return found
 
 

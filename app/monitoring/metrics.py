@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 
@@ -211,7 +212,23 @@ def _transfers(database: Database) -> Sequence[Metric]:
             ("kind",),
             [((kind,), number) for kind, number in anomalies.items()],
         ),
+        _evidence(database),
     ]
+
+
+def _evidence(database: Database) -> Metric:
+    """A histogram that all gateways on the database report with the same numbers."""
+    family = HistogramMetricFamily(
+        "gateway_evidence_seconds",
+        "From the request of a refund to its quorum of signatures, from there to status 8, and both",
+        labels=("stage",),
+    )
+    for stage, times in figures.evidence_times(database).items():
+        bounds = sorted(times.up_to)
+        counts = accumulate(times.up_to[bound] for bound in bounds)
+        buckets = [(f"{bound}.0", float(count)) for bound, count in zip(bounds, counts, strict=True)]
+        family.add_metric((stage,), [*buckets, ("+Inf", buckets[-1][1])], times.seconds)
+    return family
 
 
 def parts_of_state(

@@ -1,10 +1,12 @@
-"""Refunds that users requested, ids that payments use up, and signatures that do not count."""
+"""Refunds that users requested, ids that payments use up, signatures that do not count, and how long evidence
+took.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
+from sqlalchemy import BigInteger, ForeignKey, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
@@ -91,3 +93,20 @@ class WithdrawDone(Base):
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
     ref_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="the transfer; null for liquidity")
+
+
+class EvidenceCount(Base):
+    """How many refunds became claimable (status 8) within some seconds, by stage, for a histogram.
+
+    Counted by the transaction that makes a refund claimable, so every process counts and all report the same.
+    It is no projection: a replay leaves it. There is at most one row for each stage and bound.
+    """
+
+    __tablename__ = "evidence_counts"
+
+    stage: Mapped[str] = mapped_column(String(16), primary_key=True, doc="app.feed.projection.latencies")
+    up_to: Mapped[int] = mapped_column(
+        Integer, primary_key=True, autoincrement=False, doc="seconds: the least bound that is not exceeded"
+    )
+    n: Mapped[int] = mapped_column(BigInteger)
+    milliseconds: Mapped[int] = mapped_column(BigInteger, doc="the sum of what they took")

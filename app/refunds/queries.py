@@ -9,10 +9,17 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
+from sqlalchemy import Connection, Row, Select, exists, func, or_, select, union_all
 
 from app.db.types import RowsOf, is_one_of
-from app.refunds.models import PrunedWithdraw, SignatureNotNeeded, UserRefundRequest, WithdrawDone, WithdrawId
+from app.refunds.models import (
+    EvidenceCount,
+    PrunedWithdraw,
+    SignatureNotNeeded,
+    UserRefundRequest,
+    WithdrawDone,
+    WithdrawId,
+)
 from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.transfers.codec import decode_event
 from app.transfers.events import (
@@ -87,7 +94,7 @@ def ids_of_transfers(
     found: dict[TransferId, dict[bytes, bool]] = defaultdict(dict)
     rows = connection.execute(
         select(WithdrawId.transfer_id, WithdrawId.withdraw_id, WithdrawId.paid).where(
-            WithdrawId.transfer_id.in_(transfer_ids)
+            is_one_of(connection, WithdrawId.transfer_id, transfer_ids)
         )
     )
     for row in rows:
@@ -294,3 +301,8 @@ def paid_ids_of(
         transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
         for transfer_id, known in ids.items()
     }
+
+
+def evidence_counts(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """How long it took until refunds became claimable: every column of every count."""
+    return connection.execute(select(EvidenceCount.__table__).order_by(EvidenceCount.up_to)).all()

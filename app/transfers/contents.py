@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from enum import Enum, auto
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
@@ -89,7 +90,7 @@ def content_digest(event: Event, canonical: Canonical) -> bytes:
     Eight bytes for the required fields, and six for each further field: two for its name, four for its value.
     """
     further = (
-        _digest(name, NAME_BYTES) + _digest(f"{name} {value!r}", VALUE_BYTES)
+        _name_digest(name) + _digest(f"{name} {value!r}", VALUE_BYTES)
         for name in OPTIONAL_FIELDS[type(event)]
         if (value := getattr(event, name)) is not None
     )
@@ -126,6 +127,11 @@ def _further(content: bytes) -> dict[bytes, bytes]:
     size = NAME_BYTES + VALUE_BYTES
     parts = (content[start : start + size] for start in range(CONTENT_BYTES, len(content), size))
     return {part[:NAME_BYTES]: part[NAME_BYTES:] for part in parts}
+
+
+@cache
+def _name_digest(name: str) -> bytes:
+    return _digest(name, NAME_BYTES)
 
 
 def _digest(text: str, size: int) -> bytes:

@@ -76,7 +76,9 @@ def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
     assert float(exposure) <= EXPOSURE
 
 
-@pytest.mark.parametrize("file", ["compose/make-secrets", "compose/postgres-roles.sh", "patroni/node"])
+@pytest.mark.parametrize(
+    "file", ["compose/make-secrets", "compose/postgres-roles.sh", "patroni/node", "postgres/restore-drill"]
+)
 def test_scripts_are_scripts_of_sh(file: str) -> None:
     assert run("sh", "-n", str(DEPLOY / file)).returncode == 0
     assert (DEPLOY / file).stat().st_mode & 0o111

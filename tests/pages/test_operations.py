@@ -31,6 +31,7 @@ IMAGE = block_of(PAGE, "docker build")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
 MACHINES = block_of(PAGE, "cd /opt/gateway/deploy/prometheus\napt-get")
 NIGHTLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-backup")
+MONTHLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-restore-drill")
 UPGRADE = block_of(PAGE, "cd /opt/gateway && git fetch")
 BACKUP, RESTORE = block_of(PAGE, f"{FLASK} backup"), block_of(PAGE, "lost=instance/")
 CUT_OFF = block_of(PAGE, f"{FLASK} audit verify")
@@ -40,7 +41,7 @@ BY_HAND = "From the primary to the replica"
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, UPGRADE, BACKUP, RESTORE,
+    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP, RESTORE,
     CUT_OFF, VERIFY, *WEEK, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
@@ -205,8 +206,16 @@ def test_prometheus_watches_the_machines(installed: Shell) -> None:
 def test_a_backup_is_made_each_night(installed: Shell) -> None:
     installed.run(NIGHTLY)
     made = {file.name for file in (installed.root / "etc/systemd/system").iterdir()}
-    assert made == {"gateway-backup.service", "gateway-backup.timer"}
+    assert {name for name in made if "backup" in name} == {"gateway-backup.service", "gateway-backup.timer"}
     assert "systemctl enable --now gateway-backup.timer" in installed.notes
+
+
+def test_a_backup_is_restored_each_month(installed: Shell) -> None:
+    installed.run(MONTHLY)
+    made = {file.name for file in (installed.root / "etc/systemd/system").iterdir()}
+    units_of_drill = {"gateway-restore-drill.service", "gateway-restore-drill.timer"}
+    assert {name for name in made if "drill" in name} == units_of_drill
+    assert "systemctl start gateway-restore-drill" in installed.notes
 
 
 def test_an_upgrade(installed: Shell, server: Server) -> None:

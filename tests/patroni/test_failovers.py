@@ -30,8 +30,9 @@ LIST, SWITCH, COPY = (
 SLOTS, ARCHIVE, BACKUPS = (
     block_of("docs/alerts.md", words) for words in ("du -sh", "grep -h", "journalctl -u gateway-backup")
 )
+DRILL = block_of("docs/alerts.md", "journalctl -u gateway-restore")
 GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
-RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS]
+RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS, DRILL]
 LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
 WANTED_IN_VAIN = {
     "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,34 +11,17 @@ from sqlalchemy import update
 from app.db.engine import writing
 from app.transfers.models import Transfer
 from tests.gateway import current_gateway
-from tests.programs import missing, program
-from tests.restores.machine import DEBIAN_15, Machine, wheel_programs
+from tests.programs import program
+from tests.restores.conftest import ROOT
+from tests.restores.machine import Machine, wheel_programs
 from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox
 from tests.restores.ways import BaseBackup, OnlineBackup, PgBackRest, Way, clock_of, running
-
-ROOT = os.geteuid() == 0
-
-
-@pytest.fixture
-def short() -> Iterator[Path]:
-    """A folder for a socket, that the server's user may enter."""
-    with tempfile.TemporaryDirectory(prefix="gw-") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
 
 
 @pytest.fixture
 def base_backup(short: Path) -> Iterator[Way]:
     with running(Machine(wheel_programs(), short / "m", "pgserver" if ROOT else None)) as machine:
         yield BaseBackup(machine)
-
-
-@pytest.fixture
-def debian(short: Path) -> Iterator[Machine]:
-    if not DEBIAN_15.is_dir():
-        missing("PostgreSQL 15 is not installed: apt-get install postgresql-15")
-    with running(Machine(DEBIAN_15, short / "m", "postgres" if ROOT else None)) as machine:
-        yield machine
 
 
 @pytest.fixture

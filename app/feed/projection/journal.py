@@ -239,7 +239,7 @@ def remove_rows(connection: Connection, transfer_ids: Collection[bytes], now: da
     """Remove the rows of transfers. The caller is the only writer."""
     # Who reads on behind a number waits for higher ones: it must not be given again.
     have_all_read_again(connection, now)
-    connection.execute(delete(JournalRow).where(JournalRow.transfer_id.in_(transfer_ids)))
+    connection.execute(delete(JournalRow).where(is_one_of(connection, JournalRow.transfer_id, transfer_ids)))
 
 
 def have_all_read_again(connection: Connection, now: datetime) -> None:

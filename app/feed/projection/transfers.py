@@ -9,16 +9,16 @@ from operator import attrgetter
 from typing import Any, Final
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, bindparam, delete, insert
+from sqlalchemy import Connection, delete, insert
 
 from app.cooperation import in_turns
 from app.db.engine import HandedIn
 from app.db.types import is_one_of
-from app.db.upserts import append, upsert
+from app.db.upserts import append, delete_rows, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
-from app.feed.projection.latencies import write_latencies
+from app.feed.projection.latencies import count_evidence, write_latencies
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.projection.sums import advance, apply_shared, find_progress
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
@@ -26,7 +26,7 @@ from app.network.facts import NetworkFacts
 from app.refunds.queries import load_histories
 from app.refunds.request import PaidIds
 from app.refunds.used_ids import WithdrawIds
-from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
+from app.transfers.effects import Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
 from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
@@ -134,7 +134,7 @@ def _as_paid(steps: Sequence[Step], paid_elsewhere: Mapping[TransferId, PaidIds]
 
 def _record(
     connection: Connection,
-    transfers: Iterable[Sequence[Step]],
+    transfers: Sequence[Sequence[Step]],
     old: States,
     new: States,
     facts: NetworkFacts,
@@ -148,6 +148,10 @@ def _record(
         transfer_id = steps[-1].history.transfer_id
         journal.take(steps, old.get(transfer_id), new[transfer_id])
     journal.write(connection, now, again=again)
+    changed = {each.change.transfer_id for each in journal.published}
+    histories = (steps[-1].history for steps in transfers)
+    claimable = (each for each in histories if each.transfer_id in changed and new[each.transfer_id].evidence)
+    count_evidence(connection, ((each, new[each.transfer_id]) for each in claimable), now)
     STATUSES_CHANGED(connection, journal.published, now)
 
 
@@ -292,11 +296,5 @@ def write_account_entries(
     """Replace the entries of ``before`` by those of ``after``. Those in both are not written."""
     old, new = account_entries(before), account_entries(after)
     if gone := old - new:
-        of_entry = (
-            getattr(TransferAccount, name) == bindparam(f"old_{name}") for name in AccountEntry._fields
-        )
-        connection.execute(
-            delete(TransferAccount).where(*of_entry),
-            [{f"old_{name}": value for name, value in entry._asdict().items()} for entry in sorted(gone)],
-        )
+        delete_rows(connection, TransferAccount, [entry._asdict() for entry in sorted(gone)])
     append(connection, TransferAccount, [entry._asdict() for entry in sorted(new - old)])

@@ -71,11 +71,11 @@ def _old(status: TransferHistoryStatus, before: datetime) -> tuple[ColumnElement
     return Transfer.status == int(status), Transfer.status_since < before
 
 
-def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, EventSpan]:
+def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, EventSpan]:
     """Number and times of the events of each of the transfers that has any."""
     rows = connection.execute(
         select(Event.transfer_id, func.count(), func.min(Event.at), func.max(Event.at))
-        .where(Event.transfer_id.in_(transfer_ids))
+        .where(is_one_of(connection, Event.transfer_id, transfer_ids))
         .group_by(Event.transfer_id)
     )
     return {row[0]: EventSpan(row[1], row[2], row[3]) for row in rows if row[0] is not None}
@@ -84,7 +84,9 @@ def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 def transfers_with_retractions(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
     """The transfers among these with a retracted event."""
     found = connection.scalars(
-        select(RetractedEvent.transfer_id).where(RetractedEvent.transfer_id.in_(transfer_ids))
+        select(RetractedEvent.transfer_id).where(
+            is_one_of(connection, RetractedEvent.transfer_id, transfer_ids)
+        )
     )
     return {transfer_id for transfer_id in found if transfer_id is not None}
 
@@ -93,7 +95,7 @@ def transfers_with_open_anomalies(connection: Connection, transfer_ids: Collecti
     """The transfers among these with an anomaly that is not acknowledged."""
     found = connection.scalars(
         select(Anomaly.transfer_id).where(
-            Anomaly.transfer_id.in_(transfer_ids), Anomaly.acknowledged_at.is_(None)
+            is_one_of(connection, Anomaly.transfer_id, transfer_ids), Anomaly.acknowledged_at.is_(None)
         )
     )
     return {transfer_id for transfer_id in found if transfer_id is not None}
@@ -116,13 +118,13 @@ def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[R
     return connection.execute(query.order_by(Event.seq)).all()
 
 
-def events_of_transfers(
+def last_of_reporters(
     connection: Connection, transfer_ids: Collection[bytes]
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Every column of every event of the transfers, in the order of the log."""
-    return connection.execute(
-        select(Event.__table__).where(Event.transfer_id.in_(transfer_ids)).order_by(Event.seq)
-    ).all()
+    """Every column of the last event of each reporter among those of the transfers, by the log."""
+    of_these = is_one_of(connection, Event.transfer_id, transfer_ids)
+    last = connection.scalars(select(func.max(Event.seq)).where(of_these).group_by(Event.reporter)).all()
+    return entries_at(connection, last)
 
 
 CHUNK = 5_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -20,10 +20,12 @@ from app.feed.queries.chains import OutOfReach, highest_head, who_reports_heads
 from app.feed.queries.pruned import (
     START,
     Cursor,
+    EventSpan,
     capped_epoch_seconds,
     count_prunable,
     count_pruned_transfers,
     event_spans,
+    load_positions,
     next_prunable,
     transfers_with_open_anomalies,
     transfers_with_retractions,
@@ -31,16 +33,22 @@ from app.feed.queries.pruned import (
 from app.feed.queries.transfers import load_states
 from app.feed.services.ingest import Intake
 from app.feed.services.log import drop
-from app.feed.services.remove import KINDS, remove_entries, remove_transfers
+from app.feed.services.remove import KINDS, Remains, remains_of, remove_entries, remove_transfers
 from app.latency.median import WINDOW
 from app.network.pools import PoolCounters
 from app.transfers.effects import SharedChange
+from app.transfers.state import TransferState
 from app.values.codes import FINISHED_STATUSES, TransferHistoryStatus
 from app.values.identifiers import PoolKey, TransferId
 from app.values.times import Epoch
 
-BATCH: Final = 100
-"""Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
+TURN_SECONDS: Final = 0.1
+"""How long the writer's turn of one transaction should take."""
+
+FIRST: Final = 200
+FEWEST: Final = 100
+MOST: Final = 1_000
+"""Transfers in one transaction. Its statements take as long for one transfer as for a hundred."""
 
 OTHERS: Final = 500
 """Events about no transfer in one transaction."""
@@ -66,17 +74,21 @@ class Pruning(Struct):
     others: Counter[str] = field(default_factory=Counter)
     """The number of events about no transfer that decide nothing any more, by kind."""
 
-    def add(self, batch: _Batch) -> None:
-        """Count a batch in."""
-        self.retained.update(batch.retained.values())
-        for state in batch.states.values():
+    def add(
+        self, spans: Mapping[TransferId, EventSpan], states: Mapping[TransferId, TransferState]
+    ) -> SharedChange:
+        """Count transfers in. Returns what they add to sums."""
+        change = SharedChange()
+        for state in states.values():
             self.transfers[state.status] += 1
-        for events, oldest, newest in batch.spans.values():
+            change.add(state)
+        for events, oldest, newest in spans.values():
             self.events += events
             self.oldest = min(oldest, self.oldest or oldest)
             self.newest = max(newest, self.newest or newest)
-        for key, change in batch.change.counters.items():
-            self.moved[key] = self.moved.get(key, PoolCounters()) + change
+        for key, moved in change.counters.items():
+            self.moved[key] = self.moved.get(key, PoolCounters()) + moved
+        return change
 
     def in_words(self) -> str:
         """What was removed, for the audit log."""
@@ -91,10 +103,6 @@ class _Batch:
         old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
         self.retained = _retained(connection, list(old))
         self.spans = {i: span for i, span in old.items() if i not in self.retained}
-        self.states = load_states(connection, self.spans)
-        self.change = SharedChange()
-        for state in self.states.values():
-            self.change.add(state)
 
 
 def _retained(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
@@ -131,10 +139,11 @@ def prune(
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
         record_separately(database, audit_keys, actor, "events.prune", subject, detail="started")
+    pace = Pace()
     for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = START
         while cursor is not None:
-            number, cursor = _prune_batch(database, found, status, cursor, dry_run=dry_run)
+            number, cursor = _prune_page(database, found, status, cursor, pace, dry_run=dry_run)
             progress(number)
             if not dry_run and cursor is not None:
                 time.sleep(PAUSE_SECONDS)
@@ -144,23 +153,70 @@ def prune(
     return found
 
 
-def _prune_batch(
-    database: Database, found: Pruning, status: TransferHistoryStatus, cursor: Cursor, *, dry_run: bool
+class Pace:
+    """How many transfers one turn takes, by how long the turns before took."""
+
+    def __init__(self) -> None:
+        self.transfers = FIRST
+
+    def after(self, transfers: int, seconds: float) -> None:
+        """Note a turn. From one to the next the number changes by at most half of it."""
+        wanted = transfers * TURN_SECONDS / max(seconds, 0.001)
+        within = max(self.transfers // 2, min(self.transfers * 3 // 2, int(wanted)))
+        self.transfers = max(FEWEST, min(MOST, within))
+
+
+def _prune_page(
+    database: Database,
+    found: Pruning,
+    status: TransferHistoryStatus,
+    cursor: Cursor,
+    pace: Pace,
+    *,
+    dry_run: bool,
 ) -> tuple[int, Cursor | None]:
     """Remove the next transfers at a status, and count them. Returns how many were checked, and the cursor.
 
     :param found: what this run removed so far.
     """
-    turn = reading_consistently if dry_run else writing
-    with turn(database.engine) as connection:
-        # The configuration may have changed since: an epoch that is longer needs more.
-        bound = min(found.before, needed_since(connection, database.clock()))
-        ids, further = next_prunable(connection, status, cursor, bound, BATCH)
-        batch = _Batch(connection, ids, bound)
-        if batch.spans and not dry_run:
-            remove_transfers(connection, batch.states, batch.change, database.clock())
-    found.add(batch)
+    with reading_consistently(database.engine) as connection:
+        ids, further = next_prunable(connection, status, cursor, found.before, pace.transfers)
+        batch = _Batch(connection, ids, found.before)
+        if dry_run:
+            found.add(batch.spans, load_states(connection, batch.spans))
+        remains = {} if dry_run else remains_of(connection, batch.spans)
+        last_reversal = load_positions(connection).last_reversal
+    if remains:
+        with writing(database.engine) as connection:
+            began = time.monotonic()
+            if load_positions(connection).last_reversal != last_reversal:
+                return 0, cursor  # other events may count by now
+            _remove(connection, found, batch.spans, remains, database.clock())
+        pace.after(len(batch.spans), time.monotonic() - began)
+    found.retained.update(batch.retained.values())
     return len(ids), further
+
+
+def _remove(
+    connection: Connection,
+    found: Pruning,
+    spans: Mapping[TransferId, EventSpan],
+    remains: Mapping[bytes, Remains],
+    now: datetime,
+) -> None:
+    """Remove transfers, except those that changed since they were read, and count them.
+
+    The configuration may have changed, too: an epoch that is longer needs more.
+    """
+    batch = _Batch(connection, list(spans), min(found.before, needed_since(connection, now)))
+    found.retained.update(batch.retained.values())
+    same = {i: span for i, span in batch.spans.items() if span.events == remains[i].acceptances}
+    states = {
+        i: state for i, state in load_states(connection, same).items() if state.status in FINISHED_STATUSES
+    }
+    if states:
+        moved = found.add({i: same[i] for i in states}, states)
+        remove_transfers(connection, states, remains, moved, now)
 
 
 def _prune_others(database: Database, intake: Intake, before: datetime, *, dry_run: bool) -> Counter[str]:

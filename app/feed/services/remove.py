@@ -6,14 +6,17 @@ Nothing of them is stored: what is sent again is accepted again, with the same r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, delete, insert
+from sqlalchemy import Connection, Row, delete
 
-from app.db.upserts import upsert
+from app.cooperation import in_turns
+from app.db.types import is_one_of
+from app.db.upserts import append, upsert
 from app.estimates.models import PoolVolume
 from app.feed import models as table
 from app.feed.models import TransferBlock
@@ -26,7 +29,7 @@ from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
     entries_at,
-    events_of_transfers,
+    last_of_reporters,
     last_pruned_seqs,
     liquidity_before,
     pruned_chains,
@@ -36,31 +39,72 @@ from app.refunds.models import SignatureAside, SignatureNotNeeded, UserRefundReq
 from app.refunds.queries import load_histories
 from app.refunds.used_ids import store_paid_ids
 from app.transfers import models as log
-from app.transfers.codec import decode_event, encode_event
+from app.transfers.codec import encode_event
 from app.transfers.contents import content_digest, id_digest, subject_digest
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
 from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferHash, TransferNote
-from app.transfers.reorganisations import Logged
+from app.transfers.reorganisations import ChainReading, Logged
+from app.transfers.reported import TransferHistory
 from app.transfers.state import TransferState
-from app.transfers.subjects import EventKey
+from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import ChainId, TransferId
 
 
+class Remains(Struct, frozen=True):
+    """What stays of the events of one transfer when they are removed.
+
+    Rows of events are never updated, so it can be read before the writer's turn.
+    """
+
+    acceptances: int
+    digests: Sequence[dict[str, bytes]]
+    readings: Sequence[tuple[ChainId, ChainReading]]
+
+
+def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
+    """What stays of the events of each transfer."""
+    histories = load_histories(connection, ids, every_signature=True)
+    return {
+        i: Remains(len(history.log), _digests(history), history.readings())
+        for i, history in in_turns(histories.items())
+    }
+
+
+def _digests(history: TransferHistory) -> list[dict[str, bytes]]:
+    # The last acceptance of an event has the most fields.
+    events = {logged.event.id: logged.event for logged in history.log}
+    of_subject = subject_digest(subject_of_transfer(history.transfer_id))
+    return [
+        {
+            "id_digest": id_digest(event_id),
+            "subject_digest": of_subject,
+            "content_digest": content_digest(event, encode_event),
+        }
+        for event_id, event in events.items()
+    ]
+
+
 def remove_transfers(
-    connection: Connection, states: Mapping[TransferId, TransferState], moved: SharedChange, now: datetime
+    connection: Connection,
+    states: Mapping[TransferId, TransferState],
+    remains: Mapping[bytes, Remains],
+    moved: SharedChange,
+    now: datetime,
 ) -> None:
     """Remove finished transfers with their events. The caller is the only writer.
 
     :param states: their present projections.
+    :param remains: of each, with all of its present events.
     :param moved: what they add to sums: it stays in the pools' counters, and leaves volumes and trends.
     """
     ids = list(states)
-    rows = events_of_transfers(connection, ids)
-    _retain_readings(connection, ids)
-    retain_reporters(connection, rows)
+    _retain_readings(connection, (remains[i].readings for i in ids))
+    retain_reporters(connection, last_of_reporters(connection, ids))
     _retain_sums(connection, moved)
-    _retain_ids(connection, states, rows)
+    transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
+    append(connection, log.PrunedTransfer, transfers)
+    append(connection, table.PrunedEvent, [row for i in ids for row in remains[i].digests])
     store_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
     write_account_entries(connection, states.values(), ())
@@ -71,25 +115,7 @@ def remove_transfers(
         Event, SignatureAside, SignatureNotNeeded, Anomaly, UserRefundRequest, StuckAcknowledgement,
         TransferNote, TransferBlock, TransferHash, Transfer,
     ):  # fmt: skip
-        connection.execute(delete(model).where(model.transfer_id.in_(ids)))
-
-
-def _retain_ids(
-    connection: Connection, states: Mapping[TransferId, TransferState], rows: Sequence[Row[*tuple[Any, ...]]]
-) -> None:
-    transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
-    connection.execute(insert(log.PrunedTransfer), transfers)
-    # The last acceptance of an event has the most fields.
-    events = {(row.subject, row.event_id): row for row in rows}
-    digests = [
-        {
-            "id_digest": id_digest(event_id),
-            "subject_digest": subject_digest(subject),
-            "content_digest": content_digest(decode_event(event_id, row.type, row.body), encode_event),
-        }
-        for (subject, event_id), row in events.items()
-    ]
-    connection.execute(insert(table.PrunedEvent), digests)
+        connection.execute(delete(model).where(is_one_of(connection, model.transfer_id, ids)))
 
 
 def _retain_sums(connection: Connection, moved: SharedChange) -> None:
@@ -108,22 +134,23 @@ def _retain_sums(connection: Connection, moved: SharedChange) -> None:
     upsert(connection, log.PrunedPool, rows)
 
 
-def _retain_readings(connection: Connection, ids: Sequence[bytes]) -> None:
+def _retain_readings(
+    connection: Connection, readings: Iterable[Sequence[tuple[ChainId, ChainReading]]]
+) -> None:
     """Store the highest blocks and newest times, which are lost with the events otherwise."""
     stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
     times = {row.chain_id: row.newest_at for row in stored if row.newest_at is not None}
-    for history in load_histories(connection, ids).values():
-        for chain_id, reading in history.readings():
-            times[chain_id] = max(reading.newest_at, times.get(chain_id, reading.newest_at))
-            if (block := reading.highest_block) is not None:
-                blocks[chain_id] = max(block, blocks.get(chain_id, block))
+    for chain_id, reading in chain.from_iterable(readings):
+        times[chain_id] = max(reading.newest_at, times.get(chain_id, reading.newest_at))
+        if (block := reading.highest_block) is not None:
+            blocks[chain_id] = max(block, blocks.get(chain_id, block))
     upsert(
         connection,
         table.PrunedChain,
         [
-            {"chain_id": chain, "highest_block": blocks.get(chain), "newest_at": times.get(chain)}
-            for chain in blocks.keys() | times.keys()
+            {"chain_id": chain_id, "highest_block": blocks.get(chain_id), "newest_at": times.get(chain_id)}
+            for chain_id in blocks.keys() | times.keys()
         ],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,14 +11,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.models import PrunedEvent
+from app.feed.services import prune as prune_services
 from app.feed.services.ingest import cursor
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
+from app.feed.services.remove import Remains
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.network.models import Pool
@@ -339,3 +342,58 @@ def test_heads_of_before_go_at_once(
     assert state(gateway) == before
     replay(*later.audited, actor=TESTER)
     assert state(gateway) == before
+
+
+def reports_meanwhile(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]
+) -> list[object]:
+    """Report events once, after a page was read and before the writer's turn. Returns a list of the pages."""
+    read: list[object] = []
+
+    def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
+        found = really(connection, ids)
+        if found and not read:
+            feed(gateway, *events)
+        read.extend([found] if found else [])
+        return found
+
+    really = prune_services.remains_of
+    monkeypatch.setattr(prune_services, "remains_of", remains_of)
+    return read
+
+
+def test_a_transfer_that_changes_before_the_writers_turn_stays(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(later, sent(1), released(1), sent(2), released(2))
+    reports_meanwhile(later, monkeypatch, about(1, "transfer.confirmed", at=-60))
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert (found.transfers.total(), found.events) == (1, 2)
+    assert pruned_ids(later) == {bytes.fromhex(transfer_id(2)[2:])}
+    assert prune(*later.audited, later.intake, LATER, actor=TESTER).events == 3
+    with reading(later.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(PrunedEvent)) == 5
+
+
+def test_a_page_is_read_again_after_a_reorganisation(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(later, sent(1), released(1))
+    reorg = event("chain.reorged", at=0, chain_id=3, from_block=10**9)
+    read = reports_meanwhile(later, monkeypatch, reorg)
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert found.transfers.total() == 1
+    assert len(read) == 2
+
+
+def test_a_turn_takes_as_many_as_its_time_allows() -> None:
+    pace = prune_services.Pace()
+    for _ in range(20):
+        pace.after(pace.transfers, pace.transfers * 0.0002)
+    assert 400 < pace.transfers <= 500, "0.2 ms each"
+    pace.after(pace.transfers, 60)
+    assert pace.transfers > 200, "one slow turn says little"
+    for _ in range(20):
+        pace.after(pace.transfers, 60)
+    assert pace.transfers == prune_services.FEWEST
+    for _ in range(20):
+        pace.after(pace.transfers, 0)
+    assert pace.transfers == prune_services.MOST

@@ -1,0 +1,85 @@
+"""Every table that grows has something that ends it, or the page says that nothing does."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, func, insert, select
+
+from app.accounts.models import Operator
+from app.accounts.roles import Role
+from app.db.base import db
+from app.db.engine import reading, writing
+from app.feed.services.prune import prune
+from app.refunds.models import SignatureAside, UserRefundRequest
+from app.transfers.models import StuckAcknowledgement, TransferNote
+from tests.actors import TESTER
+from tests.contract.recorded_answers import ROOT
+from tests.feed.services.world import KEYS, NOW, about, feed, prepared, request, sent, signature, signed
+from tests.feed.services.world import transfer_id as wire_id
+from tests.gateway import Gateway
+
+LATER = NOW + timedelta(days=30)
+KEY = bytes.fromhex(wire_id(1)[2:])
+EMPTY = {"refunds", "signatures_not_needed", "latency_records", "anomalies"}
+"""Tables of transfers that have nothing of a refunded one whose facts agree."""
+
+
+def rows() -> dict[str, str]:
+    """What ends the growth of each table, as the page has it."""
+    page = (ROOT / "docs/pruning.md").read_text()
+    section = page[page.index('<a id="growth"></a>') :]
+    found = re.findall(r"^\| (`.*?) \| (.+) \|$", section, re.MULTILINE)
+    named = [(name, text) for names, text in found for name in re.findall(r"`(\w+)`", names)]
+    assert len(dict(named)) == len(named), "one row for each table"
+    return dict(named)
+
+
+def test_the_page_names_every_table() -> None:
+    assert rows().keys() == db.metadata.tables.keys()
+
+
+def test_every_table_of_transfers_goes_with_them() -> None:
+    named = {name for name, text in rows().items() if text.startswith("they go with their transfer")}
+    of_transfers = {name for name, table in db.metadata.tables.items() if "transfer_id" in table.c}
+    others = {"events", "pruned_transfers", "pruned_withdraws", "retracted_events"}
+    assert named == of_transfers - others
+
+
+def number(gateway: Gateway, table: Table) -> int:
+    """How many rows a table has of the transfer."""
+    with reading(gateway.engine) as connection:
+        of_it = table.c.transfer_id == KEY
+        return connection.scalar(select(func.count()).select_from(table).where(of_it)) or 0
+
+
+@pytest.mark.every_database
+def test_nothing_of_a_pruned_transfer_is_left(gateway: Gateway) -> None:
+    wanted = request(1)
+    signatures = [signed(1, signature(wanted, key)) for key in KEYS[:5]]
+    feed(gateway, sent(1), about(1, "network.status", xfer_status=3), prepared(1, wanted), *signatures)
+    feed(gateway, about(1, "refund.completed", at=-5, tx_hash="0x" + "ab" * 32, chain_id=1, block=7))
+    by_hand(gateway)
+    tables = [db.metadata.tables[name] for name, text in rows().items() if text.startswith("they go with")]
+    assert {table.name for table in tables if not number(gateway, table)} <= EMPTY
+    later = gateway.but(clock=lambda: LATER)
+    assert prune(*later.audited, later.intake, LATER, actor=TESTER).transfers.total() == 1
+    assert [table.name for table in tables if number(gateway, table)] == []
+
+
+def by_hand(gateway: Gateway) -> None:
+    """What people and refused reports leave of the transfer."""
+    of_it: dict[str, Any] = {"transfer_id": KEY, "at": NOW}
+    account = {"email": "a@example.org", "password": "", "role": Role.ADMIN.value, "created_at": NOW}
+    account |= {"active": True, "fs_uniquifier": "one", "second_factor_required": False}
+    aside = {"event_id": "aside", "signature": b"s", "received_at": NOW, "reporter": "test"}
+    with writing(gateway.engine) as connection:
+        operator = connection.execute(insert(Operator).returning(Operator.id), account).scalar_one()
+        connection.execute(insert(TransferNote), of_it | {"operator_id": operator, "text": "note"})
+        connection.execute(insert(UserRefundRequest), of_it)
+        connection.execute(insert(SignatureAside), of_it | aside)
+        acknowledged = {"status": 6, "status_since": NOW, "note": "", "by": "a@example.org"}
+        connection.execute(insert(StuckAcknowledgement), of_it | acknowledged)
