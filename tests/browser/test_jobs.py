@@ -16,16 +16,23 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, create_engine, text
 
+from app import create_app
 from app.accounts.roles import Role
+from app.credentials.services.issuing import issue, new_token
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
+from app.webhooks.services.subscriptions import send_test
+from tests.actors import TESTER
 from tests.admin.visitor import email_of
+from tests.applications import close_connections, make_settings
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, leaving, saved
 from tests.browser.work import Ledger
 from tests.databases import SharedSqlite
+from tests.gateway import Gateway, gateway_of
 from tests.serving.server import Server
+from tests.webhooks.services.hooks import to_subjects
 
 OPTIMISM, POLYGON, NEW = 10, 137, 8454
 CONFIRM = "button[name=confirm]"
@@ -50,6 +57,15 @@ def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
     engine = create_engine(sandbox.url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def gateway(sandbox: SharedSqlite) -> Iterator[Gateway]:
+    """The parts of a process beside the server, on its database."""
+    app = create_app(make_settings(sandbox.url, doors=("admin",)))
+    with app.app_context():
+        yield gateway_of(app)
+        close_connections()
 
 
 def value(rows: Engine, question: str) -> Any:
@@ -150,6 +166,71 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger
         saved(page)
     assert value(rows, fee) == before
     in_time(server, lambda answer: answer["base_fee"] == served)
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+def test_fees_of_many_routes_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    fees = (
+        "SELECT group_concat(base_fee) FROM (SELECT base_fee FROM routes WHERE dst_chain_id = 56 ORDER BY id)"
+    )
+    before = value(rows, fees)
+    page = at(visit, "/admin/routes/")
+    with ledger.job("double the base fees of all routes to a chain", page) as work:
+        work.go("main a[href='/admin/routes/base-fees']")
+        work.choose("[name=dst_chain_id]", "56")
+        work.choose("[name=how]", "factor")
+        work.fill("[name=factor]", "2")
+        work.go(PREVIEW)
+        work.go(CONFIRM)
+        saved(page)
+    assert (work.clicks, work.fields) <= (4, 3)
+    assert value(rows, fees) != before
+    page = visit.open("/admin/audit/")
+    with ledger.job("undo that change", page) as work:
+        work.go(page.locator("main tbody a.row-link").first)
+        work.go("main a[href^='/admin/history/undo/']")
+        work.go(CONFIRM)
+        saved(page)
+    assert (work.clicks, work.fields) == (3, 0)
+    assert value(rows, fees) == before
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+def test_a_token_of_a_reporter_is_replaced(
+    visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
+) -> None:
+    issue(*gateway.editing, new_token("a-reporter"), actor=TESTER)
+    valid = "SELECT count(*) FROM ingest_tokens WHERE name = 'a-reporter' AND revoked_at IS NULL"
+    visit.sign_in(email_of(Role.ADMIN))
+    page = visit.open("/admin/ingest_tokens/")
+    with ledger.job("replace the token of a reporter", page) as work:
+        work.go("main tbody a.row-link:has-text('a-reporter')")
+        work.go("main form[action$='/rotate'] button")
+        assert value(rows, valid) == 2
+        work.go("main a[href^='/admin/ingest_tokens/']")
+        work.go("main tbody tr:has-text('old') a.row-link")
+        typed = page.locator("label[for=typed] code").inner_text()
+        work.fill("[name=typed]", typed)
+        work.go("main form[action$='/revoke'] button")
+    assert work.clicks <= 6
+    assert value(rows, valid) == 1
+
+
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+def test_a_delivery_that_failed_is_sent_again(
+    visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
+) -> None:
+    hook = to_subjects(gateway, ["0xab"]).public_id
+    send_test(gateway.database, hook)
+    with rows.begin() as connection:
+        later = "UPDATE webhook_deliveries SET attempts = 1, next_at = '2999-01-01 00:00:00.000000'"
+        connection.execute(text(later))
+    page = at(visit, "/admin/webhooks/")
+    with ledger.job("retry a delivery of a webhook", page) as work:
+        work.go(f"main a[href='/admin/webhooks/{hook}']")
+        work.go("main form[action*='/retry'] button")
+    assert work.clicks == 2
+    assert value(rows, "SELECT count(*) FROM webhook_deliveries WHERE next_at < '2999'") == 1
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the form")

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:06f3cc6057f0a561fcc253d9885e573c290b0203321c3063a925696ae9336f06. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:05173c5e03ecc54e4705f9b97d78aaf4514eaaf365894d0042c6a73618d7dacc. Do not edit."""
 
 from __future__ import annotations
 
