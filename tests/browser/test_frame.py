@@ -19,7 +19,7 @@ def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> Non
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill(" ")
-    go(page.locator("main form button.primary").first)
+    go(page.get_by_role("button", name="Preview change"))
     expect(page.get_by_label("Name")).to_be_focused()
     expect(page).to_have_title(re.compile("^Error: "))
     page.goto(page.url)

@@ -105,6 +105,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
+    page.get_by_text("More filters").click()
     page.get_by_label("Changed from").fill("2026-01-31T12:00")
     wanted = page.evaluate("new Date('2026-01-31T12:00').toISOString()")
     go(page.get_by_role("button", name="Apply"))
