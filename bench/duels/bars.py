@@ -52,7 +52,7 @@ class Match:
 SHOWN: Final = Bound()
 
 MATCHES: Final = (
-    Match(ESTIMATE, SMALLEST, (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.6)),)),
+    Match(ESTIMATE, SMALLEST, (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.65)),)),
     Match(ESTIMATE_SQLITE, SMALLEST, (Bar("estimate on SQLite / smallest Flask route", rate, SHOWN),)),
     Match(STATUS, FASTAPI, (Bar("status / FastAPI with asyncpg", rate, Bound(at_least=0.7)),)),
     Match(
