@@ -57,7 +57,7 @@ NOT_RUN: Final = {
 
 ALL: Final = [block for page in pages() for block in blocks_of(page)]
 SHELL: Final = [block for block in ALL if block.fence == "sh"]
-COMMAND: Final = re.compile(r"\bflask --app wsgi ([^\n#`|;&>$]+)")
+COMMAND: Final = re.compile(r"(?:\bflask --app wsgi|^gateway) ([^\n#`|;&>$]+)", re.MULTILINE)
 
 
 def excused(block: Block) -> list[tuple[str, str]]:

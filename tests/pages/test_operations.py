@@ -147,6 +147,14 @@ def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
     assert "systemctl reload nginx" in installed.notes
 
 
+def command_of(shell: Shell) -> str:
+    """The definition of ``gateway`` as a function that runs the script of the repository."""
+    text = (DEPLOY / "gateway").read_text()
+    script = shell.code / "gateway"
+    script.write_text(text.replace("/etc/", f"{shell.root}/etc/").replace("/opt/", f"{shell.root}/opt/"))
+    return f'gateway() {{ bash {script} "$@"; }}'
+
+
 def test_the_first_commands(installed: Shell) -> None:
     (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
     gateway = (DEPLOY / "gateway").read_text()
@@ -159,7 +167,7 @@ def test_the_first_commands(installed: Shell) -> None:
         "EMAIL": "somebody@example.org",
         "curl ": "note curl ",
     }
-    printed = installed.run(FIRST, changes, before=f'gateway() {{ bash {command} "$@"; }}')
+    printed = installed.run(FIRST, changes, before=command_of(installed))
     assert "added chain 56" in printed
     assert "created somebody@example.org with the role admin" in printed
 
@@ -247,15 +255,15 @@ def test_records_that_a_restored_backup_lacks_are_noticed(shell: Shell) -> None:
 
 
 def test_the_first_week(installed: Shell, server: Server) -> None:
-    shell_, serves, facts, heard, restored, fails, agrees = WEEK
-    known = f"{shell_.code.replace('cd /opt/gateway', '')}\n"
+    serves, facts, heard, restored, fails, agrees = WEEK
+    gateway = command_of(installed)
     (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
-    installed.run(f"{known}{FLASK} db upgrade; {FLASK} network import network.json")
-    printed = installed.run(f"{known}{serves.code}", ports(serves.code, server))
+    installed.run("gateway db upgrade; gateway network import network.json", before=gateway)
+    printed = installed.run(serves, ports(serves.code, server), before=gateway)
     assert printed.count('"err":null') >= 2
     assert "404" in printed
     # The document watches no chain yet, which fails the check.
-    printed = installed.run(f"{known}{facts.code}", {"watch --check": "watch --check || [ $? = 1 ]"})
+    printed = installed.run(facts, {"watch --check": "watch --check || [ $? = 1 ]"}, before=gateway)
     assert "set watch_from_block" in printed
     installed.run(heard)
     secrets = installed.root / "etc/gateway/secrets"
@@ -264,10 +272,10 @@ def test_the_first_week(installed: Shell, server: Server) -> None:
         "AUDIT_KEY_FILE": f"{secrets}/audit_key",
     }
     note_heads(installed)
-    assert "verified" in installed.run(f"{known}{restored.code}")
+    assert "verified" in installed.run(restored, before=gateway)
     installed.run(fails, ports(fails.code, server))
     assert "systemctl restart pgbouncer" in installed.notes
-    installed.run(f"{known}{agrees.code}")
+    installed.run(agrees, before=gateway)
 
 
 def test_another_machine_takes_over(
