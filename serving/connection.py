@@ -156,7 +156,7 @@ class Connection:
 
     def begin_answer(self) -> None:
         """Begin the phase of the answer. Its head is sent together with what comes next: gunicorn sends it by
-        itself, and each send takes as long as half of reading a request.
+        itself, which is one call of the system more for each answer.
         """
         self._is_head_next = True
 

@@ -264,7 +264,7 @@ _OWN_REQUESTS: Final = ("same-origin", "none")
 
 
 def compress(response: Response) -> Response:
-    """Compress a page, a style or a script, in every deployment: proxies are told not to.
+    """Compress a page, a style or a script, in every deployment: proxies must not.
 
     From the length of a compressed page, one who makes a browser request it again and again could guess what
     else is on it (BREACH). So only requests of the console itself are answered compressed, and none that

@@ -83,10 +83,7 @@ def amount_cap(transfer: TransferTerms) -> int:
     if transfer.src_token.max_send is not None:
         cap = transfer.src_token.max_send
     if transfer.pools is not None:
-        src = transfer.pools.src
-        for rest in (src.inbound_limit, src.epoch_rest, src.total_rest):
-            if rest is not None and rest < cap:
-                cap = rest
+        cap = min(cap, transfer.pools.src.rest)
     return cap
 
 

@@ -161,9 +161,7 @@ def token_bound(
         return None
     here = RouteKey(symbol, ChainId(chain_id), ChainId(chain_id))
     facts, _ = cached_facts(database, here, pool, database.clock())
-    now = pool.moved_by(facts.src, facts.epoch_volume)
-    rests = (now.inbound_limit, now.epoch_rest, now.total_rest)
-    return max(0, min(rest for rest in rests if rest is not None))
+    return max(0, pool.moved_by(facts.src, facts.epoch_volume).rest)
 
 
 def _symbol(tokens: list[dict[str, Any]], address: str) -> str:

@@ -24,7 +24,6 @@ from app.credentials.queries import every_credential, last_accepted
 from app.db.database import Database
 from app.db.engine import FairPool, reading, run_read
 from app.estimates.queries import pool_counters
-from app.feed.projection.latencies import EVIDENCE_BOUNDS, EVIDENCE_STAGES
 from app.http.limits import LimitStore
 from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
@@ -32,7 +31,7 @@ from app.network.pools import PoolCounters
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.refunds.queries import evidence_counts
+from app.refunds.evidence_times import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.queries.anomalies import open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status

@@ -93,6 +93,12 @@ class PoolState(Struct, frozen=True):
         """What the pool accepts until it reaches its total cap; under 0 where it exceeds the cap."""
         return None if self.total_cap is None else self.total_cap - self.balance
 
+    @property
+    def rest(self) -> int:
+        """The most that one transfer can still send from the pool, by all its limits; may be negative."""
+        rests = (self.inbound_limit, self.epoch_rest, self.total_rest)
+        return min(rest for rest in rests if rest is not None)
+
     def moved_by(self, change: PoolCounters, epoch_volume: int = 0) -> PoolState:
         """The pool after events: counters changed, and what was sent from it in the current epoch."""
         return PoolState(

@@ -235,12 +235,10 @@ def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -
 
 
 def load_contacts(connection: Connection) -> dict[bytes, tuple[str, str]]:
-    """Name and contact of validators by their address, as any chain's opening set has them."""
+    """Name and contact of validators by their address. Of several opening sets the newest row counts."""
     table = OpeningValidator
     known = or_(table.name != "", table.contact != "")
-    rows = connection.execute(
-        select(table.signer, table.name, table.contact).where(known).order_by(table.id.desc())
-    )
+    rows = connection.execute(select(table.signer, table.name, table.contact).where(known).order_by(table.id))
     return {_address(row.signer): (row.name, row.contact) for row in rows}
 
 

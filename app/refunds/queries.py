@@ -9,11 +9,10 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Row, Select, exists, func, or_, select, union_all
+from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
 
 from app.db.types import RowsOf, is_one_of
 from app.refunds.models import (
-    EvidenceCount,
     PrunedWithdraw,
     SignatureNotNeeded,
     UserRefundRequest,
@@ -301,8 +300,3 @@ def paid_ids_of(
         transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
         for transfer_id, known in ids.items()
     }
-
-
-def evidence_counts(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """How long it took until refunds became claimable: every column of every count."""
-    return connection.execute(select(EvidenceCount.__table__).order_by(EvidenceCount.up_to)).all()

@@ -1,4 +1,4 @@
-"""Writes latencies and their counts by bucket, in one transaction; and counts how long evidence took.
+"""Writes latencies and their counts by bucket, in one transaction.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between
@@ -7,7 +7,6 @@ seven-day window from behind. A reader corrects them by the few records in betwe
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime, timedelta
@@ -19,11 +18,7 @@ from app.db.types import is_one_of
 from app.db.upserts import add_up, append, upsert
 from app.latency.median import FINE, window
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
-from app.refunds.models import EvidenceCount
 from app.transfers.effects import Latency
-from app.transfers.events import RefundPrepared
-from app.transfers.reported import TransferHistory
-from app.transfers.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 STEP: Final = timedelta(seconds=10)
@@ -146,49 +141,3 @@ def _drop_empty(connection: Connection, pairs: Iterable[tuple[int, int]]) -> Non
                 LatencyCount.src_chain_id == src, LatencyCount.dst_chain_id == dst, LatencyCount.n == 0
             )
         )
-
-
-EVIDENCE_BOUNDS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400, 604_800)
-"""Seconds. A refund that took longer than the last was reported again, or is read from years ago: it is not
-counted."""
-
-EVIDENCE_STAGES: Final = ("signatures", "gateway", "whole")
-
-
-def count_evidence(
-    connection: Connection, claimable: Iterable[tuple[TransferHistory, TransferState]], now: datetime
-) -> None:
-    """Count how long it took until refunds became claimable, by stage.
-
-    ``signatures`` is from the request that is served to its quorum, by the times of their events. ``gateway``
-    is from there to now: what the watcher, confirmations, reporters and the projection take. ``whole`` is
-    both.
-
-    :param claimable: those that this transaction brings to status 8.
-    :param now: when the gateway learned of it.
-    """
-    rows: dict[tuple[str, int], dict[str, Any]] = {}
-    for history, state in claimable:
-        requested, quorum = _requested_at(history, state), state.status_since
-        if requested is None or quorum is None:
-            continue
-        if (now - requested).total_seconds() > EVIDENCE_BOUNDS[-1]:
-            continue
-        took_by_stage = (quorum - requested, now - quorum, now - requested)
-        for stage, took in zip(EVIDENCE_STAGES, took_by_stage, strict=True):
-            seconds = max(0.0, took.total_seconds())
-            up_to = EVIDENCE_BOUNDS[bisect_left(EVIDENCE_BOUNDS, seconds)]
-            row = rows.setdefault((stage, up_to), {"stage": stage, "up_to": up_to, "n": 0, "milliseconds": 0})
-            row["n"] += 1
-            row["milliseconds"] += round(seconds * 1_000)
-    add_up(connection, EvidenceCount, list(rows.values()))
-
-
-def _requested_at(history: TransferHistory, state: TransferState) -> datetime | None:
-    """The time of the request that is served."""
-    served = None if state.evidence is None else state.evidence.wd_onchain
-    events = (logged.event for logged in history.log)
-    return min(
-        (each.at for each in events if isinstance(each, RefundPrepared) and each.wd_onchain == served),
-        default=None,
-    )

@@ -188,14 +188,13 @@ def _line(
     def use(used: int, cap: int) -> CapUse:
         return CapUse(amount(used), amount(cap), used * PPM // cap if cap else PPM)
 
-    limits = pool.inbound_limit, pool.total_rest, pool.epoch_rest
     in_epoch = epoch is not None and pool.epoch_cap is not None
     return PoolLine(
         chain=chain_name(terms.chain_infos, chain_id),
         symbol=symbol,
         balance=amount(pool.balance),
         inbound_limit=amount(pool.inbound_limit),
-        left=amount(max(0, min(limit for limit in limits if limit is not None))),
+        left=amount(max(0, pool.rest)),
         under_zero=pool.counters.inbound_limit < 0 or pool.counters.balance < 0,
         total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
         epoch=use(pool.epoch_volume, pool.epoch_cap or 0) if in_epoch else None,

@@ -128,7 +128,7 @@ def stuck_transfers(
 def stuck_of_chain(
     database: Database, snapshots: SnapshotSource, chain_id: ChainId, size: int
 ) -> tuple[StuckTransfer, ...]:
-    """The stuck transfers from or to a chain that are not acknowledged, the longest first, whoever must act.
+    """The stuck transfers from or to a chain that are not acknowledged, the longest first.
 
     By medians that may be some minutes old: those of all pairs take longer to read than all else on a page.
 

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.projection.latencies import EVIDENCE_BOUNDS
 from app.feed.services.reprojection import replay
+from app.refunds.evidence_times import EVIDENCE_BOUNDS
 from app.refunds.models import EvidenceCount
 from tests.actors import TESTER
 from tests.feed.services.world import KEYS, about, feed, prepared, request, sent, signature, signed
