@@ -6,6 +6,8 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
+from typing import Any
 
 import gevent.socket
 import pytest
@@ -180,6 +182,19 @@ def test_who_does_not_take_the_answer_is_cut_off(serve) -> None:
     connection, _ = serve()
     with pytest.raises(TooSlow):
         connection.sendall(b"answer")
+
+
+def test_the_head_of_an_answer_is_sent_with_its_first_piece() -> None:
+    sent: list[bytes] = []
+    sock: Any = SimpleNamespace(settimeout=lambda _: None, sendall=sent.append)
+    connection = Connection(sock)
+    for pieces in ((b"head", b"one", b"two"), (b"only a head",)):
+        connection.begin_answer()
+        for piece in pieces:
+            connection.sendall(piece)
+        connection.end_answer()
+    connection.sendall(b"an error of the server")
+    assert sent == [b"headone", b"two", b"only a head", b"an error of the server"]
 
 
 def test_everything_else_is_the_sockets() -> None:

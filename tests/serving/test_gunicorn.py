@@ -75,6 +75,16 @@ def test_a_connection_is_kept_between_requests(server: Server) -> None:
     connection.close()
 
 
+def test_an_answer_without_a_body_is_not_held_back(server: Server) -> None:
+    connection = server.connect(seconds=5)
+    for method in ("HEAD", "OPTIONS", "GET", "HEAD"):
+        connection.request(method, "/probe")
+        response = connection.getresponse()
+        assert response.status == 200
+        assert bool(response.read()) == (method == "GET")
+    connection.close()
+
+
 def test_a_long_query_reaches_the_application(server: Server) -> None:
     response = server.ask("GET", "/probe?amt=" + "9" * 8000)
     assert response.status == 200
