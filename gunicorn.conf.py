@@ -32,8 +32,8 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.audit.keys import AuditKeys
-from app.db.base import db
 from app.db.database import Database
+from app.db.models import db
 from app.db.pooler import check_pooler
 from app.http.application import part_of
 from app.http.limits import LimitStore

@@ -1,11 +1,14 @@
-"""What one process serves: ``DOORS`` of its environment names the interfaces."""
+"""What one process serves: the interfaces that ``DOORS`` of its environment names, and its commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module  # noqa: TID251  see CommandLine
 from typing import Final
 
+import click
 from flask import Flask
+from flask.cli import AppGroup
 
 from app import api, grpcweb
 from app.credentials import callers
@@ -13,6 +16,46 @@ from app.feed.views import register_ingest
 from app.http.application import add_part
 from app.http.public import PublicInterface
 from config import DOCS_SITE, Door, Settings
+
+COMMANDS: Final = {
+    "api-keys": "app.credentials.commands",
+    "audit": "app.audit.commands",
+    "backfill": "app.feed.commands",
+    "backup": "app.db.commands",
+    "db": "flask_migrate.cli",
+    "events": "app.feed.commands",
+    "evidence": "app.refunds.commands",
+    "ingest-tokens": "app.credentials.commands",
+    "network": "app.network.commands",
+    "operators": "app.accounts.commands",
+    "sandbox": "app.sandbox.commands",
+    "version": "app.db.commands",
+}
+"""The module of each command, which defines it under its name."""
+
+
+class CommandLine(AppGroup):
+    """The application's commands. A serving process saves the time to import them.
+
+    Listed by their modules' names, as in click's documentation, rather than imported in a function for each.
+    """
+
+    def __init__(self, name: str, modules: Mapping[str, str], known: Mapping[str, click.Command]) -> None:
+        """
+        :param modules: of commands that are imported when they are called, or listed with their help.
+        :param known: commands that are already imported.
+        """
+        super().__init__(name, commands=dict(known))
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._modules and cmd_name not in self.commands:
+            module = import_module(self._modules[cmd_name])
+            self.add_command(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
 
 def open_interfaces(app: Flask, settings: Settings) -> None:

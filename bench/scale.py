@@ -21,8 +21,8 @@ from typing import Final
 import orjson
 import psutil
 
-from app.db.base import db
 from app.db.engine import writing
+from app.db.models import db
 from app.feed.projection.latencies import follow_window
 from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
 from bench.duels.bars import Bar

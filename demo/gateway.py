@@ -19,8 +19,8 @@ from app import create_app
 from app.accounts.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.passwords import generate_password
-from app.db.base import db
 from app.db.engine import writing
+from app.db.models import db
 from app.network.document import import_within, read_document
 from app.terminal import cli_actor
 from config import ALL_DOORS, load_settings

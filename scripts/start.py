@@ -34,9 +34,9 @@ from app.accounts.services.account_changes import create_account
 from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
-from app.db.base import db
 from app.db.database import Database
 from app.db.engine import run_read
+from app.db.models import db
 from app.db.schema import applied_migrations, database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.http.application import current

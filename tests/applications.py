@@ -20,9 +20,8 @@ from msgspec.structs import replace
 
 from app import create_app
 from app.accounts.services import passwords
-from app.db.base import db
-from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
-from app.db.database import Database
+from app.db.database import HINTS_MAX_AGE_SECONDS, CachedReads, Database
+from app.db.models import db
 from app.db.writes import Writes, writes_of
 from app.features import add_features
 from app.feed.services.ingest import Intake

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import make_url
 
 import app.features  # noqa: F401  the tables register themselves
-from app.db.base import db
+from app.db.models import db
 
 BACKENDS = ("sqlite", "postgresql")
 

@@ -13,8 +13,7 @@ from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens
-from app.db.cached_reads import CachedReads
-from app.db.database import Database
+from app.db.database import CachedReads, Database
 from app.db.replica import PublicReads
 from app.estimates.services import EstimateCounts
 from app.feed.services.ingest import Intake

@@ -15,7 +15,7 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from config import Settings
 
 

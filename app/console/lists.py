@@ -12,7 +12,7 @@ from flask_admin.model.base import ViewArgs
 
 from app.console.access import READ
 from app.console.views import ConsoleView
-from app.db.base import Base, db
+from app.db.models import Base, db
 
 
 class Choice(BaseSQLAFilter):

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
 from app.cooperation import in_turns
-from app.db.base import Base
+from app.db.models import Base
 
 _POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 

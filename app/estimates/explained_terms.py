@@ -9,8 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.estimates.curve import CURVE_DECIMALS
-from app.estimates.pricing import Calculation, CurvePrice, Price, Priced, TransferTerms
+from app.estimates.pricing import CURVE_DECIMALS, Calculation, CurvePrice, Price, Priced, TransferTerms
 from app.network.route_terms import FixedRate
 from app.values.amounts import PPM
 

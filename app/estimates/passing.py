@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from app.estimates.curve import CurveUnsettled
-from app.estimates.pricing import Price, Priced, TransferTerms, minimum_times_ppm, tier_at
+from app.estimates.pricing import CurveUnsettled, Price, Priced, TransferTerms, minimum_times_ppm, tier_at
 from app.network.route_terms import FixedRate
 from app.values.amounts import MAX_UINT256, PPM, mul_div_down, ppm_up
 

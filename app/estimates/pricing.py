@@ -14,12 +14,75 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from app.estimates.curve import CURVE_DECIMALS, CurveUnsettled, invariant, swap_output
 from app.estimates.inputs import EstimateInputs
 from app.network.pools import PoolState
 from app.network.route_terms import ChainTerms, FeeTier, FixedRate, StableSwapRate, TokenTerms
 from app.values.amounts import PPM, mul_div_down, mul_div_up, ppm_up, scale_down, scale_factors
 from app.values.codes import BridgeType
+
+POOLS: Final = 2
+MAX_STEPS: Final = 255
+CURVE_DECIMALS: Final = 18
+
+
+class CurveUnsettled(ArithmeticError):
+    """Newton's iteration did not come to within 1 in ``MAX_STEPS`` steps, or has no next step."""
+
+
+def invariant(x: int, y: int, amplification: int) -> int:
+    """``D`` of two balances, both over 0, by Newton's iteration from their sum.
+
+    The step: ``D' = (Ann * S + 2 * P) * D / ((Ann - 1) * D + 3 * P)`` with ``P = D^3 / (4 * x * y)``,
+    both divisions rounded down. Raises ``CurveUnsettled``.
+    """
+    if x <= 0 or y <= 0 or amplification <= 0:
+        raise CurveUnsettled("a curve needs two balances and an amplification over 0")
+    ann = amplification * POOLS
+    total = x + y
+    product_divisor = POOLS * POOLS * x * y
+    d = total
+    for _ in range(MAX_STEPS):
+        product = d * d * d // product_divisor
+        divisor = (ann - 1) * d + (POOLS + 1) * product
+        if divisor <= 0:
+            raise CurveUnsettled("the invariant's iteration has no next step")
+        previous = d
+        d = (ann * total + POOLS * product) * d // divisor
+        if -1 <= d - previous <= 1:
+            return d
+    raise CurveUnsettled(f"the invariant did not settle in {MAX_STEPS} steps")
+
+
+def balance_for(x: int, d: int, amplification: int) -> int:
+    """The balance that goes with ``x`` on the curve of invariant ``d``, by Newton's iteration from ``d``.
+
+    It solves ``y^2 + (b - D) * y = c`` with ``b = x + D / Ann`` and ``c = D^3 / (4 * x * Ann)``,
+    every division rounded down. Raises ``CurveUnsettled``.
+    """
+    if x <= 0 or d <= 0 or amplification <= 0:
+        raise CurveUnsettled("a curve needs a balance, an invariant and an amplification over 0")
+    ann = amplification * POOLS
+    c = d * d * d // (POOLS * POOLS * x * ann)
+    b = x + d // ann
+    y = d
+    for _ in range(MAX_STEPS):
+        divisor = 2 * y + b - d
+        if divisor <= 0:
+            raise CurveUnsettled("the balance's iteration has no next step")
+        previous = y
+        y = (y * y + c) // divisor
+        if -1 <= y - previous <= 1:
+            return y
+    raise CurveUnsettled(f"the balance did not settle in {MAX_STEPS} steps")
+
+
+def swap_output(x: int, y: int, d: int, amplification: int, dx: int) -> int:
+    """The amount that leaves pool ``y`` when ``dx`` enters pool ``x``: ``y - y' - 1``, at least 0.
+
+    The 1 stays in the pool, so that no caller gains from the rounding of the iteration.
+    """
+    return max(0, y - balance_for(x + dx, d, amplification) - 1)
+
 
 PEGGED_RATE: Final = FixedRate(Fraction(1), "1")
 

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import Accounts, Hash32, Uint64, UtcTime
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 

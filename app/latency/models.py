@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import BigInteger, ForeignKey, Index, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import Hash32, Uint64, UtcTime
 from app.latency.median import FINE
 from app.values.identifiers import ChainId, TransferId

@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from app.db.base import Base
+from app.db.models import Base
 from app.json_documents import Amount
 from app.network.models import Chain, PeggedPair, Pool
 from app.network.models import Token as TokenTable

@@ -11,8 +11,8 @@ import orjson
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Text, cast, func, or_, select
 
-from app.db.base import Base
 from app.db.engine import after_commit, is_writing
+from app.db.models import Base
 from app.network.facts import NetworkFacts, build_facts
 from app.network.models import (
     BlockedAddress,

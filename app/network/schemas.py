@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields, post_load, pre_dump, validates_schema
 
-from app.db.base import Base
+from app.db.models import Base
 from app.http.schemas import Answer, Shape, describe
 from app.json_documents import WholeNumber
 from app.network import models

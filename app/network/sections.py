@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from app.db.base import Base
+from app.db.models import Base
 from app.network.models import (
     BlockedAddress,
     BlockedNetwork,

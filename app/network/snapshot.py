@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from app.db.base import Base
+from app.db.models import Base
 from app.json_documents import WholeNumber
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.facts import NetworkFacts

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import BigId, Hash32, Uint64, UtcTime
 from app.values.identifiers import ChainId, TransferId
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audit.models import ACTOR_LENGTH
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import (
     ACCOUNT_LENGTH,
     Address,

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import BigId, Uint64, UtcTime
 from app.values.identifiers import BlockNumber, ChainId
 

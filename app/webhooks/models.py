@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import ACCOUNT_LENGTH, BigId, Hash32, UtcTime
 from app.webhooks.addresses import MAX_URL
 from app.webhooks.subscription import MAX_NAME, AlertKind, Audience, DeliveryState, State

@@ -30,7 +30,7 @@ from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
 from app.db.engine import writing
-from app.network.edits.blocks import read_blocks
+from app.network.admin.blocks import read_blocks
 from app.network.edits.fees import FeeEdit
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed

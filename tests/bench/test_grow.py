@@ -11,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import inspect
 
-from app.db.base import db
 from app.db.engine import reading, writing
+from app.db.models import db
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import NoEventLog
 from app.feed.services.reprojection import replay

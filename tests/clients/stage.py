@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from app import create_app
-from app.db.base import db
 from app.db.engine import writing
+from app.db.models import db
 from app.network.document import import_within, read_rows
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 from app.db.writes import Writes
 from tests.timer import Timer
 
@@ -223,7 +223,7 @@ monkey.patch_all()
 import gevent
 from gevent.event import Event
 from app.db.writes import Writes
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 
 asked, let_go, kept = [], Event(), CachedReads(100, Writes())
 

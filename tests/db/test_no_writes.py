@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import event, make_url
 
 from app import create_app
-from app.db.base import db
 from app.db.engine import reading
+from app.db.models import db
 from app.db.writes import writes_of
 from app.observability.outages import FailureLog
 from config import ALL_DOORS

@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from app.db.base import Base
 from app.db.engine import reading, writing
+from app.db.models import Base
 from app.db.types import Uint64, exact_sum
 from app.estimates.models import PoolCounter, ReportedFee
 from tests.gateway import current_gateway

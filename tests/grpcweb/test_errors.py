@@ -12,8 +12,7 @@ from flask.testing import FlaskClient
 from werkzeug import exceptions as framework
 
 from app.estimates import views as estimates
-from app.grpcweb.calls import GRPC_STATUS, DeadlineExceeded
-from app.grpcweb.frames import CompressedMessage
+from app.grpcweb.calls import GRPC_STATUS, CompressedMessage, DeadlineExceeded
 from app.latency import views as latency
 from app.network import views as network
 from app.transfers import views as transfers

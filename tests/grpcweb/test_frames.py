@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.grpcweb.frames import (
+from app.grpcweb.calls import (
     CompressedMessage,
     decode_text,
     encode_status_message,

@@ -17,7 +17,7 @@ from flask import Flask
 from google.protobuf.message import Message
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from app.grpcweb import gateway_pb2 as pb
 from tests.api.world import ADDRESS, NOW, configure, sent, tell
 from tests.applications import make_settings

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
+from app.db.database import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.writes import Writes, writes_of
 from app.latency.median import WINDOW
 from app.latency.services import latency_stats, median_latency, route_times

@@ -14,7 +14,7 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.reprojection import replay
 from tests.actors import TESTER

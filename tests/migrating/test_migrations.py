@@ -14,7 +14,7 @@ from flask import Flask
 from flask_migrate import check, downgrade, upgrade
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from tests.applications import close_connections, make_settings
 from tests.databases import BY_MIGRATIONS
 

@@ -12,7 +12,7 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings

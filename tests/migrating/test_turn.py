@@ -21,8 +21,8 @@ from sqlalchemy.exc import OperationalError
 
 from app import create_app
 from app.db import migrating as turn
-from app.db.base import db
 from app.db.migrating import Pace, again_while_locked, taking_turns
+from app.db.models import db
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database
 from tests.migrating.old_database import fill

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app import create_app
-from app.db.base import db
+from app.db.models import db
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.applications import make_settings

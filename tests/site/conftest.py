@@ -10,7 +10,7 @@ import pytest
 from app import create_app
 from app.credentials.api_key import Scope
 from app.credentials.services.issuing import issue, new_key
-from app.db.base import db
+from app.db.models import db
 from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
 from tests.actors import TESTER

@@ -16,8 +16,8 @@ from flask import Flask
 from sqlalchemy import update
 
 from app import create_app
-from app.db.base import db
 from app.db.engine import writing
+from app.db.models import db
 from app.network.document import import_within, read_document
 from app.watcher.models import ChainWatch
 from tests.applications import make_settings

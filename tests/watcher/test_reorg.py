@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header
+from app.watcher.blocks import Header, ImpossibleAnswer
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
-from app.watcher.node_answers import Lie
 from tests.watcher.logs import block_hash, header
 
 MOST = 1000
@@ -122,12 +121,12 @@ def test_a_shorter_branch_is_a_reorganisation() -> None:
 
 
 def test_a_node_that_contradicts_itself() -> None:
-    with pytest.raises(Lie, match="block 100 is on the chain, but block 60 below it is not"):
+    with pytest.raises(ImpossibleAnswer, match="block 100 is on the chain, but block 60 below it is not"):
         search(kept_of(60, 100, 105), Node(chain(110) | {60: header(60, "b"), 105: header(105, "b")}))
 
 
 def test_a_node_that_gives_other_blocks() -> None:
-    with pytest.raises(Lie, match="block 7 for block 100"):
+    with pytest.raises(ImpossibleAnswer, match="block 7 for block 100"):
         search(kept_of(100), Node(chain(110) | {100: header(7)}))
 
 

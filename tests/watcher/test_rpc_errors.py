@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.watcher.rpc.node_refusals import (
+from app.watcher.rpc.faults import (
     HeaderMissing,
     Other,
     Pruned,
     RangeTooLarge,
-    RateLimited,
     Refusal,
+    TooManyRequests,
     refusal,
 )
 
@@ -69,13 +69,13 @@ TOO_LARGE: list[tuple[str, int | None]] = [
 ]
 
 OTHERS: list[tuple[str, int | None, Refusal]] = [
-    ("Your app has exceeded its compute units per second capacity.", 429, RateLimited()),
-    ("daily request count exceeded, request rate limited", -32005, RateLimited()),
-    ("Too Many Requests", -32005, RateLimited()),
-    ("rate limit exceeded", -32016, RateLimited()),
-    ("call rate limit exhausted, retry in 10s", -32097, RateLimited()),
-    ("limit exceeded", -32005, RateLimited()),
-    ("50/second request limit reached", -32007, RateLimited()),
+    ("Your app has exceeded its compute units per second capacity.", 429, TooManyRequests()),
+    ("daily request count exceeded, request rate limited", -32005, TooManyRequests()),
+    ("Too Many Requests", -32005, TooManyRequests()),
+    ("rate limit exceeded", -32016, TooManyRequests()),
+    ("call rate limit exhausted, retry in 10s", -32097, TooManyRequests()),
+    ("limit exceeded", -32005, TooManyRequests()),
+    ("50/second request limit reached", -32007, TooManyRequests()),
     ("History has been pruned for this block", -32701, Pruned()),
     ("pruned history unavailable", 4444, Pruned()),
     ("missing trie node 0a1b (path ) state 0x0a1b is not available", -32000, Pruned()),
@@ -98,7 +98,7 @@ OTHERS: list[tuple[str, int | None, Refusal]] = [
     ),
     ("failed to get logs for block #0 (0xd4e567..cb8fa3)", -32000, HeaderMissing()),
     ("invalid block range params", -32602, HeaderMissing()),
-    ("the number of requests exceeds the limit", -32005, RateLimited()),
+    ("the number of requests exceeds the limit", -32005, TooManyRequests()),
     ("block 0x10 is not available yet", -32000, HeaderMissing()),
     ("query block range exceeds server limit", -32000, RangeTooLarge()),
     ("execution reverted", 3, Other()),
@@ -120,8 +120,8 @@ def test_other_refusals(message: str, code: int | None, meant: Refusal) -> None:
 
 
 def test_the_status_of_http_decides_where_there_is_one() -> None:
-    assert refusal("<html>slow down</html>", status=429) == RateLimited()
-    assert refusal("payment required", status=402) == RateLimited()
+    assert refusal("<html>slow down</html>", status=429) == TooManyRequests()
+    assert refusal("payment required", status=402) == TooManyRequests()
     assert refusal("", status=413) == RangeTooLarge()
     assert refusal("Bad Gateway", status=502) == Other()
     assert refusal("query exceeds max block range 1000", status=400) == RangeTooLarge(1000)

@@ -8,11 +8,10 @@ from typing import Final
 from msgspec import Struct
 
 from app.estimates.admin.summary import BRIDGE_TYPE_WORDS
-from app.estimates.curve import CURVE_DECIMALS
 from app.estimates.explained_terms import Counted, Value
 from app.estimates.explanation import Explanation, explain
 from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import price_transfer
+from app.estimates.pricing import CURVE_DECIMALS, price_transfer
 from app.estimates.refusals import EstimateRefused
 from app.network.route_terms import FixedRate
 from app.transfers.admin.components import AmountText

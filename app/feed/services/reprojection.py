@@ -15,9 +15,9 @@ from app.audit.keys import AuditKeys
 from app.audit.queries import newest_of_action
 from app.audit.records import Actor
 from app.audit.services import record, record_separately
-from app.db.base import Base
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
+from app.db.models import Base
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import validate_pools

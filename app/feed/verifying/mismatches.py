@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, Select
 
-from app.db.base import Base
+from app.db.models import Base
 
 Values = Mapping[str, Any]
 

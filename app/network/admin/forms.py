@@ -26,10 +26,9 @@ from app.console.forms.fields import (
     bound_field,
     locate,
 )
-from app.console.forms.form import inputs_of
-from app.console.forms.numbers import number_text, written_time
-from app.db.base import Base
+from app.console.forms.form import inputs_of, number_text, written_time
 from app.db.database import Database
+from app.db.models import Base
 from app.http.application import current
 from app.json_documents import Amount, Text, Time, WholeNumber
 from app.network.admin.amount_fields import AmountField

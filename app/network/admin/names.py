@@ -13,9 +13,9 @@ from markupsafe import Markup
 from app.console.formats import grouped, units, when
 from app.console.forms.fields import Choices
 from app.console.lists import Choice
-from app.db.base import Base
 from app.db.database import Database
 from app.db.engine import reading
+from app.db.models import Base
 from app.http.application import current
 from app.json_documents import Amount, Time, WholeNumber
 from app.network import queries

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import JSON, BigInteger, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import BigId, Uint64, UtcTime
 from app.json_documents import Amount, Signer, Text, Time
 from app.network.models import document_fields as shapes

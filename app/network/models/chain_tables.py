@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import BigId, UtcTime
 from app.json_documents import Amount, WholeNumber
 from app.network.models import document_fields as shapes

@@ -17,7 +17,7 @@ from sqlalchemy import Text as LongText
 from sqlalchemy.orm import MappedColumn, mapped_column
 from sqlalchemy.types import TypeEngine
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import Address, FeeTiers, Uint64, Uint256, UtcTime
 from app.json_documents import Account, Amount, Signer, Text, Time, WholeNumber
 from app.network.models.document_fields import NOTE_LENGTH, ChainNumber, Flag, Url

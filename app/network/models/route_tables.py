@@ -10,7 +10,7 @@ from marshmallow import fields, post_load, pre_load
 from sqlalchemy import CheckConstraint, ForeignKey, ForeignKeyConstraint, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.base import Base
+from app.db.models import Base
 from app.db.types import BigId, UtcTime
 from app.json_documents import Time, WholeNumber
 from app.network.models import document_fields as shapes

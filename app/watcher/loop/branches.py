@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
-from app.watcher import node_answers
-from app.watcher.blocks import BlockId, Header
+from app.watcher.blocks import BlockId, Header, ImpossibleAnswer
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.loop.view import Jump, TooDeep, View
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
@@ -228,7 +227,7 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
 
     try:
         found = find_fork(headers, look.head, fetch, view.max_reorg)
-    except node_answers.Lie as error:
+    except ImpossibleAnswer as error:
         raise Lie(str(error)) from None
     except Unanswered as error:
         raise NotThere(str(error)) from None

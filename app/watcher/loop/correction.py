@@ -15,9 +15,8 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header, Log
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.logs.translation import Translation, translate
-from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Outcome
-from app.watcher.loop.view import View
+from app.watcher.loop.view import Blocks, View
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 

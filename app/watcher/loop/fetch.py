@@ -11,11 +11,17 @@ from msgspec.structs import replace
 
 from app.feed.lines import MAX_AHEAD
 from app.values.identifiers import BlockNumber
-from app.watcher import node_answers
-from app.watcher.blocks import BlockId, Header, Log
-from app.watcher.loop.plan import Blocks
-from app.watcher.loop.view import MAX_TRIES, View
-from app.watcher.node_answers import digest
+from app.watcher.blocks import (
+    BlockId,
+    Header,
+    ImpossibleAnswer,
+    Log,
+    check_blocks,
+    check_logs,
+    check_parents,
+    digest,
+)
+from app.watcher.loop.view import MAX_TRIES, Blocks, View
 from app.watcher.proofs import BloomTest
 from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
 from app.watcher.rpc.node import Node, Wanted
@@ -125,9 +131,9 @@ def fetch(
     if missing := sorted({log.block for log in logs} - headers.keys()):
         headers.update(node.headers(missing))
     try:
-        node_answers.check_parents(headers.values())
-        node_answers.check_blocks(logs, headers)
-    except node_answers.Lie as error:  # of several answers: the chain may have changed between them
+        check_parents(headers.values())
+        check_blocks(logs, headers)
+    except ImpossibleAnswer as error:  # of several answers: the chain may have changed between them
         raise Moved(str(error)) from None
     return Fetched(blocks, logs, headers, node.name, _is_doubtful(answer.end, logs, wanted))
 
@@ -151,8 +157,8 @@ def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[L
     """
     ordered = sorted(logs, key=lambda log: (log.block, log.index))
     try:
-        node_answers.check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
-    except node_answers.Lie as error:
+        check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
+    except ImpossibleAnswer as error:
         raise Lie(str(error)) from None
     return ordered
 

@@ -14,8 +14,7 @@ from app.watcher.blocks import BlockId, Header
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
-from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_blocks, live_start
-from app.watcher.loop.view import View
+from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere

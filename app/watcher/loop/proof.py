@@ -12,14 +12,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher import node_answers
-from app.watcher.blocks import Header, Log
+from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_parents
 from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import in_windows, read_logs, span_of
-from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Outcome
-from app.watcher.loop.view import View
+from app.watcher.loop.view import Blocks, View
 from app.watcher.proofs import BloomTest, proves, receipts_root
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
 from app.watcher.rpc.node import MOST_CALLS, Node, Wanted, read_receipt
@@ -79,9 +77,9 @@ def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber
     numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
     headers = node.headers(numbers)
     try:
-        node_answers.check_parents(headers.values())
-        node_answers.check_blocks(read, headers)
-    except node_answers.Lie as error:
+        check_parents(headers.values())
+        check_blocks(read, headers)
+    except ImpossibleAnswer as error:
         raise Moved(str(error)) from None
     test = BloomTest(view.wanted.addresses, view.wanted.topics)
     trusted = any(header.bloom is not None and any(header.bloom) for header in headers.values())

@@ -23,11 +23,10 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import BlockId
 from app.watcher.logs.translation import Translation, Unreadable, translate
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
-from app.watcher.loop.plan import Blocks, backfill_blocks
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
 from app.watcher.loop.reread import due, reread
-from app.watcher.loop.view import View
+from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble

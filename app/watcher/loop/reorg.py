@@ -14,8 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header
-from app.watcher.node_answers import Lie
+from app.watcher.blocks import Header, ImpossibleAnswer
 
 REQUESTED_AT_ONCE: Final = 16
 """Headers in one round: a thousand stored ones take three rounds."""
@@ -67,7 +66,7 @@ def find_fork(
     :param head: the node's newest block.
     :param fetch: called with numbers of stored headers and of their parents, never above the head.
     :param most: the depth that is believed, ``MAX_REORG_BLOCKS``.
-    :raises Lie: where the node's answers contradict each other.
+    :raises ImpossibleAnswer: where the node's answers contradict each other.
     :raises Unanswered: where it lacks what it must have.
     """
     if not stored:
@@ -98,7 +97,7 @@ def _count_canonical(stored: Sequence[Header], head: Header, fetch: FetchHeaders
         last_same = max((at for at, is_same in same.items() if is_same), default=low - 1)
         if first_other < last_same:
             upper, below = stored[last_same].number, stored[first_other].number
-            raise Lie(f"block {upper} is on the chain, but block {below} below it is not")
+            raise ImpossibleAnswer(f"block {upper} is on the chain, but block {below} below it is not")
         low, high = max(low, last_same + 1), min(high, first_other)
         step = max(1, -(-(high - low) // REQUESTED_AT_ONCE))
         requested = set(range(low, high, step))
@@ -130,7 +129,7 @@ def _request(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mappi
         if number not in answers:
             raise Unanswered(f"no header of block {number}, although the newest block is {head.number}")
         if answers[number].number != number:
-            raise Lie(f"block {answers[number].number} for block {number}")
+            raise ImpossibleAnswer(f"block {answers[number].number} for block {number}")
         if number == head.number and answers[number].hash != head.hash:
             raise Unanswered(f"block {number} was replaced while it was read")
     return answers

@@ -8,15 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, Log
+from app.watcher.blocks import Header, Log, digest
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import Fetched, fetch_all, in_windows, read_logs, span_of
-from app.watcher.loop.plan import Blocks, spans_to_reread
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.proof import holds
-from app.watcher.loop.view import View
-from app.watcher.node_answers import digest
+from app.watcher.loop.view import Blocks, View, spans_to_reread
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault, TooLarge
 from app.watcher.rpc.node import Node
 from app.watcher.services.readings import Reported

@@ -25,7 +25,6 @@ from app.webhooks.addresses import AddressRefused, AllowedNetworks, Target, chec
 from app.webhooks.models import ACTOR_LENGTH, REASON_LENGTH, Delivery, Subject, Subscription, delivery_row
 from app.webhooks.queries import SubscriptionRow, subscription
 from app.webhooks.schedule import OLD_SECRET_LASTS
-from app.webhooks.signature import secret_of, secret_text
 from app.webhooks.subscription import (
     MAX_NAME,
     MAX_SUBJECTS,
@@ -35,6 +34,8 @@ from app.webhooks.subscription import (
     Audience,
     State,
     event_body,
+    secret_of,
+    secret_text,
 )
 
 

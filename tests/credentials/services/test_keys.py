@@ -20,7 +20,7 @@ from app.credentials.services import issuing
 from app.credentials.services.issued import CredentialRefused, revoke_key
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 from app.db.engine import reading
 from app.db.writes import Writes
 from app.values.errors import Unauthorized

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.estimates.checks import Estimate, estimate
-from app.estimates.curve import CurveUnsettled
 from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import calculate, price_of, transfer_terms
+from app.estimates.pricing import CurveUnsettled, calculate, price_of, transfer_terms
 from app.estimates.refusals import EstimateRefused
 from app.network.route_terms import FeeTier
 from tests.estimates.pure.estimate_cases import ask, pegged_cases, plausible

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 from app.db.engine import writing
 from app.db.writes import writes_of
 from app.estimates.services import estimate_inputs, token_bound

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 from app.db.writes import writes_of
 from app.estimates.queries import EstimateFacts
 from app.estimates.services import cached_facts

@@ -11,8 +11,8 @@ from sqlalchemy import Table, func, insert, select
 
 from app.accounts.models import Operator
 from app.accounts.roles import Role
-from app.db.base import db
 from app.db.engine import reading, writing
+from app.db.models import db
 from app.feed.services.prune import prune
 from app.refunds.models import SignatureAside, UserRefundRequest
 from app.transfers.models import StuckAcknowledgement, TransferNote

@@ -7,8 +7,8 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app.db.base import db
 from app.db.engine import reading, writing
+from app.db.models import db
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.models import TransferHash

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete
 from app.db.engine import writing
 from app.estimates.models import PoolVolume
 from app.feed.services.reprojection import replay
-from app.feed.verifying import sums
+from app.feed.verifying import run
 from app.feed.verifying.mismatches import Difference
 from app.transfers.models import TrendCount
 from tests.actors import TESTER
@@ -27,7 +27,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     monkeypatch.setattr("app.feed.services.reprojection.SUMS_AT_ONCE", 2)
     at_once: list[int] = []
     for name in ("repair_pools", "repair_trends"):
-        repair = getattr(sums, name)
+        repair = getattr(run, name)
 
         def repaired(
             connection: Connection, found: Collection[Difference], now: datetime, repair: object = repair
@@ -35,7 +35,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
             at_once.append(len(found))
             repair(connection, found, now)  # type: ignore[operator]
 
-        monkeypatch.setattr(sums, name, repaired)
+        monkeypatch.setattr(run, name, repaired)
     feed(gateway, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
     before = everything(gateway)
     with writing(gateway.engine) as connection:

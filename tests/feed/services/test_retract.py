@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.db.base import db
 from app.db.engine import reading, writing
+from app.db.models import db
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 
-from app.db.cached_reads import CachedReads
+from app.db.database import CachedReads
 from app.db.engine import writing
 from app.db.writes import writes_of
 from app.transfers.models import Transfer, TransferAccount

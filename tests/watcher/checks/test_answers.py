@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, Log
+from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_logs, check_parents
 from app.watcher.logs.contracts import TOPICS
-from app.watcher.node_answers import Lie, check_blocks, check_logs, check_parents
 from tests.watcher.logs import POOL, block_hash, header, headers_of, send
 
 GOOD = (send(block=100, index=4), send(block=100, index=9), send(block=102, index=0))
@@ -30,9 +29,9 @@ def test_a_good_answer() -> None:
 BAD: list[tuple[str, Sequence[Log]]] = [
     ("for blocks 100 to 102", [send(block=99)]),
     ("for blocks 100 to 102", [send(block=103)]),
-    ("not asked for", [send(contract=b"\x33" * 20)]),
-    ("not asked for", [replace(send(), topics=(bytes(32),))]),
-    ("not asked for", [replace(send(), topics=())]),
+    ("not requested", [send(contract=b"\x33" * 20)]),
+    ("not requested", [replace(send(), topics=(bytes(32),))]),
+    ("not requested", [replace(send(), topics=())]),
     ("repeated or out of order", [GOOD[0], GOOD[0]]),
     ("repeated or out of order", [GOOD[1], GOOD[0]]),
     ("repeated or out of order", [GOOD[2], GOOD[0]]),
@@ -42,14 +41,14 @@ BAD: list[tuple[str, Sequence[Log]]] = [
 
 @pytest.mark.parametrize(("reason", "logs"), BAD)
 def test_a_log_that_cannot_be_there(reason: str, logs: Sequence[Log]) -> None:
-    with pytest.raises(Lie, match=reason):
+    with pytest.raises(ImpossibleAnswer, match=reason):
         check(*logs)
 
 
 def test_logs_of_another_branch() -> None:
-    with pytest.raises(Lie, match="block 100"):
+    with pytest.raises(ImpossibleAnswer, match="block 100"):
         check_blocks([send(branch="b")], {BlockNumber(100): header(100)})
-    with pytest.raises(Lie, match="block 100"):
+    with pytest.raises(ImpossibleAnswer, match="block 100"):
         check_blocks([send()], {})
 
 
@@ -69,11 +68,11 @@ def test_parents() -> None:
 
 @pytest.mark.parametrize(("headers", "reason"), BAD_PARENTS)
 def test_headers_that_do_not_chain(headers: list[Header], reason: str) -> None:
-    with pytest.raises(Lie, match=reason):
+    with pytest.raises(ImpossibleAnswer, match=reason):
         check_parents(headers)
 
 
 def test_no_hash_in_words() -> None:
-    with pytest.raises(Lie) as lie:
+    with pytest.raises(ImpossibleAnswer) as lie:
         check_parents([header(7), header(8, "b")])
     assert block_hash(7) not in str(lie.value)

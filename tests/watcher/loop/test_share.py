@@ -9,8 +9,8 @@ import pytest
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, Log
 from app.watcher.loop.fetch import Fetched
-from app.watcher.loop.plan import Blocks
 from app.watcher.loop.reader import WriterShare
+from app.watcher.loop.view import Blocks
 from app.watcher.services.advance import Advanced
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.network.edits.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
+from app.network.admin.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
 from app.network.edits.results import Invalid, Preview, Severity
 from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
