@@ -23,7 +23,7 @@ from app.feed.lines import ReadLine, read_line
 from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.journal import Place, Step
 from app.feed.projection.latencies import recount
-from app.feed.projection.sums import advance, apply_shared
+from app.feed.projection.shared import advance, apply_shared
 from app.feed.projection.transfers import Projections, project, publish_nothing
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
-from app.refunds.quorum import RefundVerdict, RequestValidation
+from app.refunds.claimable import RefundVerdict, RequestValidation
 from app.refunds.request import RefundRequest, withdraw_id
 from app.refunds.request_rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
 from app.values.codes import SendKind, TransferHistoryStatus

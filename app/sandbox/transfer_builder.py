@@ -13,7 +13,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from app.network.facts import Taken
-from app.refunds.quorum import signing_digest
+from app.refunds.claimable import signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.sandbox.catalogue import (
     base_fees,

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from app.network.facts import NetworkFacts
-from app.refunds.quorum import contradictions, signature_is_provably_false, signature_waits, signers_of
+from app.refunds.claimable import contradictions, signature_is_provably_false, signature_waits, signers_of
 from app.transfers.events import RefundPrepared, RefundSigned, TransferSent
 from app.transfers.reported import TransferHistory
 from app.transfers.state import refund_context

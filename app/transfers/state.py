@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
-from app.refunds.quorum import RefundContext, RefundVerdict, RequestValidation, basis_of, validate_refund
+from app.refunds.claimable import RefundContext, RefundVerdict, RequestValidation, basis_of, validate_refund
 from app.refunds.request import PaidIds, withdraw_id_of
 from app.transfers.anomalies import Anomaly, anomalies_of_transfer
 from app.transfers.events import (

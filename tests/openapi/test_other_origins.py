@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from app.refunds.quorum import signing_digest
+from app.refunds.claimable import signing_digest
 from app.refunds.request import encode_request
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.transfer_builder import QUORUM, VALIDATOR_KEYS, SendDetails, refund_request

@@ -8,7 +8,7 @@ import pytest
 
 from app.refunds import queries
 from app.refunds import quorum as judging
-from app.refunds.quorum import SHOWN_REQUESTS
+from app.refunds.claimable import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.refunds.quorum import signing_digest
+from app.refunds.claimable import signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, sign_digest

@@ -9,7 +9,7 @@ import pytest
 
 from app.db.engine import reading
 from app.network.document import import_network
-from app.refunds.quorum import signing_digest
+from app.refunds.claimable import signing_digest
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
 from app.values.codes import SendKind

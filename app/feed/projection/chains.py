@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete
 from app.db.upserts import upsert
 from app.feed.projection.anomalies import sync_rotation_anomalies
 from app.feed.projection.pools import take_back_liquidity
-from app.feed.projection.sums import advance, find_newest, go_back
+from app.feed.projection.shared import advance, find_newest, go_back
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import (
     accepted_of_chain,

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete
 
 from app.db.upserts import upsert
 from app.estimates.models import ReportedFee
-from app.feed.projection.sums import apply_shared
+from app.feed.projection.shared import apply_shared
 from app.feed.queries.pools import Part, canonical_liquidity, counting_fees, latest_fee, load_liquidity
 from app.network.pools import PoolCounters
 from app.transfers.effects import SharedChange

@@ -19,8 +19,8 @@ from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
 from app.feed.projection.latencies import write_latencies
+from app.feed.projection.shared import advance, apply_shared, find_progress
 from app.feed.projection.signatures import with_signatures_aside, without_needless
-from app.feed.projection.sums import advance, apply_shared, find_progress
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
 from app.network.facts import NetworkFacts
 from app.refunds.evidence_times import count_evidence

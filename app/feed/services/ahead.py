@@ -17,8 +17,8 @@ from app.db.engine import writing
 from app.feed import models as log
 from app.feed.lines import MAX_AHEAD
 from app.feed.projection import chains, pools
+from app.feed.projection.shared import find_progress
 from app.feed.projection.signatures import project_all_signatures
-from app.feed.projection.sums import find_progress
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import chains_of_transfers
 from app.feed.queries.log import (

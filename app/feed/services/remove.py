@@ -22,7 +22,7 @@ from app.feed import models as table
 from app.feed.models import TransferBlock
 from app.feed.projection.journal import remove_rows
 from app.feed.projection.latencies import write_latencies
-from app.feed.projection.sums import apply_trends, apply_volumes
+from app.feed.projection.shared import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
 from app.feed.queries.chains import canonical_of_chain
 from app.feed.queries.log import latest_acceptances

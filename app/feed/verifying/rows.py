@@ -17,7 +17,7 @@ from app.feed.projection.anomalies import Subject, anomaly_row, sync_anomalies
 from app.feed.projection.chains import WITHDRAWS, project_validators, project_withdraws, reported_set
 from app.feed.projection.journal import catch_up
 from app.feed.projection.latencies import latency_row, write_latencies
-from app.feed.projection.sums import find_progress, highest_of, newest_of, take_out
+from app.feed.projection.shared import find_progress, highest_of, newest_of, take_out
 from app.feed.projection.transfers import (
     block_rows,
     hash_rows,

@@ -19,7 +19,7 @@ from app.db.engine import reading, reading_consistently
 from app.estimates.models import PoolCounter, PoolVolume
 from app.feed.projection.anomalies import under_zero, validate_pools
 from app.feed.projection.latencies import counted_after, counted_since, recount
-from app.feed.projection.sums import add_to_spans, apply_shared, spans_of
+from app.feed.projection.shared import add_to_spans, apply_shared, spans_of
 from app.feed.queries.pools import load_pools_now
 from app.feed.queries.pruned import pruned_pools
 from app.feed.queries.transfers import count_transfers, load_states, states_where, stored_entries

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.db.engine import reading
-from app.feed.projection import sums
+from app.feed.projection import shared
 from app.feed.queries import chains as chain_progress
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
@@ -156,7 +156,7 @@ def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
 
 
 def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (sums, chain_progress):
+    for module in (shared, chain_progress):
         monkeypatch.setattr(module, "HEADS", 1)
     taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]
     reorg = event("chain.reorged", chain_id=1, from_block=150)

@@ -16,9 +16,9 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.refunds.claimable import signing_digest
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
-from app.refunds.quorum import signing_digest
 from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Event, Refund
 from app.transfers.signatures import MAX_ASIDE, MAX_WAITING

@@ -18,8 +18,8 @@ from app.feed.services.posts import IngestResult
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet
+from app.refunds.claimable import signing_digest
 from app.refunds.models import WithdrawDone
-from app.refunds.quorum import signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import (

@@ -9,7 +9,7 @@ from coincurve import PrivateKey
 from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
-from app.refunds.quorum import RefundContext, signing_digest
+from app.refunds.claimable import RefundContext, signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, sign_digest

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
-from app.refunds.quorum import (
+from app.refunds.claimable import (
     RefundContext,
     contradictions,
     domain_separator,

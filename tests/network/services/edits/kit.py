@@ -11,7 +11,7 @@ from sqlalchemy import Table, insert, select
 from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
-from app.feed.projection.sums import apply_trends
+from app.feed.projection.shared import apply_trends
 from app.network.document import export_network
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import Preview
