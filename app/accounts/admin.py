@@ -47,7 +47,8 @@ from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
 from app.audit.keys import AuditKeys
 from app.audit.services import Saved
-from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_SENSITIVE, READ, Access, Audience, actor
+from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_SENSITIVE, READ, Access, Audience
+from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.lists import Choice, Flag, ListView
 from app.console.views import ConsoleView, after_saving

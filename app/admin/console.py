@@ -30,8 +30,8 @@ from app.admin.search import SearchView
 from app.approvals.admin import ProposalsView, decisions_to_see, proposals_about, proposed_rows, title_of
 from app.audit.admin import AuditView
 from app.audit.services import RecordUnreadable
-from app.console import formats
-from app.console.access import SECURITY_RULES, Access, Rules, guard, match_row_numbers, may
+from app.console import caller, formats
+from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.formats import sentence
 from app.console.views import ConsoleView, MenuEntry, menu
 from app.credentials.admin.views import ApiKeysView, IngestTokensView
@@ -121,7 +121,7 @@ def open_console(
         return
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
-    match_row_numbers(app)
+    caller.register(app)
     csrf = secure(app, secret_key, secret_keys_old)
     assets = Blueprint(
         "console", "app.console", url_prefix=PREFIX, static_folder="static", template_folder="templates"

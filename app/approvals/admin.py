@@ -25,7 +25,8 @@ from app.approvals.decide import approve, may_decide, others_who_may, preview_pr
 from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, read_changes
 from app.audit.services import Conflict, EditRefused, Saved
-from app.console.access import READ, Access, Audience, actor
+from app.console.access import READ, Access, Audience
+from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.form import REASON, ConsoleForm
 from app.console.views import ConsoleView, flash_saved

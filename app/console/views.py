@@ -14,7 +14,8 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from app.audit.services import Saved
-from app.console.access import READ, Access, may, want_forms
+from app.console.access import READ, Access, may
+from app.console.caller import want_forms
 from app.values.amounts import grouped
 
 _LONGEST_FLASH: Final = 240

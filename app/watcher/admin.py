@@ -12,7 +12,8 @@ from flask_admin import expose
 from msgspec import Struct
 
 from app.audit.keys import AuditKeys
-from app.console.access import READ, Access, Audience, actor
+from app.console.access import READ, Access, Audience
+from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.views import ConsoleView
 from app.db.database import Database

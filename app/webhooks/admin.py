@@ -10,7 +10,8 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.audit.keys import AuditKeys
-from app.console.access import Access, Audience, actor
+from app.console.access import Access, Audience
+from app.console.caller import actor
 from app.console.formats import grouped, sentence
 from app.console.views import ConsoleView
 from app.db.database import Database

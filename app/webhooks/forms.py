@@ -9,7 +9,8 @@ from wtforms import BooleanField, SelectField, SelectMultipleField, StringField,
 from wtforms.fields.choices import SelectChoice
 from wtforms.widgets import CheckboxInput
 
-from app.console.forms.form import ConsoleForm, written_time
+from app.console.forms.form import ConsoleForm
+from app.console.forms.numbers import written_time
 from app.values.json_values import read_time
 from app.values.wire_values import parse_transfer_id, watched_account
 from app.webhooks.addresses import MAX_URL

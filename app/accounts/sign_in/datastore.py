@@ -41,7 +41,7 @@ from app.accounts.services.sessions import (
     session_is_open,
 )
 from app.audit.keys import AuditKeys
-from app.console.access import actor, actor_named
+from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.http.application import current
 

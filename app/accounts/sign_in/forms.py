@@ -32,7 +32,7 @@ from app.accounts.services.accounts import Account, find_account
 from app.accounts.services.passwords import why_refused
 from app.accounts.services.throttle import Guess, MustWait, forget_failures, note_failure, release, reserve
 from app.audit.keys import AuditKeys
-from app.console.access import actor, actor_unknown, network
+from app.console.caller import actor, actor_unknown, network
 from app.db.database import Database
 from app.http.application import current
 from app.values.times import UNIX_EPOCH

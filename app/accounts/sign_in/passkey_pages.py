@@ -39,7 +39,7 @@ from wtforms import HiddenField, StringField
 from app.accounts.services.factors import MOST_PASSKEYS, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
-from app.console.access import actor_unknown
+from app.console.caller import actor_unknown
 from app.db.database import Database
 from app.http.application import current
 from app.values.times import from_unix_microseconds, unix_microseconds

@@ -33,7 +33,7 @@ from app.accounts.sign_in.passkey_pages import (
     step_up_options,
 )
 from app.audit.keys import AuditKeys
-from app.console.access import TOKEN_FIELD, allow_forms, network
+from app.console.caller import TOKEN_FIELD, allow_forms, network
 from app.db.database import Database
 from app.http.application import current
 

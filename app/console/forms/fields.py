@@ -17,7 +17,7 @@ from wtforms.meta import DefaultMeta
 from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
-from app.console.forms.form import number_text, whole_digits, without_spaces
+from app.console.forms.numbers import number_text, whole_digits, without_spaces
 
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _LONGEST_SECONDS: Final = 13

@@ -13,7 +13,7 @@ from wtforms.widgets import CheckboxInput
 
 from app.accounts.proposal import API_KEYS, INGEST_TOKENS
 from app.approvals.admin import MayWaitForm
-from app.console.forms.form import CountField
+from app.console.forms.numbers import CountField
 from app.credentials.api_key import Scope
 from app.credentials.services.issued import CredentialRefused
 from app.credentials.services.issuing import TokenTerms, Wanted, new_key, new_token

@@ -16,7 +16,8 @@ from app.accounts.proposal import INGEST_TOKENS, TwoPersons
 from app.accounts.services.planned_changes import same_name
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
-from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience, actor
+from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
+from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.lists import ListView, Present
 from app.credentials.admin.new_credentials import SCOPE_WORDS, NewKeyForm, NewTokenForm

@@ -12,7 +12,7 @@ from wtforms import Form, SelectField, StringField, ValidationError
 from wtforms.fields.choices import SelectChoice
 
 from app.console.access import READ
-from app.console.forms.form import exact, number_text
+from app.console.forms.numbers import exact, number_text
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.estimates.admin.explained import Suggestion, estimate_view

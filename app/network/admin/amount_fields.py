@@ -15,7 +15,7 @@ from wtforms.utils import unset_value
 
 from app.console.formats import grouped, units
 from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_field
-from app.console.forms.form import LONGEST_NUMBER, exact, number_text, whole_digits
+from app.console.forms.numbers import LONGEST_NUMBER, exact, number_text, whole_digits
 from app.network.admin.names import token_decimals
 from app.network.models.columns import Unit
 from app.network.models.document_fields import MAX_DECIMALS

@@ -10,7 +10,8 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.audit.services import Conflict, Saved
-from app.console.access import EDIT, Access, Audience, read_id
+from app.console.access import EDIT, Access, Audience
+from app.console.caller import read_id
 from app.console.formats import sentence
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database

@@ -13,7 +13,7 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
-from app.console.forms.form import number_text, without_spaces
+from app.console.forms.numbers import number_text, without_spaces
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.forms import RowForm, row_inputs
 from app.network.admin.names import chain_names

@@ -18,7 +18,7 @@ from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import READ, Access, Audience
 from app.console.forms.fields import NoteField
-from app.console.forms.form import written_time
+from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.cooperation import in_turns
 from app.db.database import Database

@@ -21,7 +21,7 @@ from app.console.forms.fields import (
     WholeField,
     bound_field,
 )
-from app.console.forms.form import exact, number_text
+from app.console.forms.numbers import exact, number_text
 from app.network.admin.amount_fields import WithUnit
 from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
 from app.network.models.columns import Unit

@@ -26,7 +26,8 @@ from app.console.forms.fields import (
     bound_field,
     locate,
 )
-from app.console.forms.form import inputs_of, number_text, written_time
+from app.console.forms.form import inputs_of
+from app.console.forms.numbers import number_text, written_time
 from app.db.database import Database
 from app.db.models import Base
 from app.http.application import current

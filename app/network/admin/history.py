@@ -11,7 +11,8 @@ from flask_admin import expose
 
 from app.audit.records import AuditedChange, changes_network
 from app.audit.services import AuditRow, Conflict, show_audit
-from app.console.access import READ, Access, Audience, may, read_id
+from app.console.access import READ, Access, Audience, may
+from app.console.caller import read_id
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current

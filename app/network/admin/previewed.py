@@ -12,7 +12,7 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Saved
-from app.console.access import actor
+from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, TextValueField
 from app.console.forms.form import REASON, ConsoleForm, lines_of

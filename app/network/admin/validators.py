@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from app.audit.services import Conflict, Saved
 from app.console.access import ADMINISTER, READ
 from app.console.forms.fields import NoteField
-from app.console.forms.form import whole_digits
+from app.console.forms.numbers import whole_digits
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.db.engine import reading_consistently

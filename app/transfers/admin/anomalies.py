@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
-from app.console.access import Access, Audience, actor, may, read_id
+from app.console.access import Access, Audience, may
+from app.console.caller import actor, read_id
 from app.console.formats import pill, when
 from app.console.lists import Choice, ListView, Present
 from app.console.views import flash_saved

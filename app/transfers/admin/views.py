@@ -16,7 +16,8 @@ from flask_login import current_user
 from app.accounts.roles import Role
 from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
-from app.console.access import READ, Access, Audience, actor, page_of_user
+from app.console.access import READ, Access, Audience
+from app.console.caller import actor, page_of_user
 from app.console.formats import csv_line
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
