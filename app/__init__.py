@@ -7,10 +7,10 @@ from flask import Flask
 from app.cooperation import collect_seldom
 from app.db.database import engine_settings, open_database
 from app.db.models import Migrations, db
-from app.features import add_features
-from app.http.application import GatewayFlask, RequestLog, bound_requests
+from app.features import COMMANDS, CommandLine, add_features, open_interfaces
+from app.http.application import GatewayFlask, bound_requests
 from app.http.public import PUBLIC_PREFIXES
-from app.interfaces import COMMANDS, CommandLine, open_interfaces
+from app.http.request_log import RequestLog
 from app.monitoring.request_metrics import count
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.observability.private import PRIVATE

@@ -1,10 +1,15 @@
-"""The parts of each feature for as long as the application runs, made from the settings, and all tables."""
+"""What the application is made of: the parts of each feature, the interfaces that ``DOORS`` names, the commands."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module  # noqa: TID251  see CommandLine
+from typing import Final
 
+import click
 from flask import Flask
+from flask.cli import AppGroup
 
 import app.accounts.models
 import app.audit.models
@@ -18,9 +23,11 @@ import app.refunds.models
 import app.transfers.models
 import app.watcher.models
 import app.webhooks.models  # noqa: F401  each registers its tables
+from app import api, grpcweb
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import Anchors, AuditKeys, place_of
 from app.audit.services import HEAD_WRITTEN
+from app.credentials import callers
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
@@ -29,8 +36,10 @@ from app.feed.projection.journal import JOURNAL_WRITTEN
 from app.feed.projection.transfers import STATUSES_CHANGED
 from app.feed.services.ingest import Intake
 from app.feed.services.reprojection import follow_network_changes, follow_refund_request
+from app.feed.views import register_ingest
 from app.http.application import add_part
 from app.http.limits import LimitStore, RefundRequestLimit
+from app.http.public import PublicInterface
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
 from app.network.queries import share_facts
@@ -45,7 +54,7 @@ from app.waiting.cached_rows import CachedRows
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks, parse_networks
 from app.webhooks.services.outbox import publish_changes, publish_head
-from config import MADE_AUDIT_KEY, Settings
+from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
 
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
@@ -94,3 +103,112 @@ def _share(database: Database, snapshots: NetworkSnapshots) -> None:
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)
         REQUEST_STORED.hand_in(engine, follow_refund_request)
         STATUSES_CHANGED.hand_in(engine, publish_changes)
+
+
+COMMANDS: Final = {
+    "api-keys": "app.credentials.commands",
+    "audit": "app.audit.commands",
+    "backfill": "app.feed.commands",
+    "backup": "app.db.commands",
+    "db": "flask_migrate.cli",
+    "events": "app.feed.commands",
+    "evidence": "app.refunds.commands",
+    "ingest-tokens": "app.credentials.commands",
+    "network": "app.network.commands",
+    "operators": "app.accounts.commands",
+    "sandbox": "app.sandbox.commands",
+    "version": "app.db.commands",
+}
+"""The module of each command, which defines it under its name."""
+
+
+class CommandLine(AppGroup):
+    """The application's commands. A serving process saves the time to import them.
+
+    Listed by their modules' names, as in click's documentation, rather than imported in a function for each.
+    """
+
+    def __init__(self, name: str, modules: Mapping[str, str], known: Mapping[str, click.Command]) -> None:
+        """
+        :param modules: of commands that are imported when they are called, or listed with their help.
+        :param known: commands that are already imported.
+        """
+        super().__init__(name, commands=dict(known))
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._modules and cmd_name not in self.commands:
+            module = import_module(self._modules[cmd_name])
+            self.add_command(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+
+def open_interfaces(app: Flask, settings: Settings) -> None:
+    """Serve the interfaces of the settings, and what every process serves."""
+    # A doubled slash is never answered with a redirect, which would be HTML.
+    app.url_map.merge_slashes = False
+    add_part(app, PublicInterface, PublicInterface(settings.trusted_proxies, settings.compat_clients))
+    api.register_always(app, trusted_proxies=settings.trusted_proxies)
+    for interface in settings.doors:
+        INTERFACES[interface](app, settings)
+    if not set(PUBLIC).isdisjoint(settings.doors):
+        callers.register(app, counts_everybody=bool(settings.rate_limit))
+
+
+def _open_api(app: Flask, settings: Settings) -> None:
+    # Importing what translates them takes 30 ms of the processor, which a process without pages saves.
+    from app.transfer_page.views import open_pages  # noqa: PLC0415
+
+    api.register_api(app, site=DOCS_SITE)
+    if settings.sandbox_controls:
+        api.register_sandbox(app)
+    open_pages(
+        app,
+        trusted_proxies=settings.trusted_proxies,
+        support_url=settings.support_url,
+        refund_url=settings.refund_url,
+        waits=settings.waiting_served,
+    )
+
+
+def _open_wait(app: Flask, _settings: Settings) -> None:
+    api.register_wait(app)
+
+
+def _open_grpcweb(app: Flask, _settings: Settings) -> None:
+    grpcweb.open_interface(app)
+
+
+def _open_console(app: Flask, settings: Settings) -> None:
+    # Importing its packages takes half a second of the processor, which a process without a console saves.
+    from app import admin  # noqa: PLC0415
+    from app.transfer_page.languages import open_languages  # noqa: PLC0415
+
+    open_languages(app)
+    admin.open_console(
+        app,
+        secret_key=settings.secret_key,
+        secret_keys_old=settings.secret_keys_old,
+        public_origin=settings.public_origin,
+        public_url=settings.public_url,
+        trusted_proxies=settings.trusted_proxies,
+    )
+
+
+def _open_ingest(app: Flask, _settings: Settings) -> None:
+    register_ingest(app)
+
+
+INTERFACES: Final[dict[Door, Callable[[Flask, Settings], None]]] = {
+    "api": _open_api,
+    "grpcweb": _open_grpcweb,
+    "ingest": _open_ingest,
+    "admin": _open_console,
+    "wait": _open_wait,
+}
+
+PUBLIC: Final[tuple[Door, ...]] = ("api", "grpcweb")
+"""The interfaces whose requests are limited, and where keys of integrators count."""

@@ -8,11 +8,9 @@ body holds before anything is read or parsed, on every interface.
 from __future__ import annotations
 
 import io
-import logging
-import time
 from collections.abc import Callable
-from functools import lru_cache, partial
-from typing import IO, Any, Final, Literal, TypeVar
+from functools import lru_cache
+from typing import IO, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app
@@ -24,45 +22,11 @@ from werkzeug.utils import cached_property
 from werkzeug.wsgi import get_input_stream
 
 from app.db.timeouts import within
-from app.http.headers import REASON, REQUEST_ID
-from app.http.later import LaterResponse
+from app.http.headers import REQUEST_ID
 from app.http.public import MAX_QUESTION_BYTES
+from app.http.request_log import RequestLog
 from app.observability.logs import SERVED, Served, request_of
 from app.values.amounts import is_ascii_digits
-from app.values.codes import Reason
-
-_log = logging.getLogger("app.http.request_log")  # the documented name of these entries (docs/logs.md)
-_OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})
-
-
-class RequestLog:
-    """Writes entries, by ``ACCESS_LOG``: of ``all`` requests, or of ``errors``."""
-
-    def __init__(self, wanted: Literal["errors", "all"]) -> None:
-        self._all = wanted == "all"
-
-    def answered(self, served: Served, response: Response) -> None:
-        """Log an answer: now if it is complete, else when it is sent."""
-        if isinstance(response, LaterResponse):
-            response.log_end(partial(self.note, served))
-        else:
-            self.note(served, response.status_code, response.headers.get(REASON))
-
-    def note(self, served: Served, status: int, reason: str | None) -> None:
-        """Log a complete answer.
-
-        :param status: of HTTP; gRPC-Web answers 200 and gives its faults in the reason.
-        :param reason: the value of ``X-Gateway-Reason``.
-        """
-        if not self._all and status < 500 and reason not in _OWN_FAULTS:
-            return
-        took = (time.perf_counter() - served.began) * 1000
-        fields = served.fields() | {"code": status, "duration_ms": round(took, 3)}
-        if reason:
-            fields["reason"] = reason
-        text = "%s answered %s in %.1f ms"
-        _log.info(text, served.operation, status, took, extra={"fields": fields})
-
 
 Part = TypeVar("Part")
 

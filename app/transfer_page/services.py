@@ -20,7 +20,11 @@ from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfer_page.languages import language_of, reading
 from app.transfer_page.reader import ENGLISH, Reader
-from app.transfer_page.shapes import (
+from app.transfer_page.steps import (
+    ON_A_CHAIN,
+    THE_PAYOUT,
+    YOUR_REFUND,
+    YOUR_TRANSACTION,
     Claim,
     Followed,
     FollowedTransfer,
@@ -31,12 +35,6 @@ from app.transfer_page.shapes import (
     ReadSoFar,
     SeenTransaction,
     StepLine,
-)
-from app.transfer_page.steps import (
-    ON_A_CHAIN,
-    THE_PAYOUT,
-    YOUR_REFUND,
-    YOUR_TRANSACTION,
     how_sure,
     step_label,
     steps_of,

@@ -39,7 +39,7 @@ from app.transfer_page.languages import (
 )
 from app.transfer_page.reader import message
 from app.transfer_page.services import PageWording, follow_transfer
-from app.transfer_page.shapes import FollowedTransfer, NotSeen
+from app.transfer_page.steps import FollowedTransfer, NotSeen
 from app.transfers.progress import NextActor
 from app.transfers.services.lookups import Wording
 from app.values.codes import Reason

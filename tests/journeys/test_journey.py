@@ -14,8 +14,7 @@ from app.latency.services import median_latency
 from app.refunds.services import refund_evidence
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfer_page.services import follow_transfer
-from app.transfer_page.shapes import FollowedTransfer, NotSeen
-from app.transfer_page.steps import StepName
+from app.transfer_page.steps import FollowedTransfer, NotSeen, StepName
 from app.transfer_page.words import REFUSED_BECAUSE
 from app.transfers.models import PrunedTransfer
 from app.transfers.progress import NextActor

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from app.audit.commands import audit_heads
-from app.http.application import RequestLog
+from app.http.request_log import RequestLog
 from app.observability.logs import (
     LONGEST,
     OPERATION,

@@ -75,7 +75,7 @@ def ingest_lines(
     it counts as accepted is committed; when it raises, sending the lines again is harmless. A batch
     is read to its end before its transaction begins, so that no writer waits for another's network.
 
-    :param reporter: the name stored with every event: of the ingest token, or ``interfaces``.
+    :param reporter: the name stored with every event: of the ingest token, or ``features``.
     :param progress: called after each batch with the number of its lines.
     :param types: the event types that can be read from this kind of sender.
     :param scope: what this sender may report. Other lines are refused one by one.

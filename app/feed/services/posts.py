@@ -35,7 +35,7 @@ WITHOUT_LIMIT: Final = Terms()
 class Sender(Struct, frozen=True):
     """Who reports.
 
-    :param reporter: the name stored with every event: of the ingest token, or ``interfaces``.
+    :param reporter: the name stored with every event: of the ingest token, or ``features``.
     :param scope: what it may report. Other lines are refused one by one.
     """
 
