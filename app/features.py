@@ -1,4 +1,4 @@
-"""What the application is made of: the parts of each feature, the interfaces that ``DOORS`` names, the commands."""
+"""What the application is made of: parts of features, interfaces that ``DOORS`` names, and commands."""
 
 from __future__ import annotations
 

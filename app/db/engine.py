@@ -339,7 +339,7 @@ class HandedIn(Generic[P]):
 
     Examples: subscribers are notified of changes in the transaction that makes them, and stored events are
     validated again in that of a change of the network. The feature calls the hook with the transaction and
-    with what has happened. ``app/features.py`` hands in what is done, and the connections of an engine carry it.
+    with what has happened. ``app/features.py`` hands in what is done; connections of an engine carry it.
     """
 
     def __init__(self, name: str) -> None:

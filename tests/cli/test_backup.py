@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.db import backup as module
+from app.db import commands as module
 from app.db.schema import newest_schema
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
