@@ -87,8 +87,8 @@ def test_rooms_that_must_not_import_each_other_share_a_floor(tmp_path: Path) -> 
 
 
 def test_a_module_beside_the_packages_is_a_room_where_a_contract_places_it(tmp_path: Path) -> None:
-    tree = {"app/features.py": "", "app/release.py": ""}
-    protected = {"type": "protected", "protected_modules": ["app.features"], "allowed_importers": []}
+    tree = {"app/cli.py": "", "app/release.py": ""}
+    protected = {"type": "protected", "protected_modules": ["app.cli"], "allowed_importers": []}
     assert floors(tmp_path, protected, tree=tree) == [[TOP], ["cli"], ["a", "b", "c"]]
 
 
