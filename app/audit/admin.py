@@ -16,7 +16,8 @@ from app.accounts.services.factors import RULE
 from app.approvals.admin import administered
 from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, Source, changes_network
-from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
+from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit
+from app.audit.verification import verify_audit
 from app.console.access import ADMINISTER, EDIT, READ, Access, Audience, may
 from app.console.caller import read_id
 from app.console.formats import csv_line

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
 
 import click
@@ -19,11 +20,11 @@ from app.audit.services import (
     export_audit,
     list_audit,
     show_audit,
-    verify_audit,
 )
+from app.audit.verification import ArchiveRefused, archive_audit, verify_audit
 from app.db.database import Database
 from app.http.application import current
-from app.terminal import DataGroup, Refusal, say
+from app.terminal import DataGroup, Refusal, cli_actor, say
 from app.values.differences import difference
 from app.values.json_values import read_time
 from app.values.times import rfc3339
@@ -142,17 +143,58 @@ def _filters(command: F) -> F:
     type=click.File("r", encoding="utf-8", errors="replace"),
     help="File that AUDIT_ANCHORS names, or of the syslog (- for standard input): check every head in it.",
 )
-def verify(heads: tuple[str, ...], logged: list[str], anchored: list[str]) -> None:
+@click.option(
+    "--archive",
+    "archives",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of 'audit archive': verify its records before those of the log. Give all, the oldest first.",
+)
+def verify(
+    heads: tuple[str, ...], logged: list[str], anchored: list[str], archives: tuple[Path, ...]
+) -> None:
     """Verify the integrity of the log from the first record to the last. Exits with 1 at the first fault.
 
     Prints the head, which is the last record as ID:MAC. Keep it outside the database (the server's log has
     it, too) and give it to --head later, or the log to --log, or what AUDIT_ANCHORS wrote to --anchors: only
     then are records found that were removed at the end.
     """
-    found = verify_audit(current(Database), current(AuditKeys), _heads([*heads, *logged, *anchored]))
+    noted = _heads([*heads, *logged, *anchored])
+    found = verify_audit(current(Database), current(AuditKeys), noted, archives)
     if found.fault is not None:
         raise Refusal(f"{found.fault} (valid up to {found.head})")
     say(f"verified records: {found.count}; head {found.head}")
+    if found.archived:
+        say(f"records 1 to {found.archived} are archived: --archive verifies them, too")
+
+
+@audit.command("archive")
+@click.option(
+    "--before",
+    required=True,
+    callback=_time,
+    help="Archive the records from before this time (RFC 3339, such as 2026-01-31T12:00:00Z).",
+)
+@click.option(
+    "--to",
+    "file",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. One that exists is not changed.",
+)
+def archive(before: datetime, file: Path) -> None:
+    """Move the oldest records into a file that 'audit verify --archive' reads.
+
+    They leave the log after the file was written and verified. An interrupted run can be started again.
+    """
+    try:
+        found = archive_audit(current(Database), current(AuditKeys), before, file, actor=cli_actor())
+    except (ArchiveRefused, OSError) as refused:
+        raise Refusal(f"nothing was archived: {refused}") from None
+    if found is None:
+        say("no records are from before that time")
+    else:
+        say(f"archived records: {found.count}; head {found.head}")
 
 
 @contextmanager

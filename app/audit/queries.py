@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, func, or_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit.models import SUBJECT_LENGTH, AuditRecord, AuditSubject
-from app.audit.records import NETWORK_CHANGES, SANDBOX_LOADED
+from app.audit.records import ARCHIVED, NETWORK_CHANGES, SANDBOX_LOADED, UP_TO
 from app.db.types import at_most
 
 CHUNK = 100
@@ -25,9 +25,6 @@ _UNREADABLE: Final = (ValueError, TypeError, OverflowError, DBAPIError)
 
 class RecordUnreadable(ValueError):
     """A record has a value that its column cannot hold: it was changed outside of the gateway."""
-
-    def __init__(self, record_id: int) -> None:
-        super().__init__(f"record {record_id} cannot be read: it was changed in the database")
 
 
 AuditRow = Row[*tuple[Any, ...]]
@@ -61,6 +58,24 @@ def audit_head(connection: Connection) -> tuple[int, bytes] | None:
         select(AuditRecord.id, AuditRecord.mac).order_by(AuditRecord.id.desc()).limit(1)
     ).one_or_none()
     return None if row is None else (row.id, row.mac)
+
+
+def archived_head(connection: Connection) -> tuple[int, str] | None:
+    """Id and MAC, in hexadecimal digits, of the record before the first one; None where none was archived.
+
+    A record of the log says so, which is sealed as every other one.
+    """
+    last = (connection.scalar(select(func.min(AuditRecord.id))) or 1) - 1
+    names_it = AuditRecord.subject.startswith(f"{UP_TO}{last}:", autoescape=True)
+    says_so = select(AuditRecord.subject).where(AuditRecord.action == ARCHIVED, names_it)
+    subject = connection.scalar(says_so.limit(1))
+    return None if subject is None else (last, subject.rpartition(":")[2])
+
+
+def delete_up_to(connection: Connection, last_id: int) -> int:
+    """Delete the oldest records and the subjects that they are found by. Returns how many records."""
+    connection.execute(delete(AuditSubject).where(AuditSubject.record_id <= last_id))
+    return connection.execute(delete(AuditRecord).where(AuditRecord.id <= last_id)).rowcount
 
 
 def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
@@ -120,7 +135,7 @@ def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
     except _UNREADABLE:
         pass
     connection.scalar(select(AuditRecord.id).limit(1))  # where the database itself fails, this raises
-    raise RecordUnreadable(record_id)
+    raise RecordUnreadable(f"record {record_id} cannot be read: it was changed in the database")
 
 
 def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:

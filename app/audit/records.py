@@ -26,6 +26,12 @@ NETWORK_CHANGES: Final = "network."
 SANDBOX_LOADED: Final = "sandbox.load"
 """The action that fills an empty database, and with it the network document."""
 
+ARCHIVED: Final = "audit.archive"
+"""The action that takes the oldest records out of the log. Its subject is ``UP_TO`` and the last one's head.
+"""
+
+UP_TO: Final = "records up to "
+
 HEADS_LOGGER: Final = "app.services.audit.record"
 """The source of heads in the process log. It must not change: ``audit verify`` reads logs of any release."""
 
@@ -73,6 +79,13 @@ class AuditRecord(Struct, frozen=True):
     changes: str
 
 
+class SealedRecord(AuditRecord, frozen=True):
+    """A record with its MAC, and the name of the key that sealed it."""
+
+    mac: bytes
+    key_id: str
+
+
 def changes_network(action: str) -> bool:
     """Whether records of the action hold changes that were made to the network document.
 
@@ -111,6 +124,19 @@ def seal(key: bytes, previous: bytes, record: AuditRecord) -> bytes:
         record.changes,
     ]
     return hmac.digest(key, _canonical(covered).encode("ascii"), "sha256")
+
+
+def read_exported(line: bytes) -> SealedRecord:
+    """The record of a line that ``audit export`` wrote.
+
+    :raises ValueError: the line is no record.
+    """
+    try:
+        values = json.loads(line)
+        at, mac = datetime.fromisoformat(values["at"]), bytes.fromhex(values["mac"])
+        return SealedRecord(**values | {"at": at, "mac": mac, "changes": _canonical(values["changes"])})
+    except (KeyError, TypeError) as error:
+        raise ValueError(str(error)) from None
 
 
 def key_id(key: bytes) -> str:

@@ -11,7 +11,6 @@ import binascii
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from hmac import compare_digest
 from typing import Any, Final
 
 import orjson
@@ -36,6 +35,7 @@ from app.audit.records import (
     Actor,
     AuditedChange,
     AuditRecord,
+    SealedRecord,
     changes_text,
     head_text,
     key_id,
@@ -246,80 +246,11 @@ def _storable(text: str, length: int) -> str:
     return clean if len(clean) <= length else clean[: length - 1] + "…"
 
 
-Heads = Mapping[int, bytes]
-"""Heads noted earlier: the record's id and its MAC."""
-
-_SEALED: Final = AuditRecord.__struct_fields__
-
-
-class Verification(Struct, frozen=True):
-    """How far the chain is intact. ``fault`` is None, or one line about the first broken link.
-
-    ``head`` is the last intact record, in the form of a noted head: ``ID:MAC``.
-    """
-
-    count: int
-    head: str
-    fault: str | None
-
-
 class AuditEntry(Struct, frozen=True):
     """One record: its columns, and its changes read from their text."""
 
     record: AuditRow
     changes: tuple[AuditedChange, ...]
-
-
-def verify_audit(database: Database, audit_keys: AuditKeys, noted: Heads | None = None) -> Verification:
-    """Follow the chain from its first record to its last and stop at the first broken link.
-
-    :param noted: heads that must still be in the log. Without them, records cut off at its end are not
-        detected.
-    :raises AuditKeyUnusable: there is no key to verify with.
-    """
-    with reading_consistently(database.engine) as connection:
-        return _verify(audit_records(connection), audit_keys.by_id, noted or {})
-
-
-def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads) -> Verification:
-    order = {name: number for number, name in enumerate(keys)}
-    last_id, last_mac, newest_key = 0, NO_MAC, -1
-    try:
-        for row in records:
-            fault = _link_fault(row, last_id, last_mac, keys)
-            if fault is None and order[row.key_id] < newest_key:
-                fault = f"record {row.id} was sealed with an older key than the record before it"
-            if fault is None and row.id in noted and not compare_digest(noted[row.id], row.mac):
-                fault = f"record {row.id} does not match the given head: the log was rewritten"
-            if fault is not None:
-                return Verification(last_id, head_text(last_id, last_mac), fault)
-            last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
-    except RecordUnreadable as unreadable:
-        return Verification(last_id, head_text(last_id, last_mac), str(unreadable))
-    cut_off = max(noted, default=0)
-    fault = (
-        f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
-        "records were removed at the end, or an older backup was restored"
-    )
-    return Verification(last_id, head_text(last_id, last_mac), fault if cut_off > last_id else None)
-
-
-def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str, bytes]) -> str | None:
-    if row.id != last_id + 1:
-        return f"record {last_id + 1} is missing; record {row.id} follows record {last_id}"
-    if row.key_id not in keys:
-        return (
-            f"record {row.id} was sealed with the key {row.key_id}, which is not one of the configured keys "
-            f"({', '.join(keys)}); check AUDIT_KEY and AUDIT_KEYS_OLD"
-        )
-    sealed = AuditRecord(**{name: getattr(row, name) for name in _SEALED})
-    try:
-        intact = compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac)
-    except TypeError:  # SQLite can also have bytes in a column of text
-        intact = False
-    if not intact:
-        return f"record {row.id} does not match the record before it: it was changed, inserted or moved"
-    return None
 
 
 def list_audit(
@@ -344,8 +275,13 @@ def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterat
     """
     with reading_consistently(database.engine) as connection:
         for row in audit_records(connection, wanted):
-            line = {name: getattr(row, name) for name in _SEALED}
-            line["at"] = row.at.astimezone(UTC).isoformat(timespec="microseconds")
-            line["changes"] = orjson.Fragment(row.changes)
-            line |= {"mac": row.mac.hex(), "key_id": row.key_id}
-            yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+            yield exported(SealedRecord(**row._mapping))
+
+
+def exported(record: SealedRecord) -> bytes:
+    """A record as a line of JSON, with everything that verification needs but the key."""
+    line = {name: getattr(record, name) for name in AuditRecord.__struct_fields__}
+    line["at"] = record.at.astimezone(UTC).isoformat(timespec="microseconds")
+    line["changes"] = orjson.Fragment(record.changes)
+    line |= {"mac": record.mac.hex(), "key_id": record.key_id}
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

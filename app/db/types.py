@@ -282,6 +282,11 @@ def is_one_of(
     return column == any_(bindparam(None, list(values), type_=_array_of(column), unique=True))
 
 
+def is_in_array(column: InstrumentedAttribute[Any], name: str) -> ColumnElement[bool]:
+    """Whether a column has one of the values of a parameter, which is an array of PostgreSQL."""
+    return column == any_(bindparam(name, type_=_array_of(column)))
+
+
 def _array_of(column: InstrumentedAttribute[Any]) -> TypeEngine[Any]:
     return _HASHES if isinstance(column.type, Hash32) else postgresql.ARRAY(column.type)
 
@@ -315,7 +320,7 @@ class RowsOf:
     def _conditions(self, dialect: str) -> Iterator[ColumnElement[bool]]:
         for name, column in self._columns.items():
             if dialect == "postgresql":
-                yield column == any_(bindparam(name, type_=_array_of(column)))
+                yield is_in_array(column, name)
             else:
                 yield column.in_(bindparam(name, expanding=True))
 

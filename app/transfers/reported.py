@@ -83,14 +83,18 @@ class TransferHistory(Struct, frozen=True):
         valid = self.valid()
         return counting(valid, origin or origin_of(valid))
 
-    def standing(self) -> StandingEvents:
-        """The canonical events."""
-        origin = self.origin()
+    def standing(self, origin: Origin | None = None) -> StandingEvents:
+        """The canonical events.
+
+        :param origin: what :meth:`origin` returned, where it is known.
+        """
+        origin = origin or self.origin()
         return StandingEvents.of(standing_of_transfer(self.counted(origin), self.reorgs, origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
         """How far each chain was read, as the canonical events show."""
-        return readings(self.standing().events(), self.origin())
+        origin = self.origin()
+        return readings(self.standing(origin).events(), origin)
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
         """Events that were read on another chain than the transfer's, each once."""

@@ -27,7 +27,8 @@ from app.accounts.services.proposals import (
 )
 from app.approvals.decide import approve, preview_proposal, reject
 from app.audit.records import Actor, Source
-from app.audit.services import Conflict, show_audit, verify_audit
+from app.audit.services import Conflict, show_audit
+from app.audit.verification import verify_audit
 from app.credentials.services.issued import revoke_token
 from app.credentials.services.issuing import issue, new_token
 from app.credentials.services.presented import authenticate

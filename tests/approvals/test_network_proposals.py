@@ -28,7 +28,8 @@ from app.accounts.services.proposals import (
 )
 from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
-from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
+from app.audit.services import Conflict, EditRefused, Saved, show_audit
+from app.audit.verification import verify_audit
 from app.db.engine import writing
 from app.network.admin.blocks import read_blocks
 from app.network.edits.fees import FeeEdit

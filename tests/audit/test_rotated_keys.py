@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app.audit.services import record_separately, verify_audit
+from app.audit.services import record_separately
+from app.audit.verification import verify_audit
 from app.credentials.services.issued import list_tokens, revoke_key
 from app.credentials.services.issuing import issue, new_key
 from config import ConfigError, load_settings

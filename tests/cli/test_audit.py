@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+from pathlib import Path
 
 from click.testing import Result
 from flask import Flask
@@ -59,6 +60,28 @@ def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
     assert "records after 3 are missing" in cut.stderr
     assert "record 4 is known: records were removed at the end" in cut.stderr
     assert len(cut.stderr.splitlines()) == 1
+
+
+def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
+    fill(app)
+    file, other = tmp_path / "old", tmp_path / "other"
+    move = ("audit", "archive", "--before", "2099-01-01T00:00:00Z", "--to")
+    assert run(app, *move, str(file)).stdout.startswith("archived records: 3; head 3:")
+    short, whole = run(app, "audit", "verify"), run(app, "audit", "verify", "--archive", str(file))
+    assert short.stdout.startswith("verified records: 1; head 4:")
+    assert short.stdout.splitlines()[1] == "records 1 to 3 are archived: --archive verifies them, too"
+    assert whole.stdout == short.stdout.splitlines()[0].replace("records: 1", "records: 4") + "\n"
+    none = run(app, "audit", "archive", "--before", "2020-01-01T00:00:00Z", "--to", str(other))
+    assert (none.exit_code, none.stdout, other.exists()) == (
+        0,
+        "no records are from before that time\n",
+        False,
+    )
+    for told, wrong in (("exists and has other records", file), ("No such file", tmp_path / "no/folder")):
+        refused = run(app, *move, str(wrong))
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert refused.stderr.startswith("Error: nothing was archived: ")
+        assert told in refused.stderr
 
 
 def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:

@@ -12,7 +12,8 @@ from flask import Flask
 from app.accounts.roles import Role
 from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import NewPasskey, add_passkey, make_recovery_codes, recovery_codes_left
-from app.audit.services import list_audit, verify_audit
+from app.audit.services import list_audit
+from app.audit.verification import verify_audit
 from tests.actors import TESTER
 from tests.gateway import current_gateway
 

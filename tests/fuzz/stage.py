@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from app.accounts.roles import Role
 from app.accounts.services.account_changes import create_account
-from app.audit.services import verify_audit
+from app.audit.verification import verify_audit
 from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading
 from app.feed.services.reprojection import replay

@@ -49,7 +49,7 @@ def empty(shell: Shell, template: Path) -> str:
 
 
 def test_the_audit_log(shell: Shell) -> None:
-    show, log, make_file, verify = AUDIT
+    show, log, archive, make_file, verify = AUDIT
     shell.run(make_file)
     assert "chattr +a heads" in shell.notes
     shell.settings["AUDIT_ANCHORS"] = f"file:{shell.root}/var/log/gateway/heads"
@@ -61,6 +61,10 @@ def test_the_audit_log(shell: Shell) -> None:
     assert f"head {head}" in shell.run(verify)
     said = f"2026-11-22T14:05:06+0000 INFO 4711 {HEADS_LOGGER}: audit head {head} operator.create by x"
     assert f"head {head}" in shell.run(log, before=f"journalctl() {{ echo '{said}'; }}")
+    archived, verified = shell.run(archive, {"2025-01-01": "2099-01-01"}).splitlines()
+    assert archived == f"archived records: 2; head {head}"
+    assert verified.startswith("verified records: 3; head 3:")
+    assert "records 1 to 2 are archived" in shell.run(verify)
 
 
 def test_keys_of_integrators_and_accounts_of_operators(shell: Shell) -> None:

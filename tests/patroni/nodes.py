@@ -14,8 +14,9 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
+from ssl import create_default_context
 from typing import Any, Final
 
 import orjson
@@ -28,7 +29,7 @@ from tests.site.snippets import Block, block_of
 
 NEEDED: Final = {
     "patroni": "patroni", "etcd": "etcd-server", "pgbackrest": "pgbackrest", "postgres": "postgresql-15",
-    "ip": "iproute2", "curl": "curl",
+    "ip": "iproute2", "curl": "curl", "openssl": "openssl",
 }  # fmt: skip
 """Programs, with Debian's packages of them."""
 
@@ -41,10 +42,15 @@ OWNER_PASSWORD, PASSWORD = "owner-secret", "gateway-secret"
 TIMEOUT_SECONDS: Final = 180
 
 PAGE: Final = "docs/failover.md"
-PREPARE, MAKE, FIRST = (
-    block_of(PAGE, words) for words in ("apt-get install", "deploy/patroni/node", "{ printf")
-)
-"""What the page has root type on each node, and on the first leader."""
+PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST = (
+    block_of(PAGE, words)
+    for words in (
+        "apt-get install", "umask 077 && mkdir", "umask 077 && cd /root", "deploy/patroni/node", "{ printf"
+    )
+)  # fmt: skip
+"""What the page has root type: on each node, twice on the first one, on each node, on the first leader."""
+
+TLS: Final = "etc/patroni/tls"
 
 PLACED: Final = {
     "etc/patroni": "/etc/patroni",
@@ -77,14 +83,27 @@ class Node:
         (folder / "etc/pgbackrest.conf").touch()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def make(self) -> None:
-        """Write its files, by the commands of the page."""
+    def prepare(self) -> None:
+        """Name the nodes, by the commands of the page."""
         self.type(PREPARE)
         shared = self.folder / "etc/patroni/cluster.env"
         text = shared.read_text().replace("10.0.0.0/24", NETWORK)
         for name, address in ADDRESSES.items():
             text = re.sub(rf"\b{name}=[\d.]+", f"{name}={address}", text)
         shared.write_text(re.sub(r"CHANGE_ME", "a-secret-of-the-nodes", text))
+
+    def certify(self) -> None:
+        """Make the certificates of all nodes, by the commands of the page."""
+        ours, all_of_them = self.folder / "root", self.folder.parent
+        self.type(AUTHORITY, {"/root/nodes": str(ours)})
+        copied = {
+            "scp": "cp",
+            "root@$address:/etc/patroni/tls/": f"{all_of_them}/$name/etc/patroni/tls/",
+        }
+        self.type(CERTIFICATES, {"/root/nodes": str(ours)} | copied)
+
+    def make(self) -> None:
+        """Write its files, by the commands of the page."""
         self.type(MAKE, {"node db1": f"node {self.name} {self.folder}"})
         for name in ("etc/patroni", "lib", "etcd", "run", "logs", "lock"):
             _run("chown", "-R", "postgres:postgres", str(self.folder / name))
@@ -143,7 +162,7 @@ class Node:
             assert words in text, words
             text = text.replace(words, here)
         secrets = f"OWNER={OWNER_PASSWORD} SERVING={PASSWORD}"
-        programs = ("apt-get", "systemctl", "journalctl", "pg_dropcluster")
+        programs = ("apt-get", "systemctl", "journalctl", "pg_dropcluster", "usermod")
         noted = "".join(f"{name}() {{ :; }}\n" for name in programs)
         return self._in_namespaces(f"{self._mounts()}{secrets}\n{noted}cd {ROOT}\n{text}")
 
@@ -206,7 +225,8 @@ class Node:
 
     def status(self, path: str) -> tuple[int, Any]:
         """What Patroni's REST API answers; 0 where it does not."""
-        connection = HTTPConnection(self.address, 8008, timeout=2)
+        authority = create_default_context(cafile=self.folder / TLS / "ca.crt")
+        connection = HTTPSConnection(self.address, 8008, timeout=2, context=authority)
         try:
             connection.request("GET", path)
             response = connection.getresponse()
@@ -246,7 +266,8 @@ class Cluster:
     def leader_of_etcd(self) -> Node:
         """Whose member of etcd leads the others."""
         for node in self.nodes:
-            asked = f"curl -fsS -X POST -d {{}} http://{node.address}:2379/v3/maintenance/status"
+            files = f"--cacert /{TLS}/ca.crt --cert /{TLS}/node.crt --key /{TLS}/node.key"
+            asked = f"curl -fsS {files} -X POST -d {{}} https://{node.address}:2379/v3/maintenance/status"
             with suppress(RuntimeError):
                 told = orjson.loads(node.run(asked))
                 if told["leader"] == told["header"]["member_id"]:
@@ -299,6 +320,9 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         nodes = [Node(name, folder / name) for name in ADDRESSES]
         for node in nodes:
             stack.enter_context(node.connected())
+            node.prepare()
+        nodes[0].certify()
+        for node in nodes:
             node.make()
             stack.callback(node.end)
             node.start()

@@ -18,7 +18,18 @@ from tests.deploy.files import DEPLOY, documents
 from tests.everyday import SOAK
 from tests.patroni.__main__ import EVENTS, HEADER, Result, Served, measure, served
 from tests.patroni.faults import FAULTS, Fault
-from tests.patroni.nodes import FIRST, MAKE, PAGE, PREPARE, lacking, wait_for
+from tests.patroni.nodes import (
+    AUTHORITY,
+    CERTIFICATES,
+    FIRST,
+    MAKE,
+    PAGE,
+    PREPARE,
+    TLS,
+    Node,
+    lacking,
+    wait_for,
+)
 from tests.patroni.reporters import Body, Twins
 from tests.programs import missing, program
 from tests.site.snippets import block_of
@@ -32,7 +43,10 @@ SLOTS, ARCHIVE, BACKUPS = (
 )
 DRILL = block_of("docs/alerts.md", "journalctl -u gateway-restore")
 GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
-RUN = [PREPARE, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS, DRILL]
+RUN = [
+    PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS,
+    DRILL,
+]  # fmt: skip
 LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
 WANTED_IN_VAIN = {
     "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start
@@ -51,6 +65,12 @@ def made(tmp_path: Path) -> Path:
     for number, address in enumerate(LOOPBACK, 11):
         shared = shared.replace(f"10.0.0.{number}", address)
     (tmp_path / "etc/patroni/cluster.env").write_text(shared)
+    (tmp_path / TLS).mkdir()
+    for block in (AUTHORITY, CERTIFICATES):
+        typed = block.code.replace("/etc/patroni", str(tmp_path / "etc/patroni"))
+        typed = typed.replace("/root/nodes", str(tmp_path / "root"))
+        typed = f'scp() {{ [ "$name" != db1 ] || cp -p $name/* "{tmp_path / TLS}"; }}\n{typed}'
+        subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True, capture_output=True)
     write(tmp_path, "db1")
     return tmp_path
 
@@ -96,7 +116,7 @@ def test_every_word_is_filled_in(made: Path) -> None:
             r"^[^#\n]*\b(NODE_|ETCD_CLIENTS|ETCD_PEERS|NETWORK|\w+_PASSWORD\b)", file.read_text(), re.M
         )
     assert files[0].read_text().count("password: 0123abcd\n") == 3
-    peers = ",".join(f"db{number}=http://{address}:2380" for number, address in enumerate(LOOPBACK, 1))
+    peers = ",".join(f"db{number}=https://{address}:2380" for number, address in enumerate(LOOPBACK, 1))
     assert f"ETCD_INITIAL_CLUSTER={peers}\n" in files[1].read_text()
 
 
@@ -164,7 +184,7 @@ def test_operators_let_another_node_lead_and_the_archive_follows(everything: Ser
     assert re.search(rf"^ *{former.name} +\| t +\| reserved", other.type(SLOTS), re.M)
     other.type(ARCHIVE)
     condition = backup_condition()
-    assert [node for node in cluster.nodes if succeeds(condition, node.address)] == [other]
+    assert [node for node in cluster.nodes if succeeds(condition, node)] == [other]
     other.run("pgbackrest --stanza=gateway --type=diff backup")
     assert other.type(BACKUPS).count("diff backup") == 1
     former.type(COPY, {"gateway db1": f"gateway {former.name}"})
@@ -179,9 +199,37 @@ def backup_condition() -> str:
     return str(condition)
 
 
-def succeeds(condition: str, address: str) -> bool:
-    words = condition.replace("NODE_ADDRESS", address).split()
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+def succeeds(condition: str, node: Node) -> bool:
+    try:
+        node.run(condition.replace("NODE_ADDRESS", node.address))
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.mark.minutes("three nodes")
+def test_only_the_nodes_are_spoken_to(everything: Served) -> None:
+    """Neither etcd nor Patroni takes anything without TLS, or an order without a certificate."""
+    node = everything.cluster.leader
+    asked, with_password = (
+        "curl -sS -m 5 --http1.1 --cacert /etc/patroni/tls/ca.crt",
+        "-u patroni:a-secret-of-the-nodes",
+    )
+    ours = "--cert /etc/patroni/tls/node.crt --key /etc/patroni/tls/node.key"
+    client, member, state = (f"https://{node.address}:{port}" for port in (2379, 2380, 8008))
+    assert '"health":"true"' in node.run(f"{asked} {ours} {client}/health")
+    assert node.run(f"{asked} {ours} {member}/members")
+    for refused in (f"{client}/health", f"{member}/members"):
+        with pytest.raises(RuntimeError, match=r"alert|certificate"):
+            node.run(f"{asked} {refused}")
+    for port in (2379, 2380, 8008):
+        assert not succeeds(f"curl -fsS -m 5 http://{node.address}:{port}/", node)
+    with pytest.raises(RuntimeError, match="certificate problem"):
+        node.run(f"curl -sS {state}/")
+    reload = f"-o /dev/null -w %{{http_code}} -X POST {state}/reload"
+    assert node.run(f"{asked} {with_password} {reload}") == "403"
+    assert node.run(f"{asked} {ours} {reload}") == "401"
+    assert node.run(f"{asked} {ours} {with_password} {reload}") == "202"
 
 
 def test_what_is_said_of_the_reporters(monkeypatch: pytest.MonkeyPatch) -> None:

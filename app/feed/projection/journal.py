@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from app.db.engine import HandedIn
 from app.db.types import is_one_of
@@ -233,13 +233,6 @@ def begin_now(connection: Connection, now: datetime) -> None:
     values = {"seq": load_positions(connection).last_seq, "at": now}
     begun = JournalRow.transfer_id.is_(None) & (JournalRow.seq > 0)
     connection.execute(update(JournalRow).where(begun).values(**values))
-
-
-def remove_rows(connection: Connection, transfer_ids: Collection[bytes], now: datetime) -> None:
-    """Remove the rows of transfers. The caller is the only writer."""
-    # Who reads on behind a number waits for higher ones: it must not be given again.
-    have_all_read_again(connection, now)
-    connection.execute(delete(JournalRow).where(is_one_of(connection, JournalRow.transfer_id, transfer_ids)))
 
 
 def have_all_read_again(connection: Connection, now: datetime) -> None:

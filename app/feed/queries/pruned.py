@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, select, tuple_
 
-from app.db.types import Hash32, UtcTime, is_one_of
+from app.db.types import Hash32, RowsOf, UtcTime, is_one_of
 from app.feed import models as table
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
@@ -30,11 +30,26 @@ START: Final[Cursor] = (datetime.min.replace(tzinfo=UTC), bytes(32))
 
 
 class EventSpan(NamedTuple):
-    """How many events a transfer has, and the times of the first and the last of them."""
+    """How many events a transfer has, the times of the first and the last of them, and where each reporter's
+    last one is in the log."""
 
     events: int
     oldest: datetime
     newest: datetime
+    last: dict[str, int]
+
+
+_SPANS: Final = RowsOf(
+    select(
+        Event.transfer_id,
+        Event.reporter,
+        func.count().label("events"),
+        func.min(Event.at).label("oldest"),
+        func.max(Event.at).label("newest"),
+        func.max(Event.seq).label("last"),
+    ).group_by(Event.transfer_id, Event.reporter),
+    transfer_ids=Event.transfer_id,
+)
 
 
 def next_prunable(
@@ -72,13 +87,24 @@ def _old(status: TransferHistoryStatus, before: datetime) -> tuple[ColumnElement
 
 
 def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, EventSpan]:
-    """Number and times of the events of each of the transfers that has any."""
-    rows = connection.execute(
-        select(Event.transfer_id, func.count(), func.min(Event.at), func.max(Event.at))
-        .where(is_one_of(connection, Event.transfer_id, transfer_ids))
-        .group_by(Event.transfer_id)
-    )
-    return {row[0]: EventSpan(row[1], row[2], row[3]) for row in rows if row[0] is not None}
+    """Number, times and last positions of the events of each of the transfers that has any."""
+    found: dict[TransferId, EventSpan] = {}
+    for row in _SPANS(connection, transfer_ids=transfer_ids):
+        span = found.get(row.transfer_id)
+        if span is None:
+            found[row.transfer_id] = EventSpan(row.events, row.oldest, row.newest, {row.reporter: row.last})
+        else:
+            times = min(span.oldest, row.oldest), max(span.newest, row.newest)
+            found[row.transfer_id] = EventSpan(
+                span.events + row.events, *times, span.last | {row.reporter: row.last}
+            )
+    return found
+
+
+def transfers_after(connection: Connection, seq: int) -> set[TransferId]:
+    """The transfers with an event after a position in the log."""
+    later = select(Event.transfer_id).where(Event.seq > seq, Event.transfer_id.is_not(None))
+    return {each for each in connection.scalars(later) if each is not None}
 
 
 def transfers_with_retractions(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
@@ -116,15 +142,6 @@ def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[R
     """Every column of the entries at these positions that are still there, in the order of the log."""
     query = select(Event.__table__).where(is_one_of(connection, Event.seq, positions))
     return connection.execute(query.order_by(Event.seq)).all()
-
-
-def last_of_reporters(
-    connection: Connection, transfer_ids: Collection[bytes]
-) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Every column of the last event of each reporter among those of the transfers, by the log."""
-    of_these = is_one_of(connection, Event.transfer_id, transfer_ids)
-    last = connection.scalars(select(func.max(Event.seq)).where(of_these).group_by(Event.reporter)).all()
-    return entries_at(connection, last)
 
 
 CHUNK = 5_000

@@ -21,12 +21,14 @@ from app.feed.queries.pruned import (
     START,
     Cursor,
     EventSpan,
+    LogPositions,
     capped_epoch_seconds,
     count_prunable,
     count_pruned_transfers,
     event_spans,
     load_positions,
     next_prunable,
+    transfers_after,
     transfers_with_open_anomalies,
     transfers_with_retractions,
 )
@@ -50,11 +52,15 @@ FEWEST: Final = 100
 MOST: Final = 1_000
 """Transfers in one transaction. Its statements take as long for one transfer as for a hundred."""
 
+READ_AT_ONCE: Final = 1_000
+"""Transfers that are read before the writer's turns in which they are removed."""
+
 OTHERS: Final = 500
 """Events about no transfer in one transaction."""
 
 PAUSE_SECONDS: Final = 0.02
-"""Between two turns, so that waiting reporters get theirs on SQLite too, which has no queue."""
+"""Between two turns without a read in between, so that waiting reporters get theirs on SQLite, too: it has no
+queue."""
 
 
 class Pruning(Struct):
@@ -82,10 +88,10 @@ class Pruning(Struct):
         for state in states.values():
             self.transfers[state.status] += 1
             change.add(state)
-        for events, oldest, newest in spans.values():
-            self.events += events
-            self.oldest = min(oldest, self.oldest or oldest)
-            self.newest = max(newest, self.newest or newest)
+        for span in spans.values():
+            self.events += span.events
+            self.oldest = min(span.oldest, self.oldest or span.oldest)
+            self.newest = max(span.newest, self.newest or span.newest)
         for key, moved in change.counters.items():
             self.moved[key] = self.moved.get(key, PoolCounters()) + moved
         return change
@@ -96,19 +102,28 @@ class Pruning(Struct):
         return f"{removed}, and {self.others.total()} events about no transfer" if self.others else removed
 
 
-class _Batch:
-    """Some finished transfers, checked in one transaction."""
+class _Page(Struct, frozen=True):
+    """Finished transfers as one snapshot of the database has them.
 
-    def __init__(self, connection: Connection, ids: Sequence[bytes], before: datetime) -> None:
+    ``spans`` is of those that can be removed, in their order. ``retained`` has the reasons of the old ones
+    that cannot, because an operator may still have to check them.
+    """
+
+    spans: Mapping[TransferId, EventSpan]
+    retained: Mapping[TransferId, str]
+    positions: LogPositions
+
+    @classmethod
+    def of(cls, connection: Connection, ids: Sequence[bytes], before: datetime) -> _Page:
+        """Read what is needed of these transfers."""
         old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
-        self.retained = _retained(connection, list(old))
-        self.spans = {i: span for i, span in old.items() if i not in self.retained}
+        retained = dict.fromkeys(transfers_with_retractions(connection, old), "has retracted events")
+        retained |= dict.fromkeys(transfers_with_open_anomalies(connection, old), _HAS_ANOMALY)
+        spans = {i: old[i] for i in map(TransferId, ids) if i in old and i not in retained}
+        return cls(spans, retained, load_positions(connection))
 
 
-def _retained(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
-    """The old and finished transfers that an operator may still have to check, each with the reason."""
-    retained = dict.fromkeys(transfers_with_retractions(connection, ids), "has retracted events")
-    return retained | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "has an open anomaly")
+_HAS_ANOMALY: Final = "has an open anomaly"
 
 
 def prune(
@@ -145,8 +160,6 @@ def prune(
         while cursor is not None:
             number, cursor = _prune_page(database, found, status, cursor, pace, dry_run=dry_run)
             progress(number)
-            if not dry_run and cursor is not None:
-                time.sleep(PAUSE_SECONDS)
     found.others.update(_prune_others(database, intake, found.before, dry_run=dry_run))
     if not dry_run:
         record_separately(database, audit_keys, actor, "events.prune", subject, detail=found.in_words())
@@ -180,43 +193,53 @@ def _prune_page(
     :param found: what this run removed so far.
     """
     with reading_consistently(database.engine) as connection:
-        ids, further = next_prunable(connection, status, cursor, found.before, pace.transfers)
-        batch = _Batch(connection, ids, found.before)
+        ids, further = next_prunable(connection, status, cursor, found.before, READ_AT_ONCE)
+        page = _Page.of(connection, ids, found.before)
         if dry_run:
-            found.add(batch.spans, load_states(connection, batch.spans))
-        remains = {} if dry_run else remains_of(connection, batch.spans)
-        last_reversal = load_positions(connection).last_reversal
-    if remains:
+            found.add(page.spans, load_states(connection, page.spans))
+        remains = {} if dry_run else remains_of(connection, page.spans)
+    left = [] if dry_run else list(page.spans)
+    while left:
+        some = left[: pace.transfers]
         with writing(database.engine) as connection:
             began = time.monotonic()
-            if load_positions(connection).last_reversal != last_reversal:
-                return 0, cursor  # other events may count by now
-            _remove(connection, found, batch.spans, remains, database.clock())
-        pace.after(len(batch.spans), time.monotonic() - began)
-    found.retained.update(batch.retained.values())
+            if load_positions(connection).last_reversal != page.positions.last_reversal:
+                return len(page.spans) - len(left), cursor  # other events may count by now
+            _remove(connection, found, page, some, remains, database.clock())
+        pace.after(len(some), time.monotonic() - began)
+        del left[: len(some)]
+        if left and database.engine.dialect.name == "sqlite":
+            time.sleep(PAUSE_SECONDS)
+    found.retained.update(page.retained.values())
     return len(ids), further
 
 
 def _remove(
     connection: Connection,
     found: Pruning,
-    spans: Mapping[TransferId, EventSpan],
+    page: _Page,
+    ids: Sequence[TransferId],
     remains: Mapping[bytes, Remains],
     now: datetime,
 ) -> None:
-    """Remove transfers, except those that changed since they were read, and count them.
+    """Remove some transfers of a page, except those that changed since it was read, and count them.
 
-    The configuration may have changed, too: an epoch that is longer needs more.
+    Rows of events are never updated, so a transfer without a later one has the same. The configuration may
+    have changed, too: an epoch that is longer needs more.
     """
-    batch = _Batch(connection, list(spans), min(found.before, needed_since(connection, now)))
-    found.retained.update(batch.retained.values())
-    same = {i: span for i, span in batch.spans.items() if span.events == remains[i].acceptances}
+    before = min(found.before, needed_since(connection, now))
+    reported = transfers_after(connection, page.positions.last_seq)
+    same = {i: page.spans[i] for i in ids if i not in reported and page.spans[i].newest < before}
+    for transfer_id in transfers_with_open_anomalies(connection, same):
+        del same[transfer_id]
+        found.retained[_HAS_ANOMALY] += 1
     states = {
         i: state for i, state in load_states(connection, same).items() if state.status in FINISHED_STATUSES
     }
     if states:
-        moved = found.add({i: same[i] for i in states}, states)
-        remove_transfers(connection, states, remains, moved, now)
+        spans = {i: same[i] for i in states}
+        moved = found.add(spans, states)
+        remove_transfers(connection, states, spans, remains, moved, now)
 
 
 def _prune_others(database: Database, intake: Intake, before: datetime, *, dry_run: bool) -> Counter[str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.audit.keys import AuditKeys
-from app.audit.services import verify_audit
+from app.audit.verification import verify_audit
 from app.db.database import Database
 from app.db.engine import reading, run_read, writing
 from app.db.upserts import append

@@ -12,7 +12,8 @@ from sqlalchemy import delete
 
 from app.accounts.roles import Role
 from app.audit.models import AuditRecord, AuditSubject
-from app.audit.services import record_separately, verify_audit
+from app.audit.services import record_separately
+from app.audit.verification import verify_audit
 from app.db.engine import writing
 from app.webhooks.subscription import AlertKind
 from config import ALL_DOORS, ConfigError, load_settings

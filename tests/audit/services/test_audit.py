@@ -24,8 +24,8 @@ from app.audit.services import (
     record,
     record_separately,
     show_audit,
-    verify_audit,
 )
+from app.audit.verification import verify_audit
 from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.reprojection import replay

@@ -6,7 +6,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from app.audit.services import record_separately, verify_audit
+from app.audit.services import record_separately
+from app.audit.verification import verify_audit
 from tests.actors import TESTER
 from tests.gateway import current_gateway
 

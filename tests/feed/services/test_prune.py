@@ -384,6 +384,55 @@ def test_a_page_is_read_again_after_a_reorganisation(later: Gateway, monkeypatch
     assert len(read) == 2
 
 
+def between_turns(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]) -> list[int]:
+    """Have each turn take one transfer, and report events after the first. Returns a list of turns."""
+    turns: list[int] = []
+
+    def after(_pace: object, transfers: int, _seconds: float) -> None:
+        turns.append(transfers)
+        if len(turns) == 1:
+            feed(gateway, *events)
+
+    monkeypatch.setattr(prune_services, "FIRST", 1)
+    monkeypatch.setattr(prune_services.Pace, "after", after)
+    return turns
+
+
+def test_a_transfer_that_changes_between_the_turns_of_a_page_stays(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(later, *(each for n in (1, 2, 3) for each in (sent(n), released(n, at=n - 60))))
+    turns = between_turns(later, monkeypatch, about(3, "transfer.confirmed", at=-70))
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert (found.transfers.total(), found.events, turns) == (2, 4, [1, 1, 1])
+    assert pruned_ids(later) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 2)}
+
+
+def test_the_rest_of_a_page_is_read_again_after_a_reorganisation(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reaches the payout of a transfer of the page, which is not finished then."""
+    told = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
+    feed(later, *told)
+    turns = between_turns(later, monkeypatch, event("chain.reorged", at=0, chain_id=2, from_block=2))
+    looked: list[int] = []
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER, progress=looked.append)
+    assert (found.transfers.total(), turns) == (1, [1])
+    assert sum(looked) == 1
+
+
+def test_the_cursors_of_all_who_reported_a_transfer_stay(gateway: Gateway, later: Gateway) -> None:
+    by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}
+    for reporter, told in by.items():
+        feed(gateway, told, reporter=f"env-{reporter}")
+    feed(gateway, sent(2), released(2), reporter="env-one")
+    tokens = [replace(gateway.environment_tokens[0], name=f"env-{reporter}") for reporter in by]
+    before = [cursor(gateway.database, token) for token in tokens]
+    assert prune(*later.audited, later.intake, LATER, actor=TESTER).transfers.total() == 2
+    assert [cursor(later.database, token) for token in tokens] == before
+    assert None not in before
+
+
 def test_a_turn_takes_as_many_as_its_time_allows() -> None:
     pace = prune_services.Pace()
     for _ in range(20):
