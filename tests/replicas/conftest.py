@@ -25,17 +25,22 @@ TIMEOUT = 60.0
 def servers() -> Iterator[Cluster]:
     """Of this module's own, for its tests kill them. The folder's name is short: it holds sockets."""
     with tempfile.TemporaryDirectory(prefix="gw-") as folder, cluster(Path(folder)) as running:
-        app = create_app(make_settings(running.primary.url))
-        with app.app_context():
-            upgrade(directory="migrations")
-            load_sandbox(
-                current_gateway().database,
-                current_gateway().audit_keys,
-                current_gateway().intake,
-                actor=TESTER,
-            )
-            close_connections()
+        fill(running)
         yield running
+
+
+def fill(servers: Cluster) -> None:
+    """Load the sandbox."""
+    app = create_app(make_settings(servers.primary.url))
+    with app.app_context():
+        upgrade(directory="migrations")
+        load_sandbox(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().intake,
+            actor=TESTER,
+        )
+        close_connections()
 
 
 @pytest.fixture
@@ -48,9 +53,9 @@ def app(servers: Cluster) -> Iterator[Flask]:
         close_connections()
 
 
-def eventually(happens: Callable[[], bool]) -> None:
-    """Wait for something that other processes bring about."""
+def eventually(happens: Callable[[], bool], pause: float = 0.05) -> None:
+    """Wait for something that other processes bring about, and look for it so many seconds apart."""
     deadline = time.monotonic() + TIMEOUT
     while not happens():
         assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.05)
+        time.sleep(pause)

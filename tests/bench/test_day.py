@@ -1,0 +1,79 @@
+"""The day of load that ``bench.world`` replays: its shape, and that the feed takes it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.db.engine import reading
+from app.feed.services.ingest import ingest_lines
+from app.network.document import import_network
+from app.transfers.models import Transfer
+from app.values.codes import TransferHistoryStatus as Status
+from bench import day
+from tests.actors import TESTER
+from tests.gateway import current_gateway
+
+MIDNIGHT = datetime(2026, 5, 1, tzinfo=UTC)
+BURST = 60 * day.BUSIEST
+
+
+def read(events: list[day.Due]) -> list[dict[str, Any]]:
+    return [orjson.loads(each.line) for each in events]
+
+
+def test_the_busiest_minute_has_twenty_times_the_mean() -> None:
+    assert sum(day.weights()) == pytest.approx(1)
+    mean = day.events_per_second(0, day.MINUTES)
+    assert mean == pytest.approx(20_000_000 / 86_400)
+    busiest = [day.events_per_second(minute, minute + 1) for minute in range(day.MINUTES)]
+    assert max(busiest) == busiest[day.BUSIEST] == pytest.approx(20 * mean)
+
+
+def test_a_share_has_that_part_of_the_transfers_and_ten_events_of_each() -> None:
+    of: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for event in read(day.events_of_day(MIDNIGHT, 0.02, BURST, BURST + 60 + day.LONGEST)):
+        if "transfer_id" in event:
+            of[event["transfer_id"]][event["type"]] += 1
+    whole = [counts for counts in of.values() if counts["transfer.submitted"] and counts["transfer.released"]]
+    assert len(whole) > 0.02 * day.TRANSFERS * 20 / day.MINUTES * 0.9
+    once = ("transfer.submitted", "transfer.sent", "transfer.confirmed", "transfer.released")
+    assert {(*(counts[kind] >= 1 for kind in once), counts["network.status"]) for counts in whole} == {
+        (True, True, True, True, 6)
+    }
+    assert len(once) + 6 == day.EVENTS_PER_TRANSFER
+    again = [counts for counts in whole if counts["transfer.sent"] > 1]
+    assert 0 < len(again) < len(whole) / 4, "a reorganisation replaces some blocks of the busiest minute"
+
+
+def test_parts_of_the_day_and_of_its_transfers_are_those_of_the_whole() -> None:
+    def lines(share: float, first: float, until: float) -> list[bytes]:
+        events = day.events_of_day(MIDNIGHT, share, first, until)
+        return [each.line for each in events if b'"chain.head"' not in each.line]
+
+    whole = lines(0.004, BURST - 60, BURST + 120)
+    assert lines(0.004, BURST - 60, BURST + 30) + lines(0.004, BURST + 30, BURST + 120) == whole
+    assert set(lines(0.002, BURST - 60, BURST + 120)) < set(whole)
+
+
+def test_the_feed_takes_all_of_it_but_what_is_planned(app: Flask) -> None:
+    gateway = current_gateway()
+    import_network(*gateway.editing, day.document(), actor=TESTER)
+    begin, until = BURST - 10, BURST + 60 + day.LONGEST
+    events = day.events_of_day(MIDNIGHT, 0.004, begin, until)
+    verdict = ingest_lines(gateway.database, gateway.intake, [each.line for each in events], "test")
+    planned = [number for number, each in enumerate(events, 1) if each.refused]
+    assert planned
+    assert [each.line for each in verdict.refused] == planned, verdict.refused
+    assert (verdict.accepted, verdict.repeated) == (len(events) - len(planned), 0)
+    paid = {bytes.fromhex(each.paid[2:]) for each in events if each.paid}
+    statuses = select(Transfer.status, func.count()).where(Transfer.transfer_id.in_(paid))
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(statuses.group_by(Transfer.status))
+        assert dict(iter(rows)) == {Status.TRANSFER_COMPLETED: len(paid)}

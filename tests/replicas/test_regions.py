@@ -1,0 +1,273 @@
+"""A gateway far from the primary: how old its answers are, and what writing costs from there.
+
+This holds what docs/scaling.md#regions promises, with 75 ms each way. ``-s`` prints the figures.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from sqlalchemy import make_url
+
+from tests.api.shapes import ASK, STATUS, WAIT
+from tests.api.world import event, sent
+from tests.everyday import volume
+from tests.load.questions import estimate_questions, status_questions, write_questions
+from tests.load.steady import GOOD, steady_load
+from tests.refunds.asking import withdraw_req
+from tests.replicas.cluster import cluster
+from tests.replicas.conftest import eventually, fill
+from tests.replicas.distance import distance
+from tests.serving.server import Server, serving
+from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
+
+pytestmark = pytest.mark.minutes("three database servers, and gateways on them")
+
+AWAY = 0.075
+"""Seconds from the primary to the far region, each way."""
+
+FRESH = 0.25
+"""Seconds after a commit on its replica from which a gateway answers by it (docs/interface.md#progress)."""
+
+SLACK = 1.0
+"""What a busy machine adds."""
+
+RATE = 10
+"""Reads a second: few, so that none waits for another."""
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Regions(Struct, frozen=True):
+    """A gateway beside the primary, and one for callers far away. Each has a replica beside it.
+
+    :param far_url: of the primary, as the far region reaches it.
+    """
+
+    near: Server
+    far: Server
+    far_url: str
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def regions() -> Iterator[Regions]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gw-")))
+        servers = stack.enter_context(cluster(folder, replicas=2))
+        fill(servers)
+        url = make_url(servers.primary.url)
+        port = stack.enter_context(distance(f"{url.query['host']}/.s.PGSQL.5432", AWAY))
+        near_replica, far_replica = servers.replicas
+        far_replica.run(
+            f"ALTER SYSTEM SET primary_conninfo = 'host=127.0.0.1 port={port} user=postgres'",
+            "SELECT pg_reload_conf()",
+        )
+        eventually(lambda: far_replica.run("SELECT sender_port FROM pg_stat_wal_receiver") == port)
+        far_url = url.set(host="127.0.0.1", port=port, query={}).render_as_string(hide_password=False)
+        shared = {"WEB_CONCURRENCY": "1", "INGEST_TOKENS": TOKEN}
+        near = stack.enter_context(
+            serving("wsgi:app", folder / "near", DATABASE_URL=servers.primary.url,
+                    DATABASE_REPLICA_URL=near_replica.url, DOORS="api,grpcweb,ingest,wait", **shared)
+        )  # fmt: skip
+        far = stack.enter_context(
+            serving("wsgi:app", folder / "far", DATABASE_URL=far_url,
+                    DATABASE_REPLICA_URL=far_replica.url, DOORS="api,grpcweb,wait", **shared)
+        )  # fmt: skip
+        running = Regions(near, far, far_url, folder)
+        for server in (near, far):
+            eventually(partial(is_fresh, running, server))
+        yield running
+
+
+def is_fresh(regions: Regions, server: Server) -> bool:
+    """Whether the gateway has its configuration, and reads from its replica."""
+    status(server, "0x" + "5".zfill(64))
+    log = (regions.folder / ("near" if server is regions.near else "far")).read_text()
+    return server.ask("GET", "/readyz").status == 200 and "the replica is up to date" in log
+
+
+def post(server: Server, path: str, body: Any) -> tuple[Any, Any]:
+    """The document and the headers of an answer."""
+    connection = server.connect()
+    connection.request("POST", path, json.dumps(body), JSON)
+    response = connection.getresponse()
+    document = json.load(response)
+    connection.close()
+    return document, response.headers
+
+
+def status(server: Server, transfer_id: str) -> int:
+    return int(post(server, STATUS, {"transfer_id": transfer_id})[0]["status"])
+
+
+def seconds_until(happens: Callable[[], bool]) -> float:
+    """How long it takes until something is seen that is looked for all the time."""
+    began = time.monotonic()
+    eventually(happens, 0.01)
+    return time.monotonic() - began
+
+
+def written(times: Sequence[float]) -> str:
+    """Median, 99th percentile and most, in milliseconds."""
+    ordered = sorted(times)
+    parts = (ordered[int(part * (len(ordered) - 1))] for part in (0.5, 0.99, 1))
+    return " / ".join(f"{1000 * each:.0f}" for each in parts)
+
+
+@contextmanager
+def reported(server: Server) -> Iterator[list[float]]:
+    """A reporter beside the primary posts a send ten times a second; how long each answer took."""
+    ended, times = Event(), list[float]()
+
+    def report() -> None:
+        while not ended.wait(0.1):
+            began = time.monotonic()
+            new_transfer(server)
+            times.append(time.monotonic() - began)
+
+    with ThreadPoolExecutor(1) as thread:
+        working = thread.submit(report)
+        try:
+            yield times
+        finally:
+            ended.set()
+        working.result()
+
+
+def test_reads_far_away_do_not_cross_the_distance(regions: Regions) -> None:
+    ids = [new_transfer(regions.near) for _ in range(200)]
+    file = write_questions(status_questions(ids) + estimate_questions(100), regions.folder / "questions")
+    medians = []
+    for name, server in (("near", regions.near), ("far", regions.far)):
+        with reported(regions.near), steady_load(server.port, RATE, file, regions.folder) as seen:
+            time.sleep(volume(60, 8))
+        assert {each.outcome for each in seen} == {GOOD}
+        times = [each.seconds for each in seen]
+        waited = sum(each > 2 * AWAY for each in times) / len(times)
+        print(f"reads {name}: {written(times)} ms, {waited:.1%} took over {2 * AWAY} s")
+        medians.append(statistics.median(times))
+    near, far = medians
+    assert far < near + AWAY, "a round trip takes twice as long"
+
+
+def test_a_commit_is_seen_far_away_once_it_arrived(regions: Regions) -> None:
+    for name, server, way in (("near", regions.near, 0.0), ("far", regions.far, AWAY)):
+        times = []
+        for _ in range(volume(100, 10)):
+            transfer_id = new_transfer(regions.near)
+            times.append(seconds_until(lambda: status(server, transfer_id) == 1))  # noqa: B023
+        print(f"commit until seen {name}: {written(times)} ms")
+        assert statistics.median(times) < way + FRESH + SLACK
+    assert min(times) > AWAY / 2, "the distance is there"
+
+
+def test_answers_far_away_say_how_old_they_are(regions: Regions) -> None:
+    transfer_id = new_transfer(regions.near)
+    for name, server in (("near", regions.near), ("far", regions.far)):
+        eventually(lambda: status(server, transfer_id) == 1)  # noqa: B023
+        ages = []
+        with reported(regions.near):
+            time.sleep(2)
+            for _ in range(volume(200, 20)):
+                _, headers = post(server, STATUS, {"transfer_id": transfer_id})
+                as_of = datetime.fromisoformat(headers["X-Transfer-As-Of"])
+                ages.append((datetime.now(UTC) - as_of).total_seconds())
+                time.sleep(0.07)
+        print(f"age by X-Transfer-As-Of {name}: {written(ages)} ms")
+        assert statistics.median(ages) < 1 + AWAY + SLACK, "a second in memory, the way, and a report"
+
+
+def test_who_waits_far_away_is_answered_soon_after_the_commit(regions: Regions) -> None:
+    polls, streams = [], []
+    for _ in range(volume(30, 4)):
+        transfer_id = new_transfer(regions.near)
+        eventually(lambda: status(regions.far, transfer_id) == 1)  # noqa: B023
+        with ThreadPoolExecutor(2) as threads:
+            wait = threads.submit(polled, regions.far, f"{WAIT}?transfer_id={transfer_id}&after_status=1")
+            stream = threads.submit(streamed, regions.far, transfer_id)
+            time.sleep(0.5)
+            release(regions.near, transfer_id)
+            committed = time.monotonic()
+            polls.append(wait.result() - committed)
+            streams.append(stream.result() - committed)
+    print(f"commit until a long poll far: {written(polls)} ms, a stream: {written(streams)} ms")
+    assert AWAY / 2 < statistics.median(polls) < AWAY + FRESH + SLACK
+    assert AWAY / 2 < statistics.median(streams) < AWAY + FRESH + SLACK
+
+
+def polled(server: Server, path: str) -> float:
+    """When the status 5 was answered."""
+    response = server.ask("GET", path)
+    assert json.load(response)["status"] == 5
+    return time.monotonic()
+
+
+def streamed(server: Server, transfer_id: str) -> float:
+    """When a stream had the status 5."""
+    wire = follow(server, f"transfer_id={transfer_id}")
+    response = answer(wire)
+    while b'"status":5' not in response.readline():
+        pass
+    wire.close()
+    return time.monotonic()
+
+
+def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
+    """It crosses the distance some times, with the writer's turn for a part of it."""
+    taken, seen = [], []
+    with reported(regions.near) as reports:
+        time.sleep(2)
+        alone = list(reports)
+        for _ in range(volume(20, 2)):
+            transfer_id = refundable(regions.near)
+            request = base64.b64encode(withdraw_req(transfer_id)).decode()
+            body = {"withdraw_req": request, "estimated_received_amt": "1", "method_type": 1}
+            began = time.monotonic()
+            document, _ = post(regions.far, ASK, body)
+            taken.append(time.monotonic() - began)
+            assert document["err"] is None
+            seen.append(seconds_until(lambda: status(regions.far, transfer_id) == 7))  # noqa: B023
+    print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more")
+    print(f"reports beside the primary: {written(alone)} ms alone, {written(reports)} ms meanwhile")
+    assert 4 * AWAY < statistics.median(taken) < 5
+    assert statistics.median(seen) < AWAY + FRESH + SLACK
+
+
+def refundable(server: Server) -> str:
+    """A transfer at status 6."""
+    transfer_id = new_transfer(server)
+    tell(server, event("network.status", transfer_id=transfer_id, xfer_status=4))
+    return transfer_id
+
+
+def test_the_feed_is_not_for_far_away(regions: Regions) -> None:
+    """The gateway there has no such interface. One that had it would keep all writers waiting."""
+    assert regions.far.ask("POST", "/ingest/v1/events").status == 404
+    settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}
+    with serving("wsgi:app", regions.folder / "feed", WEB_CONCURRENCY="1", **settings) as server:
+        new_transfer(server)
+        with reported(regions.near) as reports:
+            time.sleep(2)
+            alone, began = list(reports), time.monotonic()
+            tell(server, *(sent(f"0x{secrets.token_hex(32)}") for _ in range(10)))
+            taken = time.monotonic() - began
+    print(f"ten lines reported far away: {1000 * taken:.0f} ms, beside the primary {written(alone)} ms,")
+    print(f"and {written(reports)} ms meanwhile")
+    assert taken > 20 * AWAY
+    assert max(reports) > taken / 2, "the others wait for it"
