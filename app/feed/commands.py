@@ -20,7 +20,14 @@ from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.schema import database_complaint
 from app.feed.lines import lines_of
-from app.feed.services.backfills import PAUSE_SECONDS, ROWS, known_backfills, progress_of, run_backfill
+from app.feed.services.backfills import (
+    PAUSE_SECONDS,
+    ROWS,
+    known_backfills,
+    progress_of,
+    reopen,
+    run_backfill,
+)
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
@@ -283,6 +290,12 @@ SAY_SECONDS = 10.0
 @click.command("backfill", cls=CheckedCommand)
 @click.option("--status", is_flag=True, help="Only say how far each is.")
 @click.option("--again", is_flag=True, help="Begin anew, also those that have ended.")
+@click.option(
+    "--reopen",
+    "reopens",
+    is_flag=True,
+    help="Only note that all are to do, before going back to an older version.",
+)
 @click.option("--rows", default=ROWS, show_default=True, type=click.IntRange(1), help="Rows of a range.")
 @click.option(
     "--pause",
@@ -292,12 +305,16 @@ SAY_SECONDS = 10.0
     help="Seconds between two ranges.",
 )
 @with_appcontext
-def backfill(status: bool, again: bool, rows: int, pause: float) -> None:
+def backfill(status: bool, again: bool, reopens: bool, rows: int, pause: float) -> None:
     """Fill what migrations added, once every process runs this version. Everything goes on meanwhile.
 
     It may be ended at any time and goes on there when it is run again.
     """
     database = current(Database)
+    if reopens:
+        reopen(database)
+        say("all backfills are to do again")
+        return
     before = progress_of(database)
     for each in known_backfills():
         if status:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, exists, false, func, literal, or_, select
 
 from app.db.direct import DirectSelect
 from app.db.models import BackfillProgress
@@ -82,12 +82,21 @@ def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed
     )
 
 
+_INCOMPLETE: Final = DirectSelect(
+    select(literal(1)).where(
+        exists().where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0),
+        ~exists().where(BackfillProgress.name == RECORDED_STATUSES, BackfillProgress.ended_at.is_not(None)),
+    ),
+    lambda *columns: columns,
+)
+
+
 def is_complete(connection: Connection) -> bool:
-    """Whether the journal has all changes: no process of before it has written since it began."""
-    backfilled = select(BackfillProgress.name).where(
-        BackfillProgress.name == RECORDED_STATUSES, BackfillProgress.ended_at.is_not(None)
-    )
-    return beginning(connection) is None or connection.execute(backfilled).first() is not None
+    """Whether the journal has all changes: no process of before has written since it began.
+
+    It may lack some again, once an older version takes over (``backfill --reopen``).
+    """
+    return not _INCOMPLETE.all(connection, {})
 
 
 def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) -> set[str]:

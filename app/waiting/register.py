@@ -136,7 +136,6 @@ class Waiting:
         self.looked_to: Heads | None = None
         """How far all waiters are updated; None while they are being updated."""
         self._heads: Heads | None = None
-        self._complete = False
 
     def __len__(self) -> int:
         return self._count
@@ -251,7 +250,7 @@ class Waiting:
                 self._fresh = {**fresh, **self._fresh}
             raise
         # A replica may be behind an earlier read. Then the changes it does not show yet are read again.
-        self._heads, self._complete = look.heads, look.complete
+        self._heads = look.heads
         if look.complete:
             self.rows.end_look(begun, look.engine, look.heads, look.changed)
             self.rows.drop(look.rows)  # they may be newer than the heads
@@ -272,8 +271,7 @@ class Waiting:
         changed = None if self._heads is None else changed_since(connection, self._heads, heads)
         whom = self._whom(() if changed is None else self._touched(connection, changed), fresh)
         rows = _rows(connection, {waiter.key for waiter in whom if waiter.reads_row})
-        complete = self._complete or is_complete(connection)
-        return _Look(connection.engine, heads, changed, complete, whom, rows)
+        return _Look(connection.engine, heads, changed, is_complete(connection), whom, rows)
 
     def _touched(self, connection: Connection, changed: Changed) -> set[Key]:
         """The keys that changed and that a client waits for."""

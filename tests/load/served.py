@@ -43,18 +43,20 @@ def serving(
     code: Path = ROOT,
     port: int | None = None,
     ready: str = "/",
+    python: str = sys.executable,
 ) -> Iterator[Served]:
     """Run a server until the block ends. ``{port}`` in the command becomes its port.
 
     :param code: the folder that it runs in.
     :param port: one that is free where it is left out.
     :param ready: a path; the block begins when it is answered with a status below 500.
+    :param python: the interpreter of that code.
     """
     port = port or free_port()
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     with log.open("w") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", *(part.format(port=port) for part in command)],
+            [python, "-m", *(part.format(port=port) for part in command)],
             cwd=code,
             env={**kept, "PORT": str(port), **settings},
             stdin=subprocess.DEVNULL,

@@ -18,10 +18,24 @@ from sqlalchemy import Connection, delete, insert, select, update
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.feed.models import GrownDatabase
-from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, run_backfill
+from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, reopen, run_backfill
+from app.refunds.models import WithdrawId
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import SharedDatabase
-from tests.feed.services.world import NOW, feed, fill_network, projections, sent, small_network
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    about,
+    feed,
+    fill_network,
+    prepared,
+    projections,
+    request,
+    sent,
+    signature,
+    signed,
+    small_network,
+)
 from tests.gateway import Gateway, current_gateway
 
 LISTED = KNOWN[0]
@@ -63,6 +77,30 @@ def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
     after = rows(fed)
     assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
     assert (done.looked_at, done.changed, done.ended_at) == (TRANSFERS, TRANSFERS // 3, NOW)
+
+
+@pytest.mark.every_database
+def test_a_refund_that_a_contract_took_uses_up_its_withdraw_id(fed: Gateway) -> None:
+    """For code from before revision 0040 only a completed one did: the next claim of the id was served."""
+    wd_onchain = request(0)
+    feed(fed, *(about(0, "network.status", xfer_status=4), prepared(0, wd_onchain)))
+    feed(fed, *(signed(0, signature(wd_onchain, key)) for key in KEYS[:4]))
+    feed(fed, about(0, "refund.submitted", at=-20, tx_hash="0x" + "44" * 32, block=103))
+    before = rows(fed)
+    with writing(fed.engine) as connection:
+        connection.execute(update(WithdrawId).values(paid=False))
+    backfill = next(each for each in KNOWN if each.name == "used-withdraw-ids")
+    assert run_backfill(fed.database, backfill, rows=5, sleep=lambda _s: None).changed == 1
+    with reading(fed.engine) as connection:
+        assert connection.scalars(select(WithdrawId.paid)).all() == [True]
+    assert rows(fed) == before
+
+
+@pytest.mark.one_database
+def test_all_are_to_do_again_after_going_back(fed: Gateway) -> None:
+    run_backfill(fed.database, LISTED)
+    reopen(fed.database)
+    assert progress_of(fed.database) == {}
 
 
 def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:

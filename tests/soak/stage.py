@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -113,7 +113,7 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
         yield Stage(
             stack.enter_context(answering),
             stack.enter_context(waiting),
-            stack.enter_context(_sending(settings, folder / "sender.log")),
+            stack.enter_context(sending(settings, folder / "sender.log")),
             database,
             receiver,
             folder,
@@ -137,13 +137,18 @@ def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
 
 
 @contextmanager
-def _sending(settings: dict[str, str], log: Path) -> Iterator[psutil.Process]:
-    """``flask deliver``, which may send to this machine."""
+def sending(
+    settings: Mapping[str, str], log: Path, code: Path = ROOT, python: str = sys.executable
+) -> Iterator[psutil.Process]:
+    """``flask deliver``, which may send to this machine.
+
+    :param python: the interpreter of the code.
+    """
     with log.open("w") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", "flask", "--app", "wsgi", "deliver"],
-            cwd=ROOT,
-            env=settings,
+            [python, "-m", "flask", "--app", "wsgi", "deliver"],
+            cwd=code,
+            env=dict(settings),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

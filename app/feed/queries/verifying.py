@@ -8,13 +8,13 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, select, tuple_
 
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import PrunedChain, TransferBlock
 from app.feed.queries.pools import routes_with_fees
 from app.network.models import ReportedValidatorSet
-from app.refunds.models import WithdrawDone
+from app.refunds.models import WithdrawDone, WithdrawId
 from app.transfers.effects import AccountEntry
 from app.transfers.models import (
     ChainProgress,
@@ -25,7 +25,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from app.transfers.queries.trends import DAILY
-from app.values.codes import FINISHED_STATUSES, SendKind
+from app.values.codes import FINISHED_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 
 _OF_CHAINS: Final[tuple[Any, ...]] = tuple(
@@ -122,6 +122,11 @@ IS_UNLISTED: Final = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(
 
 IS_UNSETTLED: Final = Transfer.status.in_(sorted(FINISHED_STATUSES)) & Transfer.settled_block.is_(None)
 """Finished transfers without the block that ended them, which may be unknown."""
+
+IS_UNCOUNTED: Final = (Transfer.status == TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND) & (
+    exists().where(WithdrawId.transfer_id == Transfer.transfer_id, WithdrawId.paid.is_(False))
+)
+"""Refunds that a contract took, with a withdraw id that does not count as used up."""
 
 
 def next_incomplete(

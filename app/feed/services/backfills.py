@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, false, select
+from sqlalchemy import Connection, delete, false, select
 
 from app.db.database import Database
 from app.db.engine import reading, writing
@@ -18,7 +18,7 @@ from app.feed.projection.journal import begin_now, catch_up
 from app.feed.projection.transfers import project_again, publish_nothing
 from app.feed.queries.log import targets_are_noted
 from app.feed.queries.transfers import load_states
-from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
+from app.feed.queries.verifying import IS_UNCOUNTED, IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
 from app.network.queries import load_network_facts
 
@@ -49,6 +49,11 @@ def list_transfers(connection: Connection, after: bytes, rows: int, now: datetim
 def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Project again the transfers whose end was written by code from before revision 0042."""
     return _project(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
+
+
+def count_withdraws(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Project again refunds at status 9, which used up no withdraw id for code from before revision 0040."""
+    return _project(connection, next_incomplete(connection, after, rows, IS_UNCOUNTED), now)
 
 
 def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
@@ -91,6 +96,7 @@ KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
     Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
     Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
+    Backfill("used-withdraw-ids", "withdraw ids of refunds, since an upgrade over 0040", count_withdraws),
     Backfill(RECORDED_STATUSES, "changes of statuses, since an upgrade over 0043", record_statuses),
 )
 """In the order in which they run."""
@@ -107,6 +113,12 @@ def progress_of(database: Database) -> dict[str, BackfillProgress]:
     """How far the backfills are that have begun, by name."""
     with reading(database.reads) as connection:
         return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
+
+
+def reopen(database: Database) -> None:
+    """Let every backfill be to do again. An older version takes over, which does not write what they fill."""
+    with writing(database.engine) as connection:
+        connection.execute(delete(BackfillProgress))
 
 
 def run_backfill(

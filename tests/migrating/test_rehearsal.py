@@ -1,0 +1,17 @@
+"""Answers, events, credentials and webhooks survive an upgrade from before the redesign, and the way back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.databases import BACKENDS
+from tests.everyday import volume
+from tests.migrating.rehearsal import rehearse
+from tests.programs import program
+
+
+@pytest.mark.minutes("gateways of two versions, nginx and a database of their own, three times replaced")
+@pytest.mark.parametrize("database", BACKENDS)
+def test_an_upgrade_and_the_way_back_change_no_answer(database: str) -> None:
+    program("nginx")
+    assert rehearse(database, volume(2_000, 200)).wrong == []
