@@ -31,7 +31,7 @@ from app.network.pools import PoolCounters
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.refunds.evidence_times import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
+from app.refunds.queries import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.queries.anomalies import open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status

@@ -104,7 +104,7 @@ class EvidenceCount(Base):
 
     __tablename__ = "evidence_counts"
 
-    stage: Mapped[str] = mapped_column(String(16), primary_key=True, doc="app.refunds.evidence_times")
+    stage: Mapped[str] = mapped_column(String(16), primary_key=True, doc="app.refunds.queries")
     up_to: Mapped[int] = mapped_column(
         Integer, primary_key=True, autoincrement=False, doc="seconds: the least bound that is not exceeded"
     )

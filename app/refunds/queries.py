@@ -1,7 +1,10 @@
-"""Reads the logs of transfers, users' refund requests, and the withdraw ids that were paid."""
+"""Reads the logs of transfers, users' refund requests, the withdraw ids that were paid, and counts of how long it
+takes until refunds become claimable.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -9,10 +12,12 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
+from sqlalchemy import Connection, Row, Select, exists, func, or_, select, union_all
 
 from app.db.types import RowsOf, is_one_of
+from app.db.upserts import add_up
 from app.refunds.models import (
+    EvidenceCount,
     PrunedWithdraw,
     SignatureNotNeeded,
     UserRefundRequest,
@@ -31,6 +36,7 @@ from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
 from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
 from app.transfers.reorganisations import Logged, as_reported_last
 from app.transfers.reported import TransferHistory
+from app.transfers.state import TransferState
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 
@@ -300,3 +306,54 @@ def paid_ids_of(
         transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
         for transfer_id, known in ids.items()
     }
+
+
+EVIDENCE_BOUNDS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400, 604_800)
+"""Seconds. A refund that took longer than the last was reported again, or is read from years ago: it is not
+counted."""
+
+EVIDENCE_STAGES: Final = ("signatures", "gateway", "whole")
+
+
+def count_evidence(
+    connection: Connection, claimable: Iterable[tuple[TransferHistory, TransferState]], now: datetime
+) -> None:
+    """Count how long it took until refunds became claimable, by stage.
+
+    ``signatures`` is from the request that is served to its quorum, by the times of their events. ``gateway``
+    is from there to now: what the watcher, confirmations, reporters and the projection take. ``whole`` is
+    both.
+
+    :param claimable: those that this transaction brings to status 8.
+    :param now: when the gateway learned of it.
+    """
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for history, state in claimable:
+        requested, quorum = _prepared_at(history, state), state.status_since
+        if requested is None or quorum is None:
+            continue
+        if (now - requested).total_seconds() > EVIDENCE_BOUNDS[-1]:
+            continue
+        took_by_stage = (quorum - requested, now - quorum, now - requested)
+        for stage, took in zip(EVIDENCE_STAGES, took_by_stage, strict=True):
+            seconds = max(0.0, took.total_seconds())
+            up_to = EVIDENCE_BOUNDS[bisect_left(EVIDENCE_BOUNDS, seconds)]
+            row = rows.setdefault((stage, up_to), {"stage": stage, "up_to": up_to, "n": 0, "milliseconds": 0})
+            row["n"] += 1
+            row["milliseconds"] += round(seconds * 1_000)
+    add_up(connection, EvidenceCount, list(rows.values()))
+
+
+def _prepared_at(history: TransferHistory, state: TransferState) -> datetime | None:
+    """The time of the request that is served."""
+    served = None if state.evidence is None else state.evidence.wd_onchain
+    events = (logged.event for logged in history.log)
+    return min(
+        (each.at for each in events if isinstance(each, RefundPrepared) and each.wd_onchain == served),
+        default=None,
+    )
+
+
+def evidence_counts(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """How long it took until refunds became claimable: every column of every count."""
+    return connection.execute(select(EvidenceCount.__table__).order_by(EvidenceCount.up_to)).all()

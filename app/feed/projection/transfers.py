@@ -23,8 +23,7 @@ from app.feed.projection.shared import advance, apply_shared, find_progress
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
 from app.network.facts import NetworkFacts
-from app.refunds.evidence_times import count_evidence
-from app.refunds.queries import load_histories
+from app.refunds.queries import count_evidence, load_histories
 from app.refunds.request import PaidIds
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.effects import Latency, SharedChange, account_entries, latency_of

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
-from app.refunds.evidence_times import EVIDENCE_BOUNDS
 from app.refunds.models import EvidenceCount
+from app.refunds.queries import EVIDENCE_BOUNDS
 from tests.actors import TESTER
 from tests.feed.services.world import KEYS, about, feed, prepared, request, sent, signature, signed
 from tests.gateway import Gateway
