@@ -1,5 +1,6 @@
-"""Reads the logs of transfers, users' refund requests, the withdraw ids that were paid, and counts of how long it
-takes until refunds become claimable.
+"""Reads the logs of transfers, users' refund requests, and the withdraw ids that were paid.
+
+It also counts how long it takes until refunds become claimable.
 """
 
 from __future__ import annotations
