@@ -53,8 +53,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http server feed scale watch
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, feed, scale or watch; docs/performance.md)
+BENCHES := http server feed scale watch world
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, feed, scale, watch or world; docs/performance.md)
 	$(VENV) requirements-dev.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \

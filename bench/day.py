@@ -49,7 +49,7 @@ _TOO_DEEP_IN: Final = 8
 """One in so many reorganisations is reported once more, too deep, which the feed refuses."""
 
 _BLOCK_SECONDS: Final = 2
-_HEAD_SECONDS: Final = 60
+_HEAD_SECONDS: Final = 300
 _AMOUNT: Final = 1_000_000
 _VALIDATED: Final = (8, 24, 28, 32, 36, 40)
 """Seconds after its beginning at which the validators report the status of a transfer."""
