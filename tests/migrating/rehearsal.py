@@ -43,11 +43,12 @@ SETTINGS: Final = {
     "LOG_LEVEL": "WARNING",
     "TRUSTED_PROXIES": "1",
     "COMPAT_CLIENTS": "0",
+    "MAX_REORG_BLOCKS": "10000",
     "WEBHOOK_ALLOW_NETWORKS": "127.0.0.0/8",
     "GUNICORN_CMD_ARGS": "--no-control-socket",
     "OPERATOR_PASSWORD": PASSWORD,
 }
-"""``COMPAT_CLIENTS``: as the upgrade notes have it for answers as before."""
+"""``COMPAT_CLIENTS``: as the upgrade notes have it for answers as before. Reorganisations are deep."""
 
 GROWN: Final = (
     "/v2/getTransfer?",
