@@ -2,7 +2,8 @@
 
 Each measurement takes the same number of events about new transfers, in several rounds. The cost must not
 grow with the log: the bar is 1.3 times the cost at the start, at a million events. Small posts are those of
-eight reporters at once to the shipped server, compared with one reporter's posts of 1,000 lines.
+eight reporters at once to the shipped server, compared with one reporter's posts of 1,000 lines, and with the
+same posts to one worker in place of two, and to two gateways in place of one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from http.client import HTTPConnection
 from itertools import count
@@ -27,11 +29,11 @@ from app.feed.services.ingest import ingest_lines
 from app.network.document import import_network
 from app.sandbox.catalogue import network_document
 from bench.contenders import SHIPPED, Setting, command, settings_for
-from bench.duels.bars import Bar
+from bench.duels.bars import SMALL_ANSWER, SMALL_TO_LARGE, TWO_GATEWAYS, TWO_WORKERS
 from bench.duels.noise import cores, read_clocks, share_of_others
-from bench.duels.ratios import Bound, Interval
+from bench.duels.ratios import Interval
 from bench.duels.report import Line, duel_lines, print_bars, verdict_on
-from bench.duels.rounds import Round, duel, p99, rate
+from bench.duels.rounds import Duel, Round, duel, p99, rate
 from tests.gateway import Gateway, current_gateway
 from tests.load.events import events
 from tests.load.questions import OPERATOR
@@ -48,10 +50,6 @@ REPORTERS: Final = 8
 SMALL: Final = 10
 """Lines of a small post."""
 LARGE: Final = 1_000
-SMALL_TO_LARGE: Final = Bound(at_least=0.4)
-"""Events a second in small posts, over those in large ones: 3,000 on a host that takes 7,500."""
-ANSWER_AT_MOST: Final = Bound(at_most=100.0)
-"""Milliseconds, 99 of 100 answers to small posts."""
 
 
 def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
@@ -68,22 +66,25 @@ def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
 
 
 class Reporters:
-    """Reporters of the shipped server, each with a token and a connection of its own."""
+    """Reporters of gateways, each with a token and a connection of its own."""
 
-    def __init__(self, served: Served, database: psutil.Process, seconds: float) -> None:
+    def __init__(
+        self, served: Sequence[Served], database: psutil.Process, seconds: float, firsts: Iterator[int]
+    ) -> None:
         """
+        :param served: gateways that share the reporters and a database.
         :param database: the parent process of all that serve PostgreSQL.
         :param seconds: of a round.
+        :param firsts: the first events of each reporter in each round, which nobody reported before.
         """
         self._served, self._database, self._seconds = served, database, seconds
-        self._next = count(10_000_000, 100_000)
-        """The first events of each reporter in each round, which nobody reported before."""
+        self._firsts = firsts
 
     def round(self, reporters: int, lines: int) -> Round:
         """Post so many lines at a time, one post after the other. Rates and costs are those of an event."""
         now, most = datetime.now(UTC), int(self._seconds * 10_000 / reporters)
-        feeds = [list(events(next(self._next), most, now)) for _ in range(reporters)]
-        processes, before = [self._served.process], read_clocks([self._database])
+        feeds = [list(events(next(self._firsts), most, now)) for _ in range(reporters)]
+        processes, before = [each.process for each in self._served], read_clocks([self._database])
         server, database = cpu_seconds(processes), cpu_seconds([self._database])
         began = time.monotonic()
         with ThreadPoolExecutor(reporters) as pool:
@@ -102,7 +103,8 @@ class Reporters:
 
     def _report(self, number: int, feed: Sequence[bytes], lines: int) -> list[float]:
         """Post for the seconds of a round, or what there is. Returns how long each answer took."""
-        connection = HTTPConnection("127.0.0.1", self._served.port, timeout=120)
+        port = self._served[number % len(self._served)].port
+        connection = HTTPConnection("127.0.0.1", port, timeout=120)
         headers = {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {token(number)}"}
         times, until = [], time.monotonic() + self._seconds
         for start in range(0, len(feed) - lines + 1, lines):
@@ -123,27 +125,53 @@ def token(number: int) -> str:
     return f"only for measurements by reporter {number}"
 
 
+@contextmanager
+def gateways(url: str, workers: Sequence[int]) -> Iterator[list[Served]]:
+    """Shipped gateways on one database, each with so many workers."""
+    tokens = ",".join(map(token, range(REPORTERS)))
+    with tempfile.TemporaryDirectory(prefix="gateway-bench-feed-") as folder, ExitStack() as running:
+        served = []
+        for number, processes in enumerate(workers):
+            setting = Setting("", url, processes)
+            settings = settings_for(SHIPPED, setting) | {"INGEST_TOKENS": tokens}
+            log = Path(folder) / f"{number}.log"
+            served.append(running.enter_context(serving(command(SHIPPED, setting), settings, log)))
+        yield served
+
+
 def small_posts(url: str, database: psutil.Process, *, pairs: int, seconds: float) -> list[Line]:
-    """Small posts and large ones in turns, to the shipped server."""
-    setting = Setting("", url)
-    settings = settings_for(SHIPPED, setting) | {"INGEST_TOKENS": ",".join(map(token, range(REPORTERS)))}
-    with (
-        tempfile.TemporaryDirectory(prefix="gateway-bench-feed-") as folder,
-        serving(command(SHIPPED, setting), settings, Path(folder) / "log") as served,
-    ):
-        reporters = Reporters(served, database, seconds)
-        fought = duel(lambda: reporters.round(REPORTERS, SMALL), lambda: reporters.round(1, LARGE), pairs)
-    small = [ours for ours, _ in fought.pairs]
-    for rounds in (small, [theirs for _, theirs in fought.pairs]):
+    """Small posts and large ones in turns, then small ones to more and to fewer processes."""
+    with gateways(url, [2, 2, 1]) as (shipped, second, single):
+        firsts = count(10_000_000, 100_000)
+        one, both, worker = (
+            Reporters(served, database, seconds, firsts)
+            for served in ([shipped], [shipped, second], [single])
+        )
+
+        def small(reporters: Reporters) -> Round:
+            return reporters.round(REPORTERS, SMALL)
+
+        sizes = duel(lambda: small(one), lambda: one.round(1, LARGE), pairs)
+        workers = duel(lambda: small(one), lambda: small(worker), pairs)
+        servers = duel(lambda: small(both), lambda: small(one), pairs)
+    return [
+        *duel_lines([SMALL_TO_LARGE], sizes),
+        _slowest_answers(sizes),
+        *duel_lines([TWO_WORKERS], workers),
+        *duel_lines([TWO_GATEWAYS], servers),
+    ]
+
+
+def _slowest_answers(sizes: Duel) -> Line:
+    """The slowest answers to small posts. Prints both rates, too."""
+    small = [ours for ours, _ in sizes.pairs]
+    for rounds in (small, [theirs for _, theirs in sizes.pairs]):
         rates, slow = (statistics.median(map(figure, rounds)) for figure in (rate, p99))
         print(f"{rounds[0].name}: {rates:,.0f} events a second, p99 of an answer {slow / 1e3:.0f} ms")
     slow = statistics.median(map(p99, small)) / 1e3
-    verdict = verdict_on(ANSWER_AT_MOST, Interval(slow, slow), fought.others, held_anyway=True)
+    verdict = verdict_on(SMALL_ANSWER, Interval(slow, slow), sizes.others, held_anyway=True)
     what = f"posts of {SMALL} by {REPORTERS} reporters, p99 of an answer, ms"
-    return [
-        *duel_lines([Bar(f"events in posts of {SMALL} / of {LARGE:,}", rate, SMALL_TO_LARGE)], fought),
-        Line(what, ANSWER_AT_MOST, f"{slow:.0f}", "", fought.others, verdict),
-    ]
+    return Line(what, SMALL_ANSWER, f"{slow:.0f}", "", sizes.others, verdict)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 from sqlalchemy import Connection, Dialect, Select
@@ -28,6 +28,18 @@ class _Ready(Struct, frozen=True):
         for name, bind in self.binders:
             ready[name] = bind(ready[name])
         return ready if self.order is None else [ready[name] for name in self.order]
+
+
+FAILED: Final = "gateway_failed"
+"""Execution option with the driver's error of a statement, which Core raises as its own."""
+
+
+def _has_failed(connection: Connection) -> bool:
+    """Whether PostgreSQL takes no further statement in this transaction."""
+    if connection.dialect.name != "postgresql":
+        return False
+    driver: Any = connection.connection.driver_connection
+    return bool(driver.info.transaction_status.name == "INERROR")
 
 
 class DirectSelect(Generic[Row]):
@@ -67,11 +79,13 @@ class DirectSelect(Generic[Row]):
                 sql, parameters = listener(connection, cursor, sql, parameters, None, False)
             cursor.execute(sql, parameters)
             found = cursor.fetchall()
-        except dialect.loaded_dbapi.Error:
+        except dialect.loaded_dbapi.Error as error:
             # Core runs it again: it knows which errors mean a lost connection, and gives all of them its
-            # types.
+            # types. A transaction that failed would only repeat that it has failed.
             del cursors[self]
             cursor.close()
+            if _has_failed(connection):
+                connection.exec_driver_sql(sql, execution_options={FAILED: error})
             return self._by_core(connection, values)
         return [self._made(ready, row) for row in found]
 

@@ -29,7 +29,7 @@ from app.db.timeouts import (
     take_advisory_lock,
     timeouts_of,
 )
-from app.db.upserts import run_appends
+from app.db.upserts import PENDING, Pending, run_writes, send_pending
 from app.db.writes import writes_of
 
 P = ParamSpec("P")
@@ -169,7 +169,7 @@ def prepare(
         from app.db.postgresql import wait_by_greenlets, wait_for_answers  # noqa: PLC0415  the driver
 
         wait_by_greenlets()
-        run_appends(engine)
+        run_writes(engine)
         wait_for_answers(engine, answers, server or OneServer())
         if pooled:
             _prepare_pooled(engine, reader=reader)
@@ -231,7 +231,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would use the snapshot from before the wait
         # for the lock.
-        options["isolation_level"] = "READ COMMITTED"
+        options |= {"isolation_level": "READ COMMITTED", PENDING: Pending()}
     writes = writes_of(engine)
     try:
         with (
@@ -241,6 +241,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
             if connection.dialect.name == "postgresql":
                 take_advisory_lock(connection, _ADVISORY_KEY, _LINE_KEY)
             yield connection
+            send_pending(connection)
     except DBAPIError as error:
         writes.note(error)
         raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections import namedtuple
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
@@ -14,7 +15,6 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
-    CursorResult,
     DateTime,
     Dialect,
     Integer,
@@ -33,6 +33,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.db.direct import DirectSelect
 from app.values.amounts import is_uint256
 from app.values.identifiers import MAX_UINT64
 
@@ -294,35 +295,32 @@ def _array_of(column: InstrumentedAttribute[Any]) -> TypeEngine[Any]:
 class RowsOf:
     """A select of the rows whose columns have one of some values, built once for each kind of database.
 
-    What Core does for a statement that is built each time takes as long as running it.
+    What Core does for a statement that is built each time takes as long as running it. On PostgreSQL it is a
+    :class:`DirectSelect`.
     """
 
     def __init__(self, query: Select[*tuple[Any, ...]], **columns: InstrumentedAttribute[Any]) -> None:
         """
+        :param query: without parameters that expand (``IN``).
         :param columns: by the names of the parameters with their values.
         """
-        self._query = query
         self._columns = columns
-        self._built: dict[str, Select[*tuple[Any, ...]]] = {}
+        of_one_array = [is_in_array(column, name) for name, column in columns.items()]
+        # Each value is a parameter of its own, which only Core writes into the statement.
+        of_values = [column.in_(bindparam(name, expanding=True)) for name, column in columns.items()]
+        names = [column.key or "" for column in query.selected_columns]
+        self._direct = DirectSelect(query.where(*of_one_array), namedtuple("Row", names, rename=True))
+        self._by_core = query.where(*of_values)
 
-    def __call__(self, connection: Connection, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-        """Run it.
+    def __call__(self, connection: Connection, **values: Any) -> Sequence[Any]:
+        """The rows, with the columns as attributes.
 
         :param values: for each column as many as a statement takes, and one for each other parameter.
         """
-        query = self._built.get(connection.dialect.name)
-        if query is None:
-            query = self._query.where(*self._conditions(connection.dialect.name))
-            self._built[connection.dialect.name] = query
-        lists = {name: list(values[name]) for name in self._columns}
-        return connection.execute(query, values | lists)
-
-    def _conditions(self, dialect: str) -> Iterator[ColumnElement[bool]]:
-        for name, column in self._columns.items():
-            if dialect == "postgresql":
-                yield is_in_array(column, name)
-            else:
-                yield column.in_(bindparam(name, expanding=True))
+        values |= {name: list(values[name]) for name in self._columns}
+        if connection.dialect.name == "postgresql":
+            return self._direct.all(connection, values)
+        return connection.execute(self._by_core, values).all()
 
 
 def at_most(rows: int) -> BindParameter[int]:

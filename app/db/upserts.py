@@ -2,23 +2,27 @@
 
 On PostgreSQL many rows are appended by COPY, in the transaction of the statements around it. That costs a
 fraction of an INSERT for each row, here and at the server. Few rows, and those that may be there, go as one
-JSON document: COPY takes two more round trips, and arrays take the driver ten times as long to write. Errors,
-lost connections and listeners to statements are Core's.
+JSON document: COPY takes two more round trips, and arrays take the driver ten times as long to write. Such
+documents wait in the transaction for each other (:class:`Pending`). Errors, lost connections and listeners to
+statements are Core's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
 import orjson
+from msgspec import Struct, field
 from sqlalchemy import JSON, Connection, Engine, Executable, Row, bindparam, delete, event, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
 from app.cooperation import in_turns
+from app.db.direct import FAILED
 from app.db.models import Base
 
 _POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -133,16 +137,69 @@ def _copy(model: type[Base], columns: tuple[str, ...]) -> str:
     return f"COPY {model.__tablename__} ({column_names(columns)}) FROM STDIN (FORMAT BINARY)"
 
 
-def run_appends(engine: Engine) -> None:
-    """Make an engine to PostgreSQL run the requests of :func:`append`."""
+PENDING: Final = "gateway_pending"
+"""Execution option of a connection whose transaction sends its writes together."""
+
+
+class Pending(Struct):
+    """The writes of a transaction that were not sent yet, in their order, each with its rows, by table.
+
+    They are sent as one statement: before another one that could see them or is no read, and before the
+    commit. An error of a write is raised there, and undoes the transaction as it would have before.
+    """
+
+    writes: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def concerns(self, statement: str) -> bool:
+        """Whether a statement has to wait for these writes."""
+        if not self.writes:
+            return False
+        return not statement.startswith("SELECT") or not _words(statement).isdisjoint(self.writes)
+
+
+@lru_cache(maxsize=1_000)
+def _words(statement: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", statement))
+
+
+def send_pending(connection: Connection) -> None:
+    """Send the writes that wait, where there are any.
+
+    :raises DBAPIError: one of them fails.
+    """
+    pending = connection.get_execution_options().get(PENDING)
+    if pending is None or not pending.writes:
+        return
+    writes, pending.writes = list(pending.writes.values()), {}
+    rows = {f"rows{number}": document for number, (_, document) in enumerate(writes)}
+    connection.exec_driver_sql(_as_one(tuple(statement for statement, _ in writes)), rows)
+
+
+@lru_cache(maxsize=1_000)
+def _as_one(statements: tuple[str, ...]) -> str:
+    *first, last = (each.replace("%(rows)s", f"%(rows{number})s") for number, each in enumerate(statements))
+    parts = ", ".join(f"write{number} AS ({each})" for number, each in enumerate(first))
+    return f"WITH {parts} {last}" if parts else last
+
+
+def run_writes(engine: Engine) -> None:
+    """Make an engine to PostgreSQL run the requests of :func:`append`, and send what waits in time."""
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def _send_what_it_needs(connection: Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
+        pending = connection.get_execution_options().get(PENDING)
+        if pending is not None and pending.concerns(statement):
+            send_pending(connection)
 
     @event.listens_for(engine, "do_execute")
-    def _copy_rows(cursor: Any, statement: str, _parameters: Any, context: Any) -> bool:
-        rows = context.execution_options.get(_ROWS)
-        if rows is None:
+    def _run(cursor: Any, statement: str, _parameters: Any, context: Any) -> bool:
+        options = context.execution_options
+        if (error := options.get(FAILED)) is not None:
+            raise error
+        if (rows := options.get(_ROWS)) is None:
             return False
         with cursor.copy(statement) as copy:
-            copy.set_types(context.execution_options[_TYPES])
+            copy.set_types(options[_TYPES])
             for row in in_turns(rows):
                 copy.write_row(row)
         return True
@@ -212,8 +269,14 @@ def _write_at_once(
     connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], *, on_conflict: OnConflict
 ) -> None:
     columns = tuple(rows[0])
-    document = _document(model, columns, rows)
-    connection.exec_driver_sql(_of_document(model, columns, on_conflict), {"rows": document})
+    statement, document = _of_document(model, columns, on_conflict), _document(model, columns, rows)
+    pending = connection.get_execution_options().get(PENDING)
+    if pending is None:
+        connection.exec_driver_sql(statement, {"rows": document})
+        return
+    if model.__tablename__ in pending.writes:  # a statement does not see what another part of it writes
+        send_pending(connection)
+    pending.writes[model.__tablename__] = statement, document
 
 
 def _document(model: type[Base], columns: tuple[str, ...], rows: Sequence[dict[str, Any]]) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Row, Select, exists, func, or_, select, union_all
+from sqlalchemy import Connection, Row, Select, and_, exists, func, or_, select, union_all
 
 from app.db.types import RowsOf, is_one_of
 from app.db.upserts import add_up
@@ -257,7 +257,7 @@ def _logged(*, basis_only: bool, every_signature: bool) -> RowsOf:
         query = query.outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
         query = query.where(SignatureNotNeeded.seq.is_(None))
     if basis_only:
-        query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
+        query = query.where(or_(and_(*(Event.type != each for each in _REFUND_TYPES)), _IS_BASIS))
     return RowsOf(query, transfer_ids=Event.transfer_id)
 
 

@@ -79,6 +79,14 @@ MATCHES: Final = (
 )
 """The control shows how far from 1 a ratio comes without any difference."""
 
+SMALL_TO_LARGE: Final = Bar("events in posts of 10 / of 1,000", rate, Bound(at_least=0.45))
+"""Events a second of eight reporters over those of one: 3,000 on a host that takes 6,600 in large posts."""
+
+TWO_WORKERS: Final = Bar("events in posts of 10, two workers / one", rate, Bound(at_least=1.0))
+TWO_GATEWAYS: Final = Bar("events in posts of 10, two gateways / one", rate, Bound(at_least=1.0))
+SMALL_ANSWER: Final = Bound(at_most=100.0)
+"""Milliseconds, 99 of 100 answers to small posts."""
+
 STEADY: Final = STATUS.name
 STEADY_BOUND: Final = Bound(at_least=0.7)
 """The slowest round of this contestant over its median round."""

@@ -10,7 +10,15 @@ import psutil
 import pytest
 
 from bench.contenders import STATUS
-from bench.duels.bars import MATCHES, STEADY, Bar
+from bench.duels.bars import (
+    MATCHES,
+    SMALL_ANSWER,
+    SMALL_TO_LARGE,
+    STEADY,
+    TWO_GATEWAYS,
+    TWO_WORKERS,
+    Bar,
+)
 from bench.duels.noise import QUIET, Clocks, read_clocks, share_of_others
 from bench.duels.ratios import Bound, Verdict
 from bench.duels.report import Line, duel_lines, print_bars, steady_line
@@ -157,3 +165,10 @@ def test_the_bars_are_those_that_were_agreed() -> None:
         "latency / floor": "≥ 0.95",
     }
     assert STATUS.name == STEADY
+    posts = {bar.what: str(bar.bound) for bar in (SMALL_TO_LARGE, TWO_WORKERS, TWO_GATEWAYS)}
+    assert posts == {
+        "events in posts of 10 / of 1,000": "≥ 0.45",
+        "events in posts of 10, two workers / one": "≥ 1",
+        "events in posts of 10, two gateways / one": "≥ 1",
+    }
+    assert str(SMALL_ANSWER) == "≤ 100"

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 from flask import Flask
-from sqlalchemy import bindparam, event, insert, literal, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Integer, bindparam, event, insert, literal, select, text
+from sqlalchemy.exc import DataError, DBAPIError
 
 from app.db.direct import DirectSelect
 from app.db.engine import reading, writing
@@ -77,6 +77,20 @@ def test_errors_are_those_of_core() -> None:
             connection.execute(text("ALTER TABLE gone RENAME TO fed_fees"))
     with reading(current_gateway().reads) as connection:
         assert len(direct.all(connection, VALUES)) == 3
+
+
+@pytest.mark.postgresql_alone  # SQLite goes on after an error
+@pytest.mark.usefixtures("fees")
+def test_an_error_in_a_transaction_is_its_own() -> None:
+    """And not that the transaction takes no further statement, which would hide what is unavailable."""
+    one_over = select(literal(1) / bindparam("by", type_=Integer))
+    direct = DirectSelect(one_over, int)
+    with writing(current_gateway().engine) as connection:
+        assert direct.all(connection, {"by": 1}) == [1]
+    with pytest.raises(DataError, match="division by zero"), writing(current_gateway().engine) as connection:
+        direct.all(connection, {"by": 0})
+    with writing(current_gateway().engine) as connection:
+        assert direct.all(connection, {"by": 1}) == [1]
 
 
 @pytest.mark.postgresql_alone  # SQLite has no server to lose

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event, select
+from sqlalchemy import Engine, delete, event, select
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
+from app.db.direct import DirectSelect
 from app.db.engine import writing
-from app.db.upserts import add_up, append, upsert
+from app.db.upserts import FEW, add_up, append, upsert
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
 from tests.gateway import current_gateway
@@ -61,6 +64,21 @@ def rows_of(model: Any, *columns: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in found]
 
 
+@contextmanager
+def executed(engine: Engine) -> Iterator[list[str]]:
+    """The statements that are executed in the block."""
+    heard: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        heard.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield heard
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
 def test_appended_rows_have_their_values(app: Flask) -> None:
     there = AT.astimezone(timezone(timedelta(hours=5, minutes=30)))
     given = [log_row(1), log_row(2, transfer_id=b"\\" * 32, block=0, at=there), log_row(LAST, occurrence=7)]
@@ -105,17 +123,9 @@ def test_a_text_that_is_too_long_is_never_cut(app: Flask, write: Any) -> None:
 
 
 def test_listeners_hear_of_appended_rows(app: Flask) -> None:
-    engine, heard = current_gateway().engine, []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        heard.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    try:
-        with writing(engine) as connection:
-            append(connection, Event, [log_row(n) for n in range(1, 50)])
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
+    engine = current_gateway().engine
+    with executed(engine) as heard, writing(engine) as connection:
+        append(connection, Event, [log_row(n) for n in range(1, 50)])
     assert len([statement for statement in heard if " events " in statement]) == 1
 
 
@@ -154,3 +164,78 @@ def test_a_table_with_json_is_set_too(app: Flask) -> None:
         upsert(connection, Refund, [row])
         upsert(connection, Refund, [row | {"signers": ["AQ=="]}])
     assert rows_of(Refund, "wd_onchain", "sorted_sigs", "signers") == [(b"\0\\", ["é"], ["AQ=="])]
+
+
+def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
+    return {"chain_id": chain_id, "highest_block": block, "newest_at": AT}
+
+
+@pytest.mark.postgresql_alone  # SQLite has no round trips
+class TestPending:
+    """Writes of a transaction are sent together, and nobody sees that they wait."""
+
+    def test_they_wait_until_the_commit(self, app: Flask) -> None:
+        engine = current_gateway().engine
+        with executed(engine) as heard, writing(engine) as connection:
+            append(connection, Event, [log_row(1)])
+            upsert(connection, ChainProgress, [progress(1)])
+            connection.scalar(select(Transfer.status))
+            assert [each for each in heard if "INSERT" in each] == []
+        assert [each.count("INSERT") for each in heard if "INSERT" in each] == [2]
+        assert rows_of(Event, "seq") == [(1,)]
+        assert rows_of(ChainProgress, "chain_id", "highest_block") == [(1, 1)]
+
+    def test_each_sees_what_was_written_before_to_its_table(self, app: Flask) -> None:
+        key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
+        with writing(current_gateway().engine) as connection:
+            for n in (1, 2, 3):
+                upsert(connection, ChainProgress, [progress(1, n)])
+                add_up(connection, LatencyCount, [key | {"n": n}])
+        assert rows_of(ChainProgress, "highest_block") == [(3,)]
+        assert rows_of(LatencyCount, "n") == [(6,)]
+
+    def test_a_row_may_refer_to_one_that_waits_with_it(self, app: Flask) -> None:
+        transfer = transfer_row(1)
+        with writing(current_gateway().engine) as connection:
+            append(connection, Transfer, [transfer])
+            append(connection, TransferHash, [{"transfer_id": transfer["transfer_id"], "tx_hash": "a"}])
+        assert rows_of(TransferHash, "tx_hash") == [("a",)]
+
+    def test_a_read_of_their_table_sees_them(self, app: Flask) -> None:
+        with writing(current_gateway().engine) as connection:
+            upsert(connection, ChainProgress, [progress(1, 7)])
+            assert connection.scalar(select(ChainProgress.highest_block)) == 7
+            upsert(connection, ChainProgress, [progress(1, 8)])
+            direct = DirectSelect(select(ChainProgress.highest_block), int)
+            assert [direct.all(connection, {}) for _ in range(2)] == [[8], [8]]
+
+    def test_other_writes_come_after_them(self, app: Flask) -> None:
+        with writing(current_gateway().engine) as connection:
+            upsert(connection, ChainProgress, [progress(1), progress(2)])
+            gone = connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 1))
+            assert gone.rowcount == 1
+            append(connection, Event, [log_row(1)])
+            append(connection, Event, [log_row(seq) for seq in range(2, FEW + 3)])
+        assert rows_of(ChainProgress, "chain_id") == [(2,)]
+        assert rows_of(Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
+
+    def test_an_error_undoes_all_of_them_and_has_its_type(self, app: Flask) -> None:
+        engine = current_gateway().engine
+        with writing(engine) as connection:
+            append(connection, Event, [log_row(1)])
+        with pytest.raises(IntegrityError), writing(engine) as connection:
+            upsert(connection, ChainProgress, [progress(1)])
+            append(connection, Event, [log_row(1)])
+        assert rows_of(ChainProgress, "chain_id") == []
+        with writing(engine) as connection:
+            upsert(connection, ChainProgress, [progress(3)])
+        assert rows_of(ChainProgress, "chain_id") == [(3,)]
+
+    def test_an_error_of_the_work_drops_them(self, app: Flask) -> None:
+        engine = current_gateway().engine
+        with executed(engine) as heard, pytest.raises(KeyError), writing(engine) as connection:
+            upsert(connection, ChainProgress, [progress(1)])
+            raise KeyError
+        assert not any("INSERT" in each for each in heard)
+        with writing(engine) as connection:
+            assert connection.scalar(select(ChainProgress.chain_id)) is None

@@ -65,9 +65,9 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
                 _renew(connection, known[key], anomaly_row(subject, anomaly))
 
 
-def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
-    """Replace the stored anomalies of these transfers by those of their states."""
-    sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
+def transfer_anomalies(states: Iterable[TransferState]) -> dict[Subject, Sequence[Anomaly]]:
+    """The anomalies of transfers in these states."""
+    return {Subject.transfer(state.transfer_id): state.anomalies for state in states}
 
 
 def anomaly_row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
@@ -132,16 +132,23 @@ def raise_two_contents(connection: Connection, event: Event, now: datetime) -> N
 
 
 def validate_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
-    """Raise anomalies for pools whose balance or inbound limit is under zero. Estimates count 0 there."""
+    """Replace the stored anomalies of these pools by those that hold now."""
+    sync_anomalies(connection, pool_anomalies(connection, pools, now))
+
+
+def pool_anomalies(
+    connection: Connection, pools: Iterable[PoolKey], now: datetime
+) -> dict[Subject, Sequence[Anomaly]]:
+    """Which of the pools have a balance or an inbound limit under zero. Estimates count 0 there."""
     keys = list(pools)
     liquidity = load_pools_now(connection, keys)
-    found: dict[Subject, list[Anomaly]] = {}
+    found: dict[Subject, Sequence[Anomaly]] = {}
     for key in keys:
         under = under_zero(liquidity.get(key))
         found[Subject.pool(*key)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
-    sync_anomalies(connection, found)
+    return found
 
 
 def under_zero(pool: PoolCounters | None) -> str:

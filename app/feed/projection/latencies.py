@@ -33,6 +33,7 @@ _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
 
 
 _SINCE: Final = select(LatencyWindow.since)
+_KNOWN: Final = "gateway_counted_since"
 
 
 def counted_since(connection: Connection) -> datetime | None:
@@ -62,7 +63,7 @@ def write_latencies(
         connection, LatencyRecord, [latency_row(i, latency) for i, latency in changed.items() if i in fresh]
     )
     upsert(connection, LatencyRecord, [latency_row(i, changed[i]) for i in changed if i not in fresh])
-    since = counted_since(connection)
+    since = _counted_since(connection)
     if since is not None:
         change = Counter[FineKey]()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
@@ -71,17 +72,26 @@ def write_latencies(
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
-    """Move the counts with the window: older records are counted no more.
+    """Move the counts with the window, before this transaction writes: older records are counted no more.
 
     The caller is the only writer. Where nothing is counted yet, everything is.
     """
     since, (after, _until) = counted_since(connection), window(now)
     if since is None:
         recount(connection, now)
+        since = after
     elif after - since >= STEP:
         left = connection.execute(counted_after(since, FINE).where(LatencyRecord.released_at <= after))
         _count(connection, {(src, dst, fine): -n for src, dst, _width, fine, n in left})
         upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
+        since = after
+    connection.execution_options(**{_KNOWN: since})
+
+
+def _counted_since(connection: Connection) -> datetime | None:
+    """As :func:`counted_since`, read once a transaction where :func:`follow_window` began it."""
+    options = connection.get_execution_options()
+    return options[_KNOWN] if _KNOWN in options else counted_since(connection)
 
 
 def recount(connection: Connection, now: datetime) -> None:

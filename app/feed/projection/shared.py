@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import asdict
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, delete, tuple_, update
 
 from app.db.upserts import upsert
 from app.estimates.models import PoolCounter, PoolVolume
-from app.feed.projection.anomalies import validate_pools
+from app.feed.projection.anomalies import Subject, pool_anomalies, sync_anomalies
 from app.feed.queries.chains import (
     HEADS,
     highest_canonical_block,
@@ -26,6 +27,7 @@ from app.feed.queries.pools import load_counters, load_volumes
 from app.feed.queries.pruned import pruned_readings, pruned_up_to
 from app.network.pools import PoolCounters
 from app.refunds.queries import load_histories
+from app.transfers.anomalies import Anomaly
 from app.transfers.effects import SharedChange, TrendKey, Trends, VolumeKey
 from app.transfers.events import EVENT_CLASSES, ChainEvent
 from app.transfers.models import ChainProgress, TrendCount
@@ -35,15 +37,27 @@ from app.values.identifiers import BlockNumber, ChainId, PoolKey
 
 _DELETED_AT_ONCE: Final = 500
 
+_NONE: Final[Mapping[Subject, Sequence[Anomaly]]] = MappingProxyType({})
+
 _OF_CHAINS: Final = tuple(each.type for each in EVENT_CLASSES.values() if issubclass(each, ChainEvent))
 """Types of the events of chains that may have a block."""
 
 
-def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
-    """Add a change to the pools' counters, epoch volumes and trends. The caller is the only writer."""
+def apply_shared(
+    connection: Connection,
+    change: SharedChange,
+    now: datetime,
+    anomalies: Mapping[Subject, Sequence[Anomaly]] = _NONE,
+) -> None:
+    """Add a change to the pools' counters, epoch volumes and trends. The caller is the only writer.
+
+    :param anomalies: of what was changed together with the pools, to be stored with those of the pools.
+    """
+    found = dict(anomalies)
     if counters := {key: moved for key, moved in change.counters.items() if moved}:
         _apply_counters(connection, counters)
-        validate_pools(connection, counters, now)
+        found = pool_anomalies(connection, counters, now) | found
+    sync_anomalies(connection, found)
     if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
         apply_volumes(connection, volumes)
     if trends := {key: change for key, change in change.courses.items() if change}:

@@ -16,7 +16,7 @@ from app.db.engine import HandedIn
 from app.db.types import is_one_of
 from app.db.upserts import append, delete_rows, upsert
 from app.feed.models import TransferBlock
-from app.feed.projection.anomalies import sync_transfer_anomalies
+from app.feed.projection.anomalies import transfer_anomalies
 from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import advance, apply_shared, find_progress
@@ -117,8 +117,7 @@ def project(
     change = SharedChange()
     for transfer_id, state in in_turns(new.items()):
         change.replace(old.get(transfer_id), state)
-    apply_shared(connection, change, now)
-    sync_transfer_anomalies(connection, new.values())
+    apply_shared(connection, change, now, transfer_anomalies(new.values()))
     _advance_chains(connection, new.values())
     _settle_chains(connection, (steps[-1].history for steps in known), new)
     if not connection.get_execution_options().get(_SILENT):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, select
 from sqlalchemy.orm import aliased
 
+from app.db.direct import DirectSelect
 from app.db.types import is_one_of
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
@@ -27,7 +28,8 @@ PAGE: Final = 500
 _AT_ONCE: Final = (ChainReorged.type, EventsRetracted.type)
 """Types that count whatever their time is (``reorganisations.is_ahead``)."""
 
-_NEWEST_RECEIPT = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
+_DUE: Final = select(log.EventAhead.seq).where(log.EventAhead.at <= bindparam("now"))
+_NEWEST_RECEIPT: Final = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
 
 
 def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:
@@ -116,12 +118,19 @@ def first_ahead(connection: Connection) -> datetime | None:
     return connection.scalar(select(func.min(log.EventAhead.at)))
 
 
-def newest_receipt(connection: Connection) -> datetime | None:
-    """When the newest acceptance was received, by the clock at that time. One index read."""
-    return connection.scalar(_NEWEST_RECEIPT)
+class LogTimes(NamedTuple):
+    """When the newest acceptance was received, by the clock of then, and whether an event ahead is due."""
+
+    newest_receipt: datetime | None
+    is_any_due: bool
 
 
-_DUE: Final = select(log.EventAhead.seq).where(log.EventAhead.at <= bindparam("now"))
+_TIMES: Final = DirectSelect(select(_NEWEST_RECEIPT.scalar_subquery(), exists(_DUE)), LogTimes)
+
+
+def log_times(connection: Connection, now: datetime) -> LogTimes:
+    """Both, in one statement of index reads."""
+    return _TIMES.all(connection, {"now": now})[0]
 
 
 def due_positions(connection: Connection, now: datetime) -> Sequence[int]:

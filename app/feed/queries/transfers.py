@@ -190,7 +190,7 @@ AnomalyRow = Row[*tuple[Any, ...]]
 
 def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
     """All columns of the anomalies of these subjects."""
-    return _ANOMALIES(connection, subjects=subjects).all()
+    return _ANOMALIES(connection, subjects=subjects)
 
 
 def first_raised(connection: Connection, subject: str) -> datetime | None:

@@ -25,7 +25,7 @@ from app.feed.queries.log import (
     due_positions,
     events_at,
     first_ahead,
-    newest_receipt,
+    log_times,
     positions_ahead,
     received_later,
 )
@@ -57,10 +57,10 @@ def settle(connection: Connection, now: datetime) -> None:
     Events turn out to be ahead where this server's clock was far ahead and was corrected: they are at the end
     of the log. Nothing is done where it was ahead by no more than reporters' clocks may be.
     """
-    newest = newest_receipt(connection)
+    newest, is_any_due = log_times(connection, now)
     if newest is not None and newest > now + MAX_AHEAD:
         _put_ahead(connection, now)
-    positions = due_positions(connection, now)
+    positions = due_positions(connection, now) if is_any_due else ()
     for start in range(0, len(positions), CHUNK):
         chunk = positions[start : start + CHUNK]
 

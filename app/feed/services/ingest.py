@@ -194,6 +194,7 @@ def _take(
     results, now = {post: IngestResult() for post in posts}, database.clock()
     until = time.monotonic() + seconds
     settle(connection, now)
+    follow_window(connection, now)
     parts = deque(_parts(posts))
     while parts:
         part = parts.popleft()
@@ -216,7 +217,6 @@ def _take(
             results[post].count(line, verdict)
         if time.monotonic() >= until:
             break
-    follow_window(connection, now)
     return results
 
 

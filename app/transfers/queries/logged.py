@@ -187,7 +187,7 @@ _REPORTED: Final = RowsOf(
         EventAhead.at,
     )
     .outerjoin(EventAhead, EventAhead.seq == Event.seq)
-    .where(Event.type.not_in((RefundPrepared.type, RefundSigned.type)))
+    .where(Event.type != RefundPrepared.type, Event.type != RefundSigned.type)
     .order_by(Event.seq),
     transfer_ids=Event.transfer_id,
 )

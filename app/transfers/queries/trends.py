@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
 
-from app.db.types import exact_sum, is_one_of
+from app.db.types import RowsOf, exact_sum
 from app.network.models import Chain
 from app.transfers.certainty import ChainProof
 from app.transfers.effects import TrendKey, Trends
@@ -37,6 +37,13 @@ _WAY: Final = (TrendCount.kind, TrendCount.src_chain_id, TrendCount.dst_chain_id
 _COUNTS: Final = (TrendCount.begun, TrendCount.completed, TrendCount.refund, TrendCount.failed)
 _AMOUNTS: Final = (TrendCount.sent, TrendCount.paid_for, TrendCount.received)
 
+_TRENDS: Final = RowsOf(
+    select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
+        or_(*(TrendCount.hours == hours for hours in SPANS))
+    ),
+    spans=TrendCount.span,
+)
+
 
 class SpanKey(NamedTuple):
     """The primary key of a ``TrendCount``."""
@@ -57,19 +64,9 @@ class SpanKey(NamedTuple):
 def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
     """The trends of these keys. Keys without any are left out."""
     found: dict[SpanKey, Trends] = {}
-    spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
-    for start in range(0, max(map(len, spans.values())), _CHUNK):
-        # Both lengths in one statement, as each batch of events runs it.
-        of_spans = [
-            and_(
-                TrendCount.hours == hours,
-                is_one_of(connection, TrendCount.span, numbers[start : start + _CHUNK]),
-            )
-            for hours, numbers in spans.items()
-        ]
-        rows = connection.execute(
-            select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_spans))
-        )
+    spans = sorted({key.span for key in keys})  # of both lengths: no number of a day is one of an hour
+    for start in range(0, len(spans), _CHUNK):
+        rows = _TRENDS(connection, spans=spans[start : start + _CHUNK])
         found |= {SpanKey(*row[:6]): Trends(*row[6:]) for row in rows}
     return {key: found[key] for key in keys if key in found}
 

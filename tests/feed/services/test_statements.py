@@ -21,7 +21,7 @@ def test_a_batch_of_many_takes_as_many_as_a_batch_of_one(gateway: Gateway) -> No
         assert feed(gateway, *transfers(2, 1)).accepted == 3
     with statements(gateway) as of_many:
         assert feed(gateway, *transfers(3, 40)).accepted == 120
-    assert len(of_many) == len(of_one) < 35
+    assert len(of_many) == len(of_one) <= (20 if gateway.engine.dialect.name == "postgresql" else 33)
 
 
 def test_what_no_event_needs_is_not_read(gateway: Gateway) -> None:
