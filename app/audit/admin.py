@@ -49,6 +49,7 @@ _ACTIONS: Final = (
     ("passkey", "Passkeys"),
     ("recovery_code", "Recovery codes used"),
     ("recovery_codes", "Recovery codes made"),
+    ("audit", "Archives of this log"),
     ("sandbox", "Sandbox"),
 )
 _SOURCES: Final = {source.value: source.value for source in Source} | {

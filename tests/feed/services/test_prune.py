@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,27 +10,25 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.models import PrunedEvent
-from app.feed.services import prune as prune_services
 from app.feed.services.ingest import cursor
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
-from app.feed.services.remove import Remains
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.network.models import Pool
-from app.transfers.models import Anomaly, Event, PrunedTransfer
+from app.transfers.models import Anomaly, Event
 from app.transfers.services.status import transfer_status
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
-from tests.feed.services.pruning import OF_TRANSFERS, Rows, without
+from tests.feed.services.pruning import LATER, OF_TRANSFERS, Rows, pruned_ids, without
 from tests.feed.services.world import (
     NOW,
     about,
@@ -45,8 +42,6 @@ from tests.feed.services.world import (
 )
 from tests.gateway import Gateway
 
-LATER = NOW + timedelta(days=30)
-
 
 @pytest.fixture
 def later(gateway: Gateway) -> Gateway:
@@ -57,11 +52,6 @@ def later(gateway: Gateway) -> Gateway:
 def state(gateway: Gateway) -> Rows:
     with reading(gateway.engine) as connection:
         return projections(connection)
-
-
-def pruned_ids(gateway: Gateway) -> set[bytes]:
-    with reading(gateway.engine) as connection:
-        return set(connection.scalars(select(PrunedTransfer.transfer_id)))
 
 
 @settings(
@@ -344,83 +334,6 @@ def test_heads_of_before_go_at_once(
     assert state(gateway) == before
 
 
-def reports_meanwhile(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]
-) -> list[object]:
-    """Report events once, after a page was read and before the writer's turn. Returns a list of the pages."""
-    read: list[object] = []
-
-    def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
-        found = really(connection, ids)
-        if found and not read:
-            feed(gateway, *events)
-        read.extend([found] if found else [])
-        return found
-
-    really = prune_services.remains_of
-    monkeypatch.setattr(prune_services, "remains_of", remains_of)
-    return read
-
-
-def test_a_transfer_that_changes_before_the_writers_turn_stays(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed(later, sent(1), released(1), sent(2), released(2))
-    reports_meanwhile(later, monkeypatch, about(1, "transfer.confirmed", at=-60))
-    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
-    assert (found.transfers.total(), found.events) == (1, 2)
-    assert pruned_ids(later) == {bytes.fromhex(transfer_id(2)[2:])}
-    assert prune(*later.audited, later.intake, LATER, actor=TESTER).events == 3
-    with reading(later.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(PrunedEvent)) == 5
-
-
-def test_a_page_is_read_again_after_a_reorganisation(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    feed(later, sent(1), released(1))
-    reorg = event("chain.reorged", at=0, chain_id=3, from_block=10**9)
-    read = reports_meanwhile(later, monkeypatch, reorg)
-    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
-    assert found.transfers.total() == 1
-    assert len(read) == 2
-
-
-def between_turns(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]) -> list[int]:
-    """Have each turn take one transfer, and report events after the first. Returns a list of turns."""
-    turns: list[int] = []
-
-    def after(_pace: object, transfers: int, _seconds: float) -> None:
-        turns.append(transfers)
-        if len(turns) == 1:
-            feed(gateway, *events)
-
-    monkeypatch.setattr(prune_services, "FIRST", 1)
-    monkeypatch.setattr(prune_services.Pace, "after", after)
-    return turns
-
-
-def test_a_transfer_that_changes_between_the_turns_of_a_page_stays(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed(later, *(each for n in (1, 2, 3) for each in (sent(n), released(n, at=n - 60))))
-    turns = between_turns(later, monkeypatch, about(3, "transfer.confirmed", at=-70))
-    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
-    assert (found.transfers.total(), found.events, turns) == (2, 4, [1, 1, 1])
-    assert pruned_ids(later) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 2)}
-
-
-def test_the_rest_of_a_page_is_read_again_after_a_reorganisation(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It reaches the payout of a transfer of the page, which is not finished then."""
-    told = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
-    feed(later, *told)
-    turns = between_turns(later, monkeypatch, event("chain.reorged", at=0, chain_id=2, from_block=2))
-    looked: list[int] = []
-    found = prune(*later.audited, later.intake, LATER, actor=TESTER, progress=looked.append)
-    assert (found.transfers.total(), turns) == (1, [1])
-    assert sum(looked) == 1
-
-
 def test_the_cursors_of_all_who_reported_a_transfer_stay(gateway: Gateway, later: Gateway) -> None:
     by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}
     for reporter, told in by.items():
@@ -431,18 +344,3 @@ def test_the_cursors_of_all_who_reported_a_transfer_stay(gateway: Gateway, later
     assert prune(*later.audited, later.intake, LATER, actor=TESTER).transfers.total() == 2
     assert [cursor(later.database, token) for token in tokens] == before
     assert None not in before
-
-
-def test_a_turn_takes_as_many_as_its_time_allows() -> None:
-    pace = prune_services.Pace()
-    for _ in range(20):
-        pace.after(pace.transfers, pace.transfers * 0.0002)
-    assert 400 < pace.transfers <= 500, "0.2 ms each"
-    pace.after(pace.transfers, 60)
-    assert pace.transfers > 200, "one slow turn says little"
-    for _ in range(20):
-        pace.after(pace.transfers, 60)
-    assert pace.transfers == prune_services.FEWEST
-    for _ in range(20):
-        pace.after(pace.transfers, 0)
-    assert pace.transfers == prune_services.MOST

@@ -1,0 +1,117 @@
+"""Pruning reads a page of transfers and removes them in turns of the writer: what changes meanwhile stays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from app.db.engine import reading
+from app.feed.models import PrunedEvent
+from app.feed.services import prune as prune_services
+from app.feed.services.prune import prune
+from app.feed.services.remove import Remains
+from tests.actors import TESTER
+from tests.feed.services.pruning import LATER, pruned_ids
+from tests.feed.services.world import about, event, feed, released, sent, transfer_id
+from tests.gateway import Gateway
+
+
+@pytest.fixture
+def later(gateway: Gateway) -> Gateway:
+    """The gateway a month after what the tests report."""
+    return gateway.but(clock=lambda: LATER)
+
+
+def reports_meanwhile(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]
+) -> list[object]:
+    """Report events once, after a page was read and before the writer's turn. Returns a list of the pages."""
+    read: list[object] = []
+
+    def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
+        found = really(connection, ids)
+        if found and not read:
+            feed(gateway, *events)
+        read.extend([found] if found else [])
+        return found
+
+    really = prune_services.remains_of
+    monkeypatch.setattr(prune_services, "remains_of", remains_of)
+    return read
+
+
+def test_a_transfer_that_changes_before_the_writers_turn_stays(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(later, sent(1), released(1), sent(2), released(2))
+    reports_meanwhile(later, monkeypatch, about(1, "transfer.confirmed", at=-60))
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert (found.transfers.total(), found.events) == (1, 2)
+    assert pruned_ids(later) == {bytes.fromhex(transfer_id(2)[2:])}
+    assert prune(*later.audited, later.intake, LATER, actor=TESTER).events == 3
+    with reading(later.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(PrunedEvent)) == 5
+
+
+def test_a_page_is_read_again_after_a_reorganisation(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(later, sent(1), released(1))
+    reorg = event("chain.reorged", at=0, chain_id=3, from_block=10**9)
+    read = reports_meanwhile(later, monkeypatch, reorg)
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert found.transfers.total() == 1
+    assert len(read) == 2
+
+
+def between_turns(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: dict[str, Any]) -> list[int]:
+    """Have each turn take one transfer, and report events after the first. Returns a list of turns."""
+    turns: list[int] = []
+
+    def after(_pace: object, transfers: int, _seconds: float) -> None:
+        turns.append(transfers)
+        if len(turns) == 1:
+            feed(gateway, *events)
+
+    monkeypatch.setattr(prune_services, "FIRST", 1)
+    monkeypatch.setattr(prune_services.Pace, "after", after)
+    return turns
+
+
+def test_a_transfer_that_changes_between_the_turns_of_a_page_stays(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(later, *(each for n in (1, 2, 3) for each in (sent(n), released(n, at=n - 60))))
+    turns = between_turns(later, monkeypatch, about(3, "transfer.confirmed", at=-70))
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER)
+    assert (found.transfers.total(), found.events, turns) == (2, 4, [1, 1, 1])
+    assert pruned_ids(later) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 2)}
+
+
+def test_the_rest_of_a_page_is_read_again_after_a_reorganisation(
+    later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reaches the payout of a transfer of the page, which is not finished then."""
+    told = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
+    feed(later, *told)
+    turns = between_turns(later, monkeypatch, event("chain.reorged", at=0, chain_id=2, from_block=2))
+    looked: list[int] = []
+    found = prune(*later.audited, later.intake, LATER, actor=TESTER, progress=looked.append)
+    assert (found.transfers.total(), turns) == (1, [1])
+    assert sum(looked) == 1
+
+
+def test_a_turn_takes_as_many_as_its_time_allows() -> None:
+    pace = prune_services.Pace()
+    for _ in range(20):
+        pace.after(pace.transfers, pace.transfers * 0.0002)
+    assert 400 < pace.transfers <= 500, "0.2 ms each"
+    pace.after(pace.transfers, 60)
+    assert pace.transfers > 200, "one slow turn says little"
+    for _ in range(20):
+        pace.after(pace.transfers, 60)
+    assert pace.transfers == prune_services.FEWEST
+    for _ in range(20):
+        pace.after(pace.transfers, 0)
+    assert pace.transfers == prune_services.MOST
