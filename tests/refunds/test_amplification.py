@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.refunds import queries
-from app.refunds import quorum as judging
+from app.refunds import claimable
 from app.refunds.claimable import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind
@@ -37,7 +37,7 @@ def cost(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Events read and signers recovered for one answer."""
     with monkeypatch.context() as patched:
         read = Counted(patched, queries, "decode_event")
-        recovered = Counted(patched, judging, "recover_signer")
+        recovered = Counted(patched, claimable, "recover_signer")
         response = ask.client.get("/v2/getRefundEvidence", query_string={"transfer_id": STORY.id})
         assert response.get_json()["err"] is None
         return read.calls, recovered.calls
