@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.refunds import queries
-from app.refunds import claimable
+from app.refunds import claimable, queries
 from app.refunds.claimable import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind
