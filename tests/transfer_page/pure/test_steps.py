@@ -54,3 +54,13 @@ def test_the_course_is_that_of_the_status() -> None:
         StepName.PAID_OUT,
     ]
     assert [s.name for s in steps_of(both, Status.TRANSFER_REFUNDED)] == [StepName.STOPPED, StepName.REFUNDED]
+
+
+def test_a_request_begins_the_refund_alone() -> None:
+    requested_at = datetime(2026, 11, 26, 12, tzinfo=UTC)
+    status = Status.TRANSFER_REQUESTING_REFUND
+    before = stages_of(StandingEvents.of(()), status)
+    after = stages_of(StandingEvents.of(()), status, requested_at)
+    begun = {stage.name: stage.at for stage in after if stage.at is not None}
+    assert begun == {StageName.REFUND_REQUESTED: requested_at}
+    assert [stage.name for stage in after] == [stage.name for stage in before]
