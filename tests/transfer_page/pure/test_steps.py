@@ -56,7 +56,7 @@ def test_the_course_is_that_of_the_status() -> None:
     assert [s.name for s in steps_of(both, Status.TRANSFER_REFUNDED)] == [StepName.STOPPED, StepName.REFUNDED]
 
 
-def test_a_request_begins_the_refund_alone() -> None:
+def test_a_request_begins_only_the_refund() -> None:
     requested_at = datetime(2026, 11, 26, 12, tzinfo=UTC)
     status = Status.TRANSFER_REQUESTING_REFUND
     before = stages_of(StandingEvents.of(()), status)
