@@ -12,6 +12,7 @@ from sqlalchemy.types import TypeEngine
 
 from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
+from app.db.takeover import FIRST, take_over
 from app.db.timeouts import MIGRATION
 from app.db.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
@@ -42,17 +43,6 @@ def same_type(
     return False if isinstance(model.type, ExactInteger | Hash32 | UtcTime) else None
 
 
-LEFT_FOR_THE_RELEASE_BEFORE = {"latency_middles", "latency_window.middles_since", "saved_filters"}
-"""Tables and columns that no code of this release uses. A migration of the next release removes them."""
-
-
-def is_ours(item: object, name: str | None, kind: str, is_reflected: bool, _compared: object) -> bool:
-    """Whether this part of the schema is compared."""
-    table = getattr(getattr(item, "table", None), "name", "")
-    found = f"{table}.{name}" if kind == "column" else name
-    return not is_reflected or found not in LEFT_FOR_THE_RELEASE_BEFORE
-
-
 def say(words: str) -> None:
     """Print a message for the operator who upgrades."""
     logger.warning("%s", words)
@@ -79,12 +69,17 @@ def run_online(percent: int) -> None:
             applied.append(str(step))
 
         def attempt() -> None:
+            if changes:
+                with connection.begin():
+                    if take_over(connection, context.script.get_revision(FIRST).module.upgrade):
+                        turn.confirm()
+                        applied.append(FIRST)
+                        say(f"the database of the release before is as it should be: it is at {FIRST} now")
             context.configure(
                 connection=connection,
                 target_metadata=database.metadata,
                 render_item=plain_type,
                 compare_type=same_type,
-                include_object=is_ours,
                 render_as_batch=True,
                 transaction_per_migration=on_postgresql,
                 **{PERCENT: percent, TURN: turn},

@@ -84,7 +84,7 @@ def session_of(connection: Connection) -> Session:
     return Session(role, zone, in_utc, dict(zip(LIMITS, limits, strict=True)))
 
 
-OLDEST_SCHEMA: Final = "0047"
+OLDEST_SCHEMA: Final = "0048"
 """The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
 with a test that runs it there."""
 
