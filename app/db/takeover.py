@@ -17,7 +17,6 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.engine.reflection import ObjectScope
 from sqlalchemy.exc import SAWarning
-from sqlalchemy.types import TypeEngine
 
 from app.db.schema import applied_migrations
 
@@ -89,8 +88,8 @@ def take_over(connection: Connection, make_schema: Callable[[], None]) -> bool:
         )
     if differences := differences_of(connection, make_schema):
         raise CommandError(
-            f"nothing was changed: {len(differences)} parts of the schema differ from what the release before"
-            " made. What is expected is marked +, what is there -:\n" + "\n".join(differences)
+            "nothing was changed: the schema is not as the release before made it."
+            " What is expected is marked +, what is there instead -:\n" + "\n".join(differences)
         )
     if missing := BACKFILLS - set(
         connection.scalars(text("SELECT name FROM backfills WHERE ended_at IS NOT NULL"))
@@ -157,16 +156,17 @@ def _described(connection: Connection, schema: str) -> Iterator[str]:
     """Every part of every table as a line, the same for equal parts of equal tables."""
     inspector = inspect(connection)
     warnings.filterwarnings("ignore", "Skipped unsupported reflection", SAWarning)  # of indexes: see _INDEXES
+    for (_, table), columns in inspector.get_multi_columns(schema, scope=ObjectScope.ANY).items():
+        yield from (f"{table}: column {_column(connection, column)}" for column in columns)
     for kind, read in (
-        ("column", inspector.get_multi_columns),
         ("foreign key", inspector.get_multi_foreign_keys),
         ("unique constraint", inspector.get_multi_unique_constraints),
         ("check constraint", inspector.get_multi_check_constraints),
     ):
         for (_, table), parts in read(schema, scope=ObjectScope.ANY).items():
-            yield from (f"{table}: {kind} {_in_words(connection, part)}" for part in parts)
+            yield from (f"{table}: {kind} {_in_words(part)}" for part in parts)
     for (_, table), key in inspector.get_multi_pk_constraint(schema, scope=ObjectScope.ANY).items():
-        yield f"{table}: primary key {_in_words(connection, key)}"
+        yield f"{table}: primary key {_in_words(key)}"
     for (_, table), options in inspector.get_multi_table_options(schema, scope=ObjectScope.ANY).items():
         yield f"{table}: table {options or ''}"
     for table, name in connection.execute(text(_TRIGGERS[connection.dialect.name]), {"schema": schema}):
@@ -175,13 +175,15 @@ def _described(connection: Connection, schema: str) -> Iterator[str]:
         yield f"{table}: index {' '.join(_OF_SCHEMA.sub(' ON ', sql).replace(chr(34), '').split())}"
 
 
-def _in_words(connection: Connection, part: Mapping[str, Any]) -> str:
-    words = [str(part["name"])]
-    for name, value in sorted(part.items()):
-        if isinstance(value, TypeEngine):
-            words.append(value.compile(connection.dialect))
-        elif name == "default" and value is not None:
-            words.append("default " + _SEQUENCE.sub(r"nextval(\1)", value))
-        elif name not in _NOT_COMPARED and value is not None:
-            words.append(f"{name}={value}")
-    return " ".join(words)
+def _column(connection: Connection, column: Mapping[str, Any]) -> str:
+    kind = column["type"].compile(connection.dialect)
+    default = column["default"] and _SEQUENCE.sub(r"nextval(\1)", column["default"])
+    others = [column[name] for name in ("identity", "computed") if column.get(name)]
+    null = "" if column["nullable"] else "NOT NULL"
+    words = (column["name"], kind, null, default and f"DEFAULT {default}", *others)
+    return " ".join(str(word) for word in words if word)
+
+
+def _in_words(part: Mapping[str, Any]) -> str:
+    compared = sorted((name, value) for name, value in part.items() if value and name not in _NOT_COMPARED)
+    return " ".join([str(part["name"]), *(f"{name}={value}" for name, value in compared)])

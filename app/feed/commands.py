@@ -316,6 +316,8 @@ def backfill(status: bool, again: bool, reopens: bool, rows: int, pause: float) 
         say("all backfills are to do again")
         return
     before = progress_of(database)
+    if not known_backfills():
+        say("this version has no backfills")
     for each in known_backfills():
         if status:
             say(f"{each.name}: {_words(before.get(each.name))} ({each.about})")

@@ -7,13 +7,11 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, exists, false, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
 
 from app.db.direct import DirectSelect
-from app.db.models import BackfillProgress
 from app.db.types import is_one_of
 from app.feed.models import JournalRow
-from app.feed.services.backfills import RECORDED_STATUSES
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.status_changes import Position
 from app.values.identifiers import TransferId, account_key
@@ -80,23 +78,6 @@ def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed
         frozenset(account for row in rows for account in row.accounts_before or ()),
         unnamed=any(row.transfer_id is None for row in rows),
     )
-
-
-_INCOMPLETE: Final = DirectSelect(
-    select(literal(1)).where(
-        exists().where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0),
-        ~exists().where(BackfillProgress.name == RECORDED_STATUSES, BackfillProgress.ended_at.is_not(None)),
-    ),
-    lambda *columns: columns,
-)
-
-
-def is_complete(connection: Connection) -> bool:
-    """Whether the journal has all changes: no process of before has written since it began.
-
-    It may lack some again, once an older version takes over (``backfill --reopen``).
-    """
-    return not _INCOMPLETE.all(connection, {})
 
 
 def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) -> set[str]:

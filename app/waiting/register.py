@@ -27,7 +27,7 @@ from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from app.waiting.cached_rows import CachedRows
-from app.waiting.queries import Changed, Heads, accounts_of, changed_since, is_complete, load_heads
+from app.waiting.queries import Changed, Heads, accounts_of, changed_since, load_heads
 
 TICK_SECONDS: Final = 0.075
 """How long the thread pauses between two looks."""
@@ -94,13 +94,12 @@ def _nothing() -> None:
 class _Look(Struct, frozen=True):
     """The result of one look: what changed, the waiters to update, and the rows of their transfers.
 
-    ``changed``: None in the first look. ``complete``: whether the journal has all changes.
+    ``changed``: None in the first look.
     """
 
     engine: Engine
     heads: Heads
     changed: Changed | None
-    complete: bool
     waiters: Collection[Waiter]
     rows: Mapping[TransferId, TransferRow]
 
@@ -251,11 +250,8 @@ class Waiting:
             raise
         # A replica may be behind an earlier read. Then the changes it does not show yet are read again.
         self._heads = look.heads
-        if look.complete:
-            self.rows.end_look(begun, look.engine, look.heads, look.changed)
-            self.rows.drop(look.rows)  # they may be newer than the heads
-        else:
-            self.rows.end_following()
+        self.rows.end_look(begun, look.engine, look.heads, look.changed)
+        self.rows.drop(look.rows)  # they may be newer than the heads
         self.looked_to = None
         now = self.monotonic()
         for waiter in in_turns(look.waiters):
@@ -271,7 +267,7 @@ class Waiting:
         changed = None if self._heads is None else changed_since(connection, self._heads, heads)
         whom = self._whom(() if changed is None else self._touched(connection, changed), fresh)
         rows = _rows(connection, {waiter.key for waiter in whom if waiter.reads_row})
-        return _Look(connection.engine, heads, changed, is_complete(connection), whom, rows)
+        return _Look(connection.engine, heads, changed, whom, rows)
 
     def _touched(self, connection: Connection, changed: Changed) -> set[Key]:
         """The keys that changed and that a client waits for."""

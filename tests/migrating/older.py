@@ -12,8 +12,8 @@ from tests.programs import missing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
-"""The first commit that runs on a range of schemas; that of the last release once there is one."""
+OLDEST_CODE: Final = "d558ae331ed6ef5b2dc4ed20d3855c5eb7329e31"
+"""The last commit with the migrations before 1.0.0; that of the last release once there is one."""
 
 ASK_EVERYTHING: Final = '''
 import json, sys

@@ -52,6 +52,7 @@ def roll(requests: int, rate: int, commit: str = OLDEST_CODE) -> list[Seen]:
         old = checked_out(folder / "old", commit)
         _flask(old, settings, "db", "upgrade")
         _flask(old, settings, "sandbox", "load")
+        _flask(old, settings, "backfill")
 
         def start(code: Path, port: int) -> ExitStack:
             gateway = stack.enter_context(ExitStack())

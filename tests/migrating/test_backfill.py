@@ -8,38 +8,56 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from click.testing import Result
 from flask import Flask
 from flask.testing import FlaskCliRunner
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.feed.models import GrownDatabase
-from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, reopen, run_backfill
-from app.refunds.models import WithdrawId
-from app.transfers.models import Transfer, TransferAccount
+from app.feed.services import backfills
+from app.feed.services.backfills import Backfill, Range, progress_of, reopen, run_backfill
+from app.transfers.models import Transfer
 from tests.databases import SharedDatabase
 from tests.feed.services.world import (
-    KEYS,
     NOW,
-    about,
     feed,
     fill_network,
-    prepared,
-    projections,
-    request,
     sent,
-    signature,
-    signed,
     small_network,
 )
 from tests.gateway import Gateway, current_gateway
 
-LISTED = KNOWN[0]
 TRANSFERS = 12
+
+
+def fill(connection: Connection, after: bytes, size: int, now: datetime) -> Range | None:
+    """Write when transfers began, where that is not known."""
+    key = Transfer.transfer_id
+    found = connection.execute(
+        select(key, Transfer.began_at).where(key > after).order_by(key).limit(size)
+    ).all()
+    if not found:
+        return None
+    missing = [row.transfer_id for row in found if row.began_at is None]
+    connection.execute(update(Transfer).where(key.in_(missing)).values(began_at=now))
+    return Range(found[-1].transfer_id, len(found), len(missing))
+
+
+BEGINNINGS = Backfill("beginnings", "when transfers began", fill)
+
+FROM_HERE = """
+from app.feed.services import backfills
+from tests.migrating.test_backfill import BEGINNINGS
+backfills.KNOWN = (BEGINNINGS,)
+from flask.cli import main
+main()
+"""
+"""A process that knows this backfill."""
 
 
 @pytest.fixture
@@ -51,54 +69,31 @@ def fed(database: SharedDatabase, app: Flask) -> Gateway:
 
 
 def forget(gateway: Gateway) -> None:
-    """As code from before revision 0017 would have written every third."""
+    """As older code would have written every third."""
     with writing(gateway.engine) as connection:
         ids = list(connection.scalars(select(Transfer.transfer_id).order_by(Transfer.transfer_id)))[::3]
-        connection.execute(
-            update(Transfer).where(Transfer.transfer_id.in_(ids)).values(began_at=None, received_amount=None)
-        )
-        connection.execute(delete(TransferAccount).where(TransferAccount.transfer_id.in_(ids)))
+        connection.execute(update(Transfer).where(Transfer.transfer_id.in_(ids)).values(began_at=None))
 
 
-def rows(gateway: Gateway) -> dict[str, object]:
+def unknown(gateway: Gateway) -> int:
+    """Transfers of which it is not known when they began."""
     with reading(gateway.engine) as connection:
-        found = projections(connection)
-        accounts = sorted(map(repr, connection.execute(select(*TransferAccount.__table__.columns))))
-        began = sorted(map(repr, connection.execute(select(Transfer.transfer_id, Transfer.began_at))))
-    return {**found, "accounts": accounts, "began": began}
+        query = select(Transfer.transfer_id).where(Transfer.began_at.is_(None))
+        return len(connection.scalars(query).all())
 
 
 @pytest.mark.every_database
 def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
-    before = rows(fed)
     forget(fed)
-    assert rows(fed) != before
-    done = run_backfill(fed.database, LISTED, rows=5, sleep=lambda _s: None)
-    after = rows(fed)
-    assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
+    assert unknown(fed) == TRANSFERS // 3
+    done = run_backfill(fed.database, BEGINNINGS, rows=5, sleep=lambda _s: None)
+    assert unknown(fed) == 0
     assert (done.looked_at, done.changed, done.ended_at) == (TRANSFERS, TRANSFERS // 3, NOW)
-
-
-@pytest.mark.every_database
-def test_a_refund_that_a_contract_took_uses_up_its_withdraw_id(fed: Gateway) -> None:
-    """For code from before revision 0040 only a completed one did: the next claim of the id was served."""
-    wd_onchain = request(0)
-    feed(fed, *(about(0, "network.status", xfer_status=4), prepared(0, wd_onchain)))
-    feed(fed, *(signed(0, signature(wd_onchain, key)) for key in KEYS[:4]))
-    feed(fed, about(0, "refund.submitted", at=-20, tx_hash="0x" + "44" * 32, block=103))
-    before = rows(fed)
-    with writing(fed.engine) as connection:
-        connection.execute(update(WithdrawId).values(paid=False))
-    backfill = next(each for each in KNOWN if each.name == "used-withdraw-ids")
-    assert run_backfill(fed.database, backfill, rows=5, sleep=lambda _s: None).changed == 1
-    with reading(fed.engine) as connection:
-        assert connection.scalars(select(WithdrawId.paid)).all() == [True]
-    assert rows(fed) == before
 
 
 @pytest.mark.one_database
 def test_all_are_to_do_again_after_going_back(fed: Gateway) -> None:
-    run_backfill(fed.database, LISTED)
+    run_backfill(fed.database, BEGINNINGS)
     reopen(fed.database)
     assert progress_of(fed.database) == {}
 
@@ -126,18 +121,25 @@ def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
 
 
 @pytest.fixture
-def run(app: Flask, database: SharedDatabase) -> Callable[..., Result]:
+def run(app: Flask, database: SharedDatabase, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     fill_network(database, current_gateway().engine)
+    monkeypatch.setattr(backfills, "KNOWN", (BEGINNINGS,))
     runner: FlaskCliRunner = app.test_cli_runner()
     return lambda *args: runner.invoke(args=["backfill", *args])
 
 
 @pytest.mark.one_database
 def test_the_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
-    assert "listed-transfers: not begun (transfers that are in no list" in run("--status").stdout
+    assert "beginnings: not begun (when transfers began)" in run("--status").stdout
     assert "0 rows looked at, 0 filled" in run().stdout
-    assert "listed-transfers: ended at " in run("--status").stdout
+    assert "beginnings: ended at " in run("--status").stdout
     assert run("--again", "--rows", "0").exit_code == 2
+
+
+@pytest.mark.one_database
+def test_the_command_says_where_there_is_nothing_to_fill(app: Flask) -> None:
+    runner = app.test_cli_runner()
+    assert runner.invoke(args=["backfill"]).stdout == "this version has no backfills\n"
 
 
 @pytest.mark.one_database
@@ -154,10 +156,9 @@ def test_a_database_without_a_log_is_refused(run: Callable[..., Result]) -> None
 @pytest.mark.postgresql_alone
 def test_it_survives_being_killed(fed: Gateway, database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
-    before = rows(fed)
     forget(fed)
     keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": database.url}
-    program = [sys.executable, "-m", "flask", "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
+    program = [sys.executable, "-c", FROM_HERE, "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
     places = list[bytes]()
     for _ in range(3):
         child = subprocess.Popen(program, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
@@ -168,9 +169,8 @@ def test_it_survives_being_killed(fed: Gateway, database: SharedDatabase) -> Non
         child.wait()
         places.append(done_to(fed))
     assert places == sorted(set(places))
-    done = run_backfill(fed.database, LISTED, rows=5, sleep=lambda _s: None)
-    after = rows(fed)
-    assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
+    done = run_backfill(fed.database, BEGINNINGS, rows=5, sleep=lambda _s: None)
+    assert unknown(fed) == 0
     assert (done.looked_at, done.changed) == (TRANSFERS, TRANSFERS // 3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,11 @@ from app import create_app
 from app.db.models import db
 from tests.applications import close_connections, make_settings
 from tests.databases import BY_MIGRATIONS
+from tests.migrating.planted import plant
 
 DIRECTORY = "migrations"
 REVISIONS = [r.revision for r in reversed(list(ScriptDirectory(DIRECTORY).walk_revisions()))]
-BEFORE = ["base", *REVISIONS[:-1]]
+PLANTED = 'op.create_table("planted", sa.Column("id", sa.BigInteger(), primary_key=True))'
 
 # What the generic values below would get wrong: rows that refer to each other, and checks.
 NAMED: dict[str, Any] = {"symbol": "A", "rate_model": "fixed", "amplification": None}
@@ -105,72 +107,38 @@ def columns_of(
     }
 
 
-@pytest.mark.minutes("every revision there and back, twice")
-def test_every_revision_goes_up_and_down_with_data(empty: Flask) -> None:
+@pytest.mark.every_database
+def test_every_revision_goes_up_and_down_with_data(empty: Flask, tmp_path: Path) -> None:
+    """The first is not undone; a planted one behind the last takes a table with it."""
+    directory = plant(tmp_path, PLANTED, downgrade='op.drop_table("planted")')
     before = contents()
-    for revision in REVISIONS:
-        upgrade(directory=DIRECTORY, revision=revision)
+    for revision in (*REVISIONS, "9001"):
+        upgrade(directory=directory, revision=revision)
         known = tables()
         after = contents(known)
         assert columns_of(before, of=after) == columns_of(after, of=before)
         fill(known)
         before = contents(known)
         assert all(len(rows) >= 2 for rows in before.values())
-    for revision in reversed(BEFORE):
-        downgrade(directory=DIRECTORY, revision=revision)
+    for revision in reversed(REVISIONS):
+        downgrade(directory=directory, revision=revision)
         after = contents()
         assert columns_of(after, of=before) == columns_of(before, of=after)
-        assert revision != "base" or after == {}
         before = after
+    assert "planted" not in before
+    upgrade(directory=directory)
+    assert "planted" in contents()
+
+
+def test_the_first_migration_is_not_undone(empty: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    """That would remove every table."""
     upgrade(directory=DIRECTORY)
-    assert contents()
-
-
-@pytest.mark.minutes("half a second for each revision on each database")
-@pytest.mark.parametrize("number", range(len(REVISIONS)))
-def test_a_revision_can_be_undone_and_done_again_with_data(empty: Flask, number: int) -> None:
-    upgrade(directory=DIRECTORY, revision=REVISIONS[number])
     fill()
-    downgrade(directory=DIRECTORY, revision=BEFORE[number])
-    upgrade(directory=DIRECTORY, revision=REVISIONS[number])
-
-
-@pytest.mark.soak("a schema that goes down and up; only migrations change it")
-def test_what_was_typed_as_an_email_is_forgotten(empty: Flask) -> None:
-    upgrade(directory=DIRECTORY, revision="0009")
-    keys = ("pair:192.0.2.1 my password", "account:my password", "address:192.0.2.1")
-    with db.engine.begin() as connection:
-        failures = sa.Table("sign_in_failures", sa.MetaData(), autoload_with=connection)
-        at = value_for(failures.c.last_at, 1)
-        rows = [{"key": key, "failures": 3, "last_at": at} for key in keys]
-        connection.execute(failures.insert(), rows)
-    upgrade(directory=DIRECTORY, revision="0011")
-    assert [row["key"] for row in contents()["sign_in_failures"]] == ["address:192.0.2.1"]
-
-
-@pytest.mark.soak("a schema that goes down and up; only migrations change it")
-def test_going_down_makes_no_fee_of_one_that_is_not_known(empty: Flask) -> None:
-    """Nor does it keep a pair whose token no chain lists: the schema before can hold neither."""
-    upgrade(directory=DIRECTORY, revision="0018")
-    fill()
-    with db.engine.begin() as connection:
-        connection.execute(sa.text("UPDATE routes SET base_fee = NULL WHERE id = 1"))
-        connection.execute(sa.text("UPDATE pegged_pairs SET symbol = 'UNLISTED' WHERE id = 2"))
-    downgrade(directory=DIRECTORY, revision=BEFORE[REVISIONS.index("0018")])
-    left = contents()
-    assert [row["id"] for row in left["routes"]] == [2]
-    assert [row["id"] for row in left["pegged_pairs"]] == [1]
-
-
-@pytest.mark.soak("a schema that goes down and up; only migrations change it")
-def test_going_down_lets_no_block_that_has_ended_stop_anything_again(empty: Flask) -> None:
-    upgrade(directory=DIRECTORY, revision="0023")
-    fill()
-    with db.engine.begin() as connection:
-        connection.execute(sa.text("UPDATE route_blocks SET expires_at = '2026-01-01' WHERE id = 1"))
-        connection.execute(sa.text("UPDATE route_blocks SET expires_at = NULL WHERE id = 2"))
-    downgrade(directory=DIRECTORY, revision=BEFORE[REVISIONS.index("0023")])
-    assert [row["id"] for row in contents()["route_blocks"]] == [2]
+    before = contents()
+    with pytest.raises(SystemExit):
+        downgrade(directory=DIRECTORY, revision="base")
+    assert "there is no schema before this one" in caplog.text
+    assert contents() == before
 
 
 def test_the_models_and_the_migrated_database_agree(empty: Flask) -> None:

@@ -6,13 +6,12 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from flask import Flask
 from flask_migrate import stamp, upgrade
 from sqlalchemy import Engine, create_engine, event, text
@@ -23,12 +22,13 @@ from app import create_app
 from app.db import migrating as turn
 from app.db.migrating import Pace, again_while_locked, taking_turns
 from app.db.models import db
+from app.db.schema import newest_schema
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database
-from tests.migrating.old_database import fill
+from tests.migrating.planted import plant
 
 DIRECTORY = "migrations"
-FIRST = "0001"
+FIRST = newest_schema()
 
 
 @pytest.fixture
@@ -91,12 +91,18 @@ def lose_turn() -> None:
     assert ended == [(True,)]
 
 
+COLUMNS = 'sa.Column("id", sa.BigInteger(), primary_key=True), sa.Column("n", sa.Integer())'
+TABLE = f'op.create_table("planted", {COLUMNS})'
+ROWS = 'op.execute("INSERT INTO planted SELECT n, 0 FROM generate_series(1, 1000) AS n")'
+RANGES = 'by_range("planted", "id", "UPDATE planted SET n = 1 WHERE {range}")'
+
+
 def test_who_has_lost_its_turn_works_at_no_further_range(
-    empty: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Hours may be left by then, and another upgrade may have begun."""
-    upgrade(directory=DIRECTORY, revision="0009")
-    fill(conninfo(), 1_000)
+    directory = plant(tmp_path, f"{TABLE}\n{ROWS}", RANGES)
+    upgrade(directory=directory, revision="9001")
     followed: list[float] = []
 
     def follow(pace: Pace, took: float) -> None:
@@ -106,18 +112,19 @@ def test_who_has_lost_its_turn_works_at_no_further_range(
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr(Pace, "follow", follow)
-        upgrade(directory=DIRECTORY, revision="0010")
+        upgrade(directory=directory)
     assert len(followed) == 2, "of ten ranges"
     assert "the connection that kept other upgrades out is gone (terminating connection" in caplog.text
-    assert revision() == "0009"
-    upgrade(directory=DIRECTORY, revision="0010")
-    assert revision() == "0010"
+    assert revision() == "9001"
+    upgrade(directory=directory)
+    assert revision() == "9002"
 
 
 def test_who_has_lost_its_turn_commits_no_further_revision(
-    empty: Flask, caplog: pytest.LogCaptureFixture
+    empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    upgrade(directory=DIRECTORY, revision="0022")
+    directory = plant(tmp_path, TABLE, ROWS)
+    upgrade(directory=DIRECTORY)
 
     def lose(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if statement.startswith("UPDATE alembic_version") and not lost:
@@ -128,13 +135,13 @@ def test_who_has_lost_its_turn_commits_no_further_revision(
     event.listen(Engine, "before_cursor_execute", lose)
     try:
         with pytest.raises(SystemExit):
-            upgrade(directory=DIRECTORY, revision="0025")
+            upgrade(directory=directory)
     finally:
         event.remove(Engine, "before_cursor_execute", lose)
-    assert revision() == "0022"
+    assert revision() == FIRST
     assert "run the upgrade again" in caplog.text
-    upgrade(directory=DIRECTORY, revision="0025")
-    assert revision() == "0025"
+    upgrade(directory=directory)
+    assert revision() == "9002"
 
 
 def test_whoever_waits_keeps_no_view_that_an_index_would_wait_for(empty: Flask) -> None:
@@ -147,10 +154,16 @@ def test_whoever_waits_keeps_no_view_that_an_index_would_wait_for(empty: Flask) 
     engine.dispose()
 
 
+def column_of(table: str) -> str:
+    """A step that needs the table for itself."""
+    return f'add_columns("{table}", sa.Column("planted", sa.Integer()))'
+
+
 def test_a_lock_that_is_not_granted_is_asked_for_again_and_nothing_is_half_done(
-    empty: Flask, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upgrade(directory=DIRECTORY, revision="0022")
+    directory = plant(tmp_path, f"{column_of('chains')}\n{column_of('route_blocks')}")
+    upgrade(directory=DIRECTORY)
     holder = psycopg.connect(conninfo())
     holder.execute("LOCK TABLE route_blocks IN ACCESS SHARE MODE")
     seen: list[str | None] = []
@@ -158,51 +171,57 @@ def test_a_lock_that_is_not_granted_is_asked_for_again_and_nothing_is_half_done(
     def pause(_seconds: float) -> None:
         seen.append(revision())
         with db.engine.connect() as connection:
-            columns = "SELECT count(*) FROM information_schema.columns WHERE column_name = 'pinned_until'"
-            assert connection.scalar(text(columns)) == 0  # 0023 adds it before it comes to route_blocks
+            columns = "SELECT count(*) FROM information_schema.columns WHERE column_name = 'planted'"
+            assert connection.scalar(text(columns)) == 0  # that of chains was added before
         if len(seen) == 2:
             holder.rollback()
 
     monkeypatch.setattr(again_while_locked, "__kwdefaults__", {"attempts": 5, "sleep": pause})
-    upgrade(directory=DIRECTORY, revision="0023")
-    assert seen == ["0022", "0022"]
-    assert revision() == "0023"
+    upgrade(directory=directory)
+    assert seen == [FIRST, FIRST]
+    assert revision() == "9001"
     assert caplog.text.count("a table is in use (canceling statement due to lock timeout)") == 2
     holder.close()
 
 
-def test_each_revision_is_a_transaction_of_its_own(empty: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    upgrade(directory=DIRECTORY, revision="0020")
+def test_each_revision_is_a_transaction_of_its_own(
+    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = plant(tmp_path, column_of("chains"), column_of("routes"))
+    upgrade(directory=DIRECTORY)
     monkeypatch.setattr(again_while_locked, "__kwdefaults__", {"attempts": 1, "sleep": lambda _s: None})
     with psycopg.connect(conninfo()) as holder:
         holder.execute("LOCK TABLE routes IN ACCESS SHARE MODE")
         with pytest.raises(OperationalError):
-            upgrade(directory=DIRECTORY, revision="0023")
-    assert revision() == "0022"
+            upgrade(directory=directory)
+    assert revision() == "9001"
 
 
-def test_an_index_that_was_broken_off_is_built_anew(empty: Flask) -> None:
-    upgrade(directory=DIRECTORY, revision="0025")
+INDEX = 'create_index("ix_planted", "transfers", ["amount"])'
+
+
+def test_an_index_that_was_broken_off_is_built_anew(empty: Flask, tmp_path: Path) -> None:
+    upgrade(directory=DIRECTORY)
     with psycopg.connect(conninfo(), autocommit=True) as other:
-        other.execute("CREATE INDEX ix_transfers_id_end ON transfers (substr(transfer_id, 31, 2))")
-        other.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_transfers_id_end'::regclass"
-        )
-        upgrade(directory=DIRECTORY, revision="0027")
+        other.execute("CREATE INDEX ix_planted ON transfers (amount)")
+        other.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_planted'::regclass")
+        upgrade(directory=plant(tmp_path, INDEX))
         valid = other.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_transfers_id_end'::regclass"
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_planted'::regclass"
         ).fetchone()
     assert valid == (True,)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-@pytest.mark.parametrize("revision_id", ["0010", "0011", "0012", "0013", "0017", "0027", "0034"])
+STEPS = (column_of("transfers"), INDEX, RANGES, 'drop_index("ix_transfers_age", "transfers")', INDEX)
+
+
+@pytest.mark.parametrize("number", range(1, len(STEPS)))
 def test_a_revision_of_several_steps_begins_anew(
-    empty: Flask, monkeypatch: pytest.MonkeyPatch, revision_id: str, number: int
+    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Broken off behind any of the places where it commits, it runs to its end the next time."""
-    before = ScriptDirectory(DIRECTORY).get_revision(revision_id).down_revision
-    upgrade(directory=DIRECTORY, revision=str(before))
+    directory = plant(tmp_path, f"{TABLE}\n{ROWS}", "\n".join(STEPS))
+    upgrade(directory=directory, revision="9001")
     blocks, through = [0], MigrationContext.autocommit_block
 
     @contextmanager
@@ -213,12 +232,14 @@ def test_a_revision_of_several_steps_begins_anew(
         if blocks[0] == number:
             raise InterruptedError
 
-    with monkeypatch.context() as patched, suppress(InterruptedError):
+    with monkeypatch.context() as patched, pytest.raises(InterruptedError):
         patched.setattr(MigrationContext, "autocommit_block", breaks_off)
-        upgrade(directory=DIRECTORY, revision=revision_id)
-    assert blocks[0] >= 1
-    upgrade(directory=DIRECTORY, revision=revision_id)
-    assert revision() == revision_id
+        upgrade(directory=directory)
+    assert revision() == "9001"
+    upgrade(directory=directory)
+    assert revision() == "9002"
+    with db.engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM planted WHERE n = 1")) == 1000
 
 
 def test_who_only_looks_waits_for_nobody(empty: Flask) -> None:
@@ -238,15 +259,16 @@ def test_on_sqlite_an_upgrade_that_fails_leaves_nothing(
     application = create_app(make_settings(f"sqlite:///{file}"))
     monkeypatch.setattr(again_while_locked, "__kwdefaults__", {"attempts": 2, "sleep": lambda _s: None})
     with application.app_context():
-        upgrade(directory=DIRECTORY, revision="0022")
+        upgrade(directory=DIRECTORY)
+        directory = plant(tmp_path, column_of("chains"))
         other = sqlite3.connect(file, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OperationalError, match="locked"):
-            upgrade(directory=DIRECTORY)
+            upgrade(directory=directory)
         other.execute("ROLLBACK")
-        assert revision() == "0022"
-        upgrade(directory=DIRECTORY, revision="0023")
-        assert revision() == "0023"
+        assert revision() == FIRST
+        upgrade(directory=directory)
+        assert revision() == "9001"
         close_connections()
 
 

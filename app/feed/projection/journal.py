@@ -228,13 +228,6 @@ def catch_up(
     return number
 
 
-def begin_now(connection: Connection, now: datetime) -> None:
-    """Have the journal begin with the log's end, where it is younger than the log."""
-    values = {"seq": load_positions(connection).last_seq, "at": now}
-    begun = JournalRow.transfer_id.is_(None) & (JournalRow.seq > 0)
-    connection.execute(update(JournalRow).where(begun).values(**values))
-
-
 def have_all_read_again(connection: Connection, now: datetime) -> None:
     """Let nobody who follows the journal use what they read before, as transfers change without a row.
 

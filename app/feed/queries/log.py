@@ -17,7 +17,7 @@ from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
 from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.events import ChainReorged, Event, EventsRetracted, ValidatorsUpdated
-from app.transfers.models import RetractedEvent, RetractionTarget
+from app.transfers.models import RetractionTarget
 from app.transfers.reorganisations import Logged, Retraction
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain
 from app.transfers.validation import LatestAcceptance
@@ -217,22 +217,6 @@ def grown_transfers(connection: Connection) -> int | None:
     return connection.scalar(select(GrownDatabase.transfers))
 
 
-_COVERED = select(
-    select(func.max(RetractionTarget.seq)).scalar_subquery(),
-    select(func.max(RetractedEvent.seq)).scalar_subquery(),
-)
-
-
-def targets_are_noted(connection: Connection) -> bool:
-    """Whether ``retraction_targets`` has all that the retractions in the log name. Two index reads.
-
-    Code from before the table, which may still run, does not write it. The newest retraction
-    is always canonical.
-    """
-    noted, newest = connection.execute(_COVERED).one()
-    return (noted or 0) >= (newest or 0)
-
-
 def every_retraction(connection: Connection) -> list[Retraction]:
     """All retractions in the log, canonical or not, with what each names."""
     rows = connection.execute(
@@ -276,8 +260,6 @@ def retractions_naming(
     Canonical or not, in the order of the log, each with the targets by which it was found. Other targets
     are not read.
     """
-    if not targets_are_noted(connection):
-        return every_retraction(connection)
     found: dict[int, tuple[EventKey, set[EventKey]]] = {}
     conditions: list[ColumnElement[bool]] = [*_naming(connection, keys)]
     if subjects:

@@ -8,13 +8,13 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, select, tuple_
+from sqlalchemy import Connection, Select, func, select, tuple_
 
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import PrunedChain, TransferBlock
 from app.feed.queries.pools import routes_with_fees
 from app.network.models import ReportedValidatorSet
-from app.refunds.models import WithdrawDone, WithdrawId
+from app.refunds.models import WithdrawDone
 from app.transfers.effects import AccountEntry
 from app.transfers.models import (
     ChainProgress,
@@ -25,7 +25,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from app.transfers.queries.trends import DAILY
-from app.values.codes import FINISHED_STATUSES, SendKind, TransferHistoryStatus
+from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 
 _OF_CHAINS: Final[tuple[Any, ...]] = tuple(
@@ -115,24 +115,3 @@ def days_of_trends(connection: Connection, most: int) -> Sequence[datetime]:
             so_far = 0
         so_far += count * DAILY
     return bounds
-
-
-IS_UNLISTED: Final = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(None)
-"""Transfers that are in no list: their chains are known, but not the time since which they are listed."""
-
-IS_UNSETTLED: Final = Transfer.status.in_(sorted(FINISHED_STATUSES)) & Transfer.settled_block.is_(None)
-"""Finished transfers without the block that ended them, which may be unknown."""
-
-IS_UNCOUNTED: Final = (Transfer.status == TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND) & (
-    exists().where(WithdrawId.transfer_id == Transfer.transfer_id, WithdrawId.paid.is_(False))
-)
-"""Refunds that a contract took, with a withdraw id that does not count as used up."""
-
-
-def next_incomplete(
-    connection: Connection, after: bytes, rows: int, missing: ColumnElement[bool]
-) -> Sequence[tuple[bytes, bool]]:
-    """The transfers after an id, in the order of ids, each with whether it is incomplete."""
-    wanted = select(Transfer.transfer_id, missing).order_by(Transfer.transfer_id).limit(rows)
-    found = connection.execute(wanted.where(Transfer.transfer_id > after) if after else wanted)
-    return [(transfer_id, bool(is_missing)) for transfer_id, is_missing in found]

@@ -8,19 +8,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, false, select
+from sqlalchemy import Connection, delete, select
 
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
-from app.feed.projection.journal import begin_now, catch_up
-from app.feed.projection.transfers import project_again, publish_nothing
-from app.feed.queries.log import targets_are_noted
-from app.feed.queries.transfers import load_states
-from app.feed.queries.verifying import IS_UNCOUNTED, IS_UNLISTED, IS_UNSETTLED, next_incomplete
-from app.feed.services.log import note_every_target, refuse_grown
-from app.network.queries import load_network_facts
+from app.feed.services.log import refuse_grown
 
 
 class Range(Struct, frozen=True):
@@ -41,65 +35,8 @@ class Backfill(Struct, frozen=True):
     """Fills the rows after a key, at most so many, at a time that is now; None when there are none."""
 
 
-def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Project again the transfers that code from before revision 0017 wrote while that was running."""
-    return _project(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
-
-
-def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Project again the transfers whose end was written by code from before revision 0042."""
-    return _project(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
-
-
-def count_withdraws(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Project again refunds at status 9, which used up no withdraw id for code from before revision 0040."""
-    return _project(connection, next_incomplete(connection, after, rows, IS_UNCOUNTED), now)
-
-
-def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
-    refuse_grown(connection)
-    if not found:
-        return None
-    missing = [transfer_id for transfer_id, is_missing in found if is_missing]
-    if missing:
-        publish_nothing(connection, now)
-        project_again(connection, missing, load_network_facts(connection), now)
-    return Range(found[-1][0], len(found), len(missing))
-
-
-def record_statuses(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Write what the journal of statuses lacks, which code from before revision 0043 changed while that was
-    running. The journal begins now. Clients that reconnect from before it get each current status."""
-    if not after:
-        begin_now(connection, now)
-    ids = [transfer_id for transfer_id, _ in next_incomplete(connection, after, rows, false())]
-    if not ids:
-        return None
-    return Range(ids[-1], len(ids), catch_up(connection, ids, load_states(connection, ids), now))
-
-
-def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
-    """Note what retractions from before revision 0041 name; in one step, for they are few and small."""
-    if after:
-        return None
-    if targets_are_noted(connection):
-        return Range(_DONE, 0, 0)
-    noted = note_every_target(connection)
-    return Range(_DONE, noted, noted)
-
-
-_DONE: Final = b"all"
-
-RECORDED_STATUSES: Final = "recorded-statuses"
-
-KNOWN: Final = (
-    Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
-    Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
-    Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
-    Backfill("used-withdraw-ids", "withdraw ids of refunds, since an upgrade over 0040", count_withdraws),
-    Backfill(RECORDED_STATUSES, "changes of statuses, since an upgrade over 0043", record_statuses),
-)
-"""In the order in which they run."""
+KNOWN: tuple[Backfill, ...] = ()
+"""In the order in which they run. The schema of 1.0.0 needs none."""
 
 
 ROWS: Final = 500
@@ -166,6 +103,7 @@ def _one_range(
     before: dict[str, Any] = dict(found) if found and not again else nothing
     if before["ended_at"] is not None:
         return BackfillProgress(**before)
+    refuse_grown(connection)
     filled = backfill.fill(connection, before["done_to"], rows, now)
     over = filled or Range(before["done_to"], 0, 0)
     after = {

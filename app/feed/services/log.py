@@ -22,7 +22,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.upserts import append as append_rows
 from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
-from app.feed.queries.log import every_retraction, grown_transfers, log_page, named_by, targets_are_noted
+from app.feed.queries.log import every_retraction, grown_transfers, log_page, named_by
 from app.transfers import models as log
 from app.transfers.codec import encode_event
 from app.transfers.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
@@ -142,10 +142,7 @@ def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
     retractions = retractions_among(entries)
     if not retractions:
         return
-    if targets_are_noted(connection):
-        _insert(connection, named_by(connection, retractions))
-    else:
-        note_every_target(connection)
+    _insert(connection, named_by(connection, retractions))
 
 
 def note_every_target(connection: Connection) -> int:

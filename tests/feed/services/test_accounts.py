@@ -6,12 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app.db.engine import reading, writing
-from app.db.models import db
+from app.db.engine import reading
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
@@ -26,7 +23,6 @@ from tests.feed.services.world import (
     NOW,
     SENDER,
     about,
-    build_network,
     event,
     feed,
     projections,
@@ -34,7 +30,7 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway, current_gateway
+from tests.gateway import Gateway
 
 ME, OTHER = SENDER.lower(), "SoMeBody.near"
 
@@ -127,21 +123,6 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     before = kept(gateway)
     replay(*gateway.audited, actor=TESTER)
-    assert kept(gateway) == before
-
-
-@pytest.mark.soak("a schema that goes down and up; only migrations change it")
-def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
-    gateway = current_gateway().but(clock=lambda: NOW)
-    with writing(gateway.engine) as connection:
-        build_network(connection)
-    tell(gateway)
-    before = kept(gateway)
-    assert len(before["transfer_accounts"]) > 5
-    for engine in db.engines.values():
-        engine.dispose()
-    downgrade(directory="migrations", revision="0009")
-    upgrade(directory="migrations")
     assert kept(gateway) == before
 
 

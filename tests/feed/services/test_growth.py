@@ -7,14 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
-from app.db.engine import reading, writing
+from app.db.engine import reading
 from app.estimates.models import ReportedFee
-from app.feed.services.backfills import KNOWN, run_backfill
 from app.feed.services.retract import retract_ids, retract_reporter
 from app.network.document import import_network
-from app.transfers.models import RetractionTarget
 from app.transfers.status_changes import BEGINNING, Position
 from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
@@ -175,27 +173,3 @@ def test_the_decimals_of_a_pair_s_token_do(
     document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
     import_network(*gateway.editing, build.text(document), actor=TESTER)
     assert status(1).received_amount == (10**9 if decimal is None else 10**3)
-
-
-def test_retractions_of_before_are_noted_by_the_backfill(gateway: Gateway) -> None:
-    """Until then, and beside code that does not note them, all are read."""
-    feed(gateway, sent(1), about(1, "transfer.confirmed"))
-    (first,) = retract_ids(*gateway.audited, [sent(1)["id"]], "wrong", actor=TESTER)
-    retract_ids(*gateway.audited, [first], "it was right", actor=TESTER)
-    told = statuses(gateway, KEY)
-    assert told == [1, 3, 0, 3]
-    with writing(gateway.engine) as connection:
-        noted = connection.execute(select(RetractionTarget.__table__)).all()
-        connection.execute(delete(RetractionTarget))
-    assert statuses(gateway, KEY) == told
-    backfill = next(each for each in KNOWN if each.name == "retraction-targets")
-    assert run_backfill(gateway.database, backfill, sleep=lambda _: None).changed == 2
-    with reading(gateway.engine) as connection:
-        assert set(connection.execute(select(RetractionTarget.__table__)).all()) == set(noted)
-    assert statuses(gateway, KEY) == told
-    with writing(gateway.engine) as connection:
-        connection.execute(delete(RetractionTarget))
-    retract_ids(*gateway.audited, [sent(1)["id"]], "wrong after all", actor=TESTER)
-    with reading(gateway.engine) as connection:
-        assert len(connection.execute(select(RetractionTarget.__table__)).all()) == 3
-    assert statuses(gateway, KEY) == [*told, 0]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from flask import Flask
-from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app.db.engine import reading, writing
-from app.db.models import db
+from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.models import TransferHash
 from tests.actors import TESTER
-from tests.feed.services.world import NOW, about, build_network, event, feed, released, sent, transfer_id
-from tests.gateway import Gateway, current_gateway
+from tests.feed.services.world import about, event, feed, released, sent, transfer_id
+from tests.gateway import Gateway
 
 SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32
 PAYOUT, QUEUED, REFUND = "0x" + "ee" * 32, "0x" + "d1" * 32, "0x" + "fe" * 32
@@ -74,18 +70,4 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     assert hashes(gateway) == TOLD
     replay(*gateway.audited, actor=TESTER)
-    assert hashes(gateway) == TOLD
-
-
-@pytest.mark.soak("a schema that goes down and up; only migrations change it")
-def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
-    gateway = current_gateway().but(clock=lambda: NOW)
-    with writing(gateway.engine) as connection:
-        build_network(connection)
-    tell(gateway)
-    assert hashes(gateway) == TOLD
-    for engine in db.engines.values():
-        engine.dispose()
-    downgrade(directory="migrations", revision="0006")
-    upgrade(directory="migrations")
     assert hashes(gateway) == TOLD

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, delete, update
 
 from app.db.engine import writing
 from app.feed.models import JournalRow
-from app.feed.services.backfills import KNOWN, reopen, run_backfill
 from app.transfers.models import Transfer
 from app.transfers.queries.status import TransferRow
 from app.transfers.services.status import transfer_status, transfer_statuses
@@ -276,26 +275,6 @@ def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch
     assert process.reads == [ID, OTHER, third]
     process.ask(OTHER)
     assert process.reads[3:] == [OTHER]
-
-
-def test_a_journal_that_lacks_changes_is_not_followed(gateway: Gateway, process: Process) -> None:
-    """Until the backfill, which comes after the last process of the version before."""
-    feed(gateway, sent(1))
-    row = {"seq": 1, "status": 0, "previous_status": 0, "refund_reason": 0, "is_later": False}
-    with writing(gateway.engine) as connection:
-        connection.execute(insert(JournalRow), {"sequence": 90, "at": NOW, "taken_back": False, **row})
-    process.look()
-    process.ask()
-    assert len(process.rows) == 0
-    backfill = next(each for each in KNOWN if each.name == "recorded-statuses")
-    run_backfill(gateway.database, backfill)
-    process.look()
-    process.ask()
-    assert len(process.rows) == 1
-    reopen(gateway.database)  # an older version takes over
-    process.look()
-    process.ask()
-    assert len(process.rows) == 0
 
 
 def test_a_row_from_another_server_than_the_looks_is_not_stored(gateway: Gateway, process: Process) -> None:

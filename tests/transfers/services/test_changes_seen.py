@@ -11,7 +11,6 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.feed.services.backfills import KNOWN, run_backfill
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
@@ -82,10 +81,6 @@ def _ask_for_refund(gateway: Gateway) -> None:
         _store(connection, ID, NOW)
 
 
-def _backfill(gateway: Gateway) -> None:
-    run_backfill(gateway.database, next(each for each in KNOWN if each.name == "settled-transfers"))
-
-
 def _spoil(**values: Any) -> Callable[[Gateway], None]:
     def spoil(gateway: Gateway) -> None:
         with writing(gateway.engine) as connection:
@@ -140,10 +135,6 @@ _CHANGES: dict[str, tuple[Callable[[Gateway], Any], Callable[[Gateway], None]]] 
     "a repair": (
         lambda gateway: (feed(gateway, sent(1)), _spoil(src_tx_hash="0xfalse")(gateway)),
         _repair,
-    ),
-    "a backfill": (
-        lambda gateway: (feed(gateway, sent(1), released(1, block=210)), _spoil(settled_block=None)(gateway)),
-        _backfill,
     ),
 }
 

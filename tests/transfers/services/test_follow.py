@@ -12,7 +12,6 @@ from sqlalchemy import delete, insert, select
 
 from app.db.engine import reading, writing
 from app.feed.models import JournalRow
-from app.feed.services.backfills import KNOWN, run_backfill
 from app.feed.services.retract import retract_ids
 from app.refunds import services
 from app.transfers.models import Event, Transfer
@@ -225,22 +224,6 @@ def test_an_account_reads_its_statuses_again_where_the_journal_begins_later(gate
     feed(gateway, released(1))
     assert published_after(gateway.database, ACCOUNT, Position(1)).changes is None
     assert shown(tell_all(gateway, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
-
-
-@pytest.mark.every_database
-def test_what_code_without_the_journal_changed_is_told_by_the_backfill(gateway: Gateway) -> None:
-    feed(gateway, sent(1), sent(2))
-    begin_journal(gateway, 2)
-    feed(gateway, sent(3), released(1), released(2), released(3))
-    with writing(gateway.engine) as connection:
-        connection.execute(delete(JournalRow).where(JournalRow.seq.in_([4, 6])))
-    heard = {n: tell_all(gateway, IDS[n - 1])[-1].position for n in (1, 2, 3)}
-    run_backfill(gateway.database, next(each for each in KNOWN if each.name == "recorded-statuses"))
-    assert [shown(tell_all(gateway, IDS[n - 1], heard[n])) for n in (1, 2, 3)] == [
-        [(IDS[0], 0, 5)],
-        [],
-        [(IDS[2], 1, 5)],
-    ]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
