@@ -14,7 +14,7 @@ from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
 from app.db.takeover import FIRST, take_over
 from app.db.timeouts import MIGRATION
-from app.db.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
+from app.db.types import Accounts, Address, ChainIds, ExactInteger, FeeTiers, Hash32, Uint64, UtcTime
 
 logger = logging.getLogger("alembic.env")
 database = current_app.extensions["migrate"].db
@@ -30,6 +30,9 @@ def plain_type(kind: str, item: object, _context: object) -> str | bool:
         (Address, "sa.String(128)"),
         (UtcTime, "sa.DateTime(timezone=True)"),
         (FeeTiers, "sa.JSON()"),
+        (Uint64, "sa.BigInteger()"),
+        (ChainIds, "sa.Text()"),
+        (Accounts, "sa.Text()"),
     ):
         if isinstance(item, ours):
             return plain

@@ -38,9 +38,8 @@ TRANSFERS = 12
 def fill(connection: Connection, after: bytes, size: int, now: datetime) -> Range | None:
     """Write when transfers began, where that is not known."""
     key = Transfer.transfer_id
-    found = connection.execute(
-        select(key, Transfer.began_at).where(key > after).order_by(key).limit(size)
-    ).all()
+    following = select(key, Transfer.began_at).order_by(key).limit(size)
+    found = connection.execute(following.where(key > after) if after else following).all()
     if not found:
         return None
     missing = [row.transfer_id for row in found if row.began_at is None]
