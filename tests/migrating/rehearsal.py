@@ -59,8 +59,12 @@ GROWN: Final = (
 )
 """Answers that have more fields than before: those of before must be as they were."""
 
-MOVES: Final = {"as_of", "read_to", "may_refuse"}
-"""Names whose values may differ: how far the log is, and reasons that the changelog says to be more."""
+MOVES: Final = {"as_of", "read_to", "facts_age_seconds"}
+"""Names whose values differ with time: how far the log is, how old facts are."""
+
+CHANGED: Final = {"may_refuse", "terminal", "next_actor", "next_poll_seconds"}
+"""Names whose values differ from those before the redesign, as the changelog says: there are more reasons, and
+an end is one once its block is final."""
 
 
 class Release:
@@ -124,7 +128,7 @@ def differing(
 ) -> list[str]:
     """The questions that are answered otherwise, and in what.
 
-    :param may_grow: whether answers of ``GROWN`` may have more fields than before.
+    :param may_grow: whether answers of ``GROWN`` may have more fields than before, and others in ``CHANGED``.
     """
     found = []
     for question, old in before.items():
@@ -140,7 +144,8 @@ def differing(
 def _changes(old: Any, new: Any, path: str = "", *, may_grow: bool) -> Iterator[str]:
     """The places of a JSON document that differ, but for ``MOVES``."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for name in (old.keys() | (set() if may_grow else new.keys())) - MOVES:
+        names = old.keys() - CHANGED if may_grow else old.keys() | new.keys()
+        for name in names - MOVES:
             if name in old and name in new:
                 yield from _changes(old[name], new[name], f"{path}/{name}", may_grow=may_grow)
             else:
@@ -202,7 +207,7 @@ class Rehearsal:
         made = self._with_key("POST", orjson.dumps(hook))
         self._secret = str(orjson.loads(made[4:])["secret"])
         self._hooks = self._with_key("GET")
-        self.before = self._answers("before")
+        self.before, self._is_of_old = self._answers("before"), True
         stays = {
             question: answer
             for question, answer in self.before.items()
@@ -287,8 +292,10 @@ class Rehearsal:
         self.place.replace(self.between)
 
     def compare(self, when: str, release: Release) -> None:
-        """All answers with those of the beginning; the log, and what a release says of both logs."""
-        different = differing(self.before, self._answers(when), may_grow=True)
+        """All answers with those of the release before; the log, and what a release says of both logs."""
+        answers = self._answers(when)
+        different = differing(self.before, answers, may_grow=self._is_of_old)
+        self.before, self._is_of_old = answers, False
         self.found(f"{when}: differing answers", len(different), different[:20])
         log = self._logged()
         moved = [each for each, seq in self._log.items() if log.get(each) != seq]
