@@ -63,8 +63,8 @@ MOVES: Final = {"as_of", "read_to", "facts_age_seconds"}
 """Names whose values differ with time: how far the log is, how old facts are."""
 
 CHANGED: Final = {"may_refuse", "terminal", "next_actor", "next_poll_seconds"}
-"""Names whose values differ from those before the redesign, as the changelog says: there are more reasons, and
-an end is one once its block is final."""
+"""Names whose values differ from those before the redesign, as the changelog says: more reasons, and an
+end is one only when its block is final."""
 
 
 class Release:

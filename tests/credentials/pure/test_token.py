@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 
+import pytest
+
 from app.credentials.credential import digest_of
 from app.credentials.ingest_token import (
     EVERYTHING,
+    MAX_EVENTS,
+    MAX_SECONDS,
     IngestToken,
     environment_token,
     is_token_name,
     key_id_of,
+    quota_fault,
     token_text,
 )
 
@@ -61,3 +66,22 @@ def test_names() -> None:
         assert is_token_name(name), name
     for name in ("", "A", "-a", ".a", "a b", "a/b", "a\n", "é", "a" * 65, "cli", "sandbox", "env-", "env-1"):
         assert not is_token_name(name), name
+
+
+@pytest.mark.parametrize(
+    ("events", "seconds", "fault"),
+    [
+        (None, None, None),
+        (1, 1, None),
+        (MAX_EVENTS, MAX_SECONDS, None),
+        (1, None, "both"),
+        (None, 1, "both"),
+        (0, 1, "events"),
+        (MAX_EVENTS + 1, 1, "events"),
+        (1, 0, "period"),
+        (1, MAX_SECONDS + 1, "period"),
+    ],
+)
+def test_a_quota_has_bounds(events: int | None, seconds: int | None, fault: str | None) -> None:
+    said = quota_fault(events, seconds)
+    assert said is None if fault is None else fault in str(said)

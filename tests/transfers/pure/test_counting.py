@@ -1,0 +1,22 @@
+"""Which reports count for a transfer whose send proves its id."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.transfers.events import TransferSubmitted
+from app.transfers.reorganisations import Logged, Origin, counting
+from tests.transfers.pure.judging import NOW, TRANSFER
+
+PROVEN = Origin(1, 2, is_sent=True, is_proven=True)
+CLAIMED = Origin(1, 2, is_sent=True)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "counts"), [(1, 2, True), (1, None, True), (3, 2, False), (1, 3, False), (3, None, False)]
+)
+def test_a_submission_must_name_the_chains_that_are_proven(src: int, dst: int | None, counts: bool) -> None:
+    said = TransferSubmitted(id="s", at=NOW, transfer_id=TRANSFER, src_chain_id=src, dst_chain_id=dst)
+    logged = [Logged(1, said)]
+    assert list(counting(logged, PROVEN)) == (logged if counts else [])
+    assert list(counting(logged, CLAIMED)) == logged
