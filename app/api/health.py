@@ -89,7 +89,7 @@ class VersionAnswer(Answer):
     )
     schema = fields.String(
         dump_default="",
-        metadata=describe("The revision of the database's schema that this release is made for.", "0048"),
+        metadata=describe("The revision of the database's schema that this release is made for.", "0031"),
     )
     api_versions = fields.List(
         fields.String(),
