@@ -185,9 +185,24 @@ def test_other_tables_do_not_matter(before: Flask) -> None:
     assert "of_another_program" in sa.inspect(db.engine).get_table_names()
 
 
+BEGUN = (
+    "INSERT INTO status_changes (sequence, seq, is_later, status, previous_status, refund_reason, taken_back, at)"
+    " VALUES (1, 7, false, 0, 0, 0, false, '2026-11-01 00:00:00')"
+)
+"""The journal of statuses is younger than the log: older code wrote transfers."""
+
+
 def test_a_backfill_that_has_not_ended_is_named(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    run("UPDATE backfills SET ended_at = NULL WHERE name = 'settled-transfers'")
+    run(BEGUN, "UPDATE backfills SET ended_at = NULL WHERE name = 'settled-transfers'")
     assert "these backfills have not ended: settled-transfers. Run flask" in refused(caplog)
+    run("UPDATE backfills SET ended_at = moved_at")
+    upgrade(directory=DIRECTORY)
+
+
+def test_where_older_code_wrote_nothing_no_backfill_is_needed(before: Flask) -> None:
+    run("DELETE FROM backfills")
+    upgrade(directory=DIRECTORY)
+    check(directory=DIRECTORY)
 
 
 def test_an_older_one_is_sent_to_the_release_before(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
