@@ -186,7 +186,8 @@ def test_other_tables_do_not_matter(before: Flask) -> None:
 
 
 BEGUN = (
-    "INSERT INTO status_changes (sequence, seq, is_later, status, previous_status, refund_reason, taken_back, at)"
+    "INSERT INTO status_changes"
+    " (sequence, seq, is_later, status, previous_status, refund_reason, taken_back, at)"
     " VALUES (1, 7, false, 0, 0, 0, false, '2026-11-01 00:00:00')"
 )
 """The journal of statuses is younger than the log: older code wrote transfers."""
