@@ -23,6 +23,7 @@ from app.db.schema import database_complaint
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
+from app.observability.heartbeat import Heartbeat
 from app.observability.logs import log_to_stderr
 from app.terminal import Refusal, say, table
 from app.values.errors import Unavailable
@@ -282,10 +283,13 @@ def _watch(
     watcher = Watcher(database, snapshots, intake, settings.rpc_urls, time.monotonic, only)
     signals = _Signals()
     progress = Progress(sys.stderr, time.monotonic)
+    heartbeat = Heartbeat(time.monotonic)
 
     def every() -> None:
         if signals.to_end:
             watcher.stop()
+        if watcher.works():
+            heartbeat.beat()
         progress.show(watcher.tasks)
 
     watcher.run(every, NOTICE_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
 
 import click
 from flask import current_app
@@ -16,6 +17,7 @@ from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
+from app.observability.heartbeat import Heartbeat
 from app.observability.logs import log_to_stderr
 from app.terminal import Refusal, say
 from app.webhooks.addresses import AllowedNetworks
@@ -69,7 +71,7 @@ async def _send(
         loop.add_signal_handler(number, sender.stop)
     _log.info("sending webhooks of %s", database.address)
     try:
-        await (sender.run_once() if once else sender.run())
+        await (sender.run_once() if once else sender.run(Heartbeat(time.monotonic).beat))
     finally:
         await poster.close()
         resolver.close()

@@ -96,6 +96,9 @@ GATHER_SECONDS: Final = 0.02
 
 CHORE_SECONDS: Final = 30.0
 
+STUCK_SECONDS: Final = 600.0
+"""A chore that takes longer hangs."""
+
 GOOD_SECONDS: Final = 5.0
 """A receiver that answers later counts as one that hangs when attempts are given out."""
 
@@ -127,6 +130,7 @@ class Sender:
         self._ended: list[Outcome] = []
         self._news = asyncio.Event()
         self._stopping = False
+        self._chore_began = monotonic()
         self.sent = 0
         """Attempts with an outcome so far."""
 
@@ -135,11 +139,16 @@ class Sender:
         self._stopping = True
         self._news.set()
 
-    async def run(self) -> None:
-        """Send until :meth:`stop`, then wait for the attempts under way."""
+    async def run(self, beat: Callable[[], None] = lambda: None) -> None:
+        """Send until :meth:`stop`, then wait for the attempts under way.
+
+        :param beat: called again and again while nothing hangs.
+        """
         chores = asyncio.create_task(self._chores())
         while not self._stopping:
             await self._round()
+            if self._monotonic() - self._chore_began <= STUCK_SECONDS:
+                beat()
             await self._pause(POLL_SECONDS)
         chores.cancel()
         await self._finish()
@@ -214,6 +223,7 @@ class Sender:
         """Publish alerts and clean up. A failure here does not stop the sending."""
         while True:
             for chore in (self._send_alerts, self._clean_up):
+                self._chore_began = self._monotonic()
                 try:
                     await asyncio.to_thread(chore)
                 except Exception as error:

@@ -41,6 +41,20 @@ PUBLIC, OPERATORS, PLAIN = 443, 8443, 80
 PLACES = {8001: "first", 8002: "second", 8003: "waiting", 8004: "operators"}
 """The addresses of the shipped upstreams."""
 
+STATUS = "/v2/getTransferStatus"
+READS = (
+    ("GET", "/v2/getTransferConfigs"),
+    ("POST", STATUS),
+    ("POST", "/v1/getTransferStatuses"),
+    ("POST", "/v2/estimateAmt"),
+    ("POST", "/sgn.gateway.v1.Web/EstimateAmt"),
+)
+WRITES = (
+    ("POST", "/v2/withdrawLiquidity"),
+    ("POST", "/v2/webhooks"),
+    ("POST", "/sgn.gateway.v1.Web/WithdrawLiquidity"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Nginx:

@@ -18,8 +18,11 @@ from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
 
-OTHERS = {"GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PATH"}
-"""What gunicorn and Python read."""
+OTHERS = {
+    "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PATH",
+    "NOTIFY_SOCKET",
+}  # fmt: skip
+"""What gunicorn and Python read, and systemd's own."""
 RUNNING = {
     "public": "gateway-1",
     "waiting": "waiting",

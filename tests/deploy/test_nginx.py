@@ -23,6 +23,9 @@ from tests.deploy.nginx import (
     PLACES,
     PLAIN,
     PUBLIC,
+    READS,
+    STATUS,
+    WRITES,
     Nginx,
     change,
     command,
@@ -36,20 +39,6 @@ from tests.site.snippets import block_of
 
 CERTIFICATE = block_of("docs/alerts.md", "openssl s_client")
 RUN = [CERTIFICATE]
-
-STATUS = "/v2/getTransferStatus"
-READS = (
-    ("GET", "/v2/getTransferConfigs"),
-    ("POST", STATUS),
-    ("POST", "/v1/getTransferStatuses"),
-    ("POST", "/v2/estimateAmt"),
-    ("POST", "/sgn.gateway.v1.Web/EstimateAmt"),
-)
-WRITES = (
-    ("POST", "/v2/withdrawLiquidity"),
-    ("POST", "/v2/webhooks"),
-    ("POST", "/sgn.gateway.v1.Web/WithdrawLiquidity"),
-)
 
 
 class Places(dict[str, Asked]):

@@ -38,50 +38,51 @@ LEASE_SECONDS: Final = 8.0
 
 RENEW_SECONDS: Final = 2.5
 STUCK_SECONDS: Final = 300.0
-"""Without a sign of life for so long, a chain's thread is given up, and a standby may take its lease."""
+"""Without a sign of life for so long, a chain's thread is given up: a standby may take its lease, and the
+heartbeat of the process ends."""
 
 _log = logging.getLogger(__name__)
 
 
 class LeaseHolder:
-    """The leases that are held, and when their threads were last seen at work.
+    """Renews the leases that are held, while those who read under them are at work.
 
     :param monotonic: seconds that never go back.
     """
 
+    seen: float
+    """When it was last at work."""
+
     def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
         self._database = database
         self._monotonic = monotonic
-        self._seen: dict[Lease, float] = {}
+        self._held: dict[Lease, ChainTask] = {}
         self._lock = Lock()
+        self.seen = monotonic()
 
-    def hold(self, lease: Lease) -> None:
+    def hold(self, lease: Lease, task: ChainTask) -> None:
         """Renew a lease from now on."""
         with self._lock:
-            self._seen[lease] = self._monotonic()
-
-    def alive(self, lease: Lease) -> None:
-        """The thread that reads under a lease is at work."""
-        with self._lock:
-            if lease in self._seen:
-                self._seen[lease] = self._monotonic()
+            self._held[lease] = task
 
     def drop(self, lease: Lease) -> None:
         """Stop renewing a lease."""
         with self._lock:
-            self._seen.pop(lease, None)
+            self._held.pop(lease, None)
 
     def run(self, stop: Event) -> None:
         """Renew the leases until the process ends; the body of a thread."""
         while not stop.wait(RENEW_SECONDS):
+            self.seen = self._monotonic()
             self.renew_all()
 
     def renew_all(self) -> None:
         """Renew every lease whose thread was at work lately."""
         with self._lock:
-            held = dict(self._seen)
-        for lease, seen in held.items():
-            if self._monotonic() - seen > STUCK_SECONDS:
+            held = dict(self._held)
+        for lease, task in held.items():
+            self.seen = self._monotonic()
+            if self.seen - task.seen > STUCK_SECONDS:
                 _log.error("chain %d: the reader does not respond, the lease is released", lease.chain_id)
                 self.drop(lease)
                 continue
@@ -136,10 +137,13 @@ class ChainTask(Struct):
     view: View | None = None
     """What is known while the lease is held; for the progress shown on a terminal."""
     faults_in_a_row: int = field(default=0)
+    seen: float = field(default=0.0)
+    """When its thread was last at work."""
 
     def run(self) -> None:
         """Watch until the process has to end. Whatever fails is tried again."""
         while not self.stop.is_set():
+            self.seen = self.monotonic()
             try:
                 self._turn()
                 self.faults_in_a_row = 0
@@ -171,7 +175,7 @@ class ChainTask(Struct):
             self.stop.wait(STANDBY_SECONDS)
             return
         _log.info("chain %d: reading started", self.chain_id)
-        self.holder.hold(lease)
+        self.holder.hold(lease, self)
         try:
             while not self.stop.is_set():
                 self._watch(lease, terms)
@@ -211,7 +215,7 @@ class ChainTask(Struct):
         terms = reader.view.terms
         next_poll = self.monotonic()
         while not self.stop.is_set():
-            self.holder.alive(reader.lease)
+            self.seen = self.monotonic()
             if self._terms() != terms:
                 return
             reader.view.network = watched_network(self.database, self.snapshots)
@@ -312,6 +316,11 @@ class Watcher:
         """Let every chain end its current batch. Returns at once; for signal handlers."""
         self._stop.set()
 
+    def works(self) -> bool:
+        """Whether every thread was at work lately."""
+        seen = min([self._holder.seen, *(task.seen for task in self.tasks.values())])
+        return self._monotonic() - seen <= STUCK_SECONDS
+
     def run(self, every: Callable[[], None] = lambda: None, seconds: float = LOOK_SECONDS) -> None:
         """Watch until :meth:`stop`, then end every batch and release the leases.
 
@@ -350,6 +359,7 @@ class Watcher:
                 self._share,
                 self._nodes,
                 self._monotonic,
+                seen=self._monotonic(),
             )
             self.tasks[chain_id] = task
             self._threads[chain_id] = Thread(target=task.run, name=f"chain {chain_id}", daemon=True)

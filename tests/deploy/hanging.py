@@ -1,0 +1,43 @@
+"""``flask watch`` or ``flask deliver`` as a process, of which a part hangs while a file is there."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app import create_app
+from app.observability import heartbeat
+from app.watcher.loop import watcher
+from app.watcher.loop.reader import Reader
+from app.webhooks import sender
+
+PARTS: dict[str, tuple[str, Any, str]] = {
+    "the chain's thread": ("watch", Reader, "poll"),
+    "the watcher's loop": ("watch", watcher.Watcher, "_start_new"),
+    "the leases": ("watch", watcher.LeaseHolder, "renew_all"),
+    "the sender's loop": ("deliver", sender, "take"),
+    "the chores": ("deliver", sender.Sender, "_clean_up"),
+}
+"""The command, and the function that hangs."""
+
+
+def hanging(work: Callable[..., Any], file: Path) -> Callable[..., Any]:
+    def hung(*arguments: Any) -> Any:
+        while file.exists():
+            time.sleep(0.05)
+        return work(*arguments)
+
+    return hung
+
+
+if __name__ == "__main__":
+    command, place, name = PARTS[sys.argv[1]]
+    setattr(place, name, hanging(getattr(place, name), Path(sys.argv[2])))
+    # Sooner than in production, so that the test need not wait minutes.
+    heartbeat.BEAT_SECONDS = 0.1  # type: ignore[misc]
+    watcher.STUCK_SECONDS = watcher.RENEW_SECONDS + 1  # type: ignore[misc]
+    sender.STUCK_SECONDS, sender.CHORE_SECONDS = 2.0, 0.1  # type: ignore[misc]
+    create_app().cli.main([command], obj=None, standalone_mode=True)

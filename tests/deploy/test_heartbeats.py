@@ -1,0 +1,162 @@
+"""Watcher and sender with a stand-in of systemd's socket: beats come until a part hangs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from socket import AF_UNIX, SOCK_DGRAM, socket
+
+import pytest
+
+from app import create_app
+from app.db.engine import writing
+from app.db.models import db
+from app.network.document import import_within, read_document
+from app.observability import heartbeat
+from tests.applications import make_settings
+from tests.deploy.files import ROOT, pods, units
+from tests.deploy.hanging import PARTS
+from tests.gateway import current_gateway
+from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_node import FakeNode, served
+from tests.watcher.processes import document
+
+SECONDS = 40
+"""For what should come soon, on a machine that does other things."""
+QUIET = 2.0
+"""Without a beat for so long, there would have been twenty."""
+
+
+@contextmanager
+def listening(address: str) -> Iterator[socket]:
+    """A socket as systemd's."""
+    with socket(AF_UNIX, SOCK_DGRAM) as receiver:
+        receiver.bind(address)
+        yield receiver
+
+
+def beats(receiver: socket, seconds: float) -> bool:
+    """Whether a beat comes within so many seconds."""
+    receiver.settimeout(seconds)
+    try:
+        return receiver.recv(100) == b"READY=1\nWATCHDOG=1"
+    except TimeoutError:
+        return False
+
+
+def ends(receiver: socket) -> bool:
+    """Whether the beats end."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        if not beats(receiver, QUIET):
+            return True
+    return False
+
+
+@pytest.fixture
+def url(tmp_path: Path, sqlite_template: Path) -> str:
+    """A database with a chain that is watched."""
+    url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
+    with create_app(make_settings(url)).app_context():
+        gateway = current_gateway()
+        with writing(gateway.engine) as connection:
+            import_within(connection, read_document(document()), gateway.clock())
+        for engine in db.engines.values():
+            engine.dispose()
+    return url
+
+
+@contextmanager
+def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose part hangs while ``folder/hang`` is there, killed at the end."""
+    with ExitStack() as stack:
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
+            "DATABASE_URL": url,
+            "AUDIT_KEY": "test-only audit key, 32 characters or more",
+            "RPC_URL_A": stack.enter_context(served(FakeNode(FakeChain()))),
+            "NOTIFY_SOCKET": notify,
+            "PYTHONFAULTHANDLER": "1",
+        }
+        log = stack.enter_context((folder / "log").open("wb"))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.deploy.hanging", part, str(folder / "hang")],
+            cwd=ROOT, env=environment, stdout=log, stderr=log,
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.soak("processes, and seconds of waiting")
+@pytest.mark.parametrize("part", PARTS)
+def test_beats_come_while_it_works_and_end_when_a_part_hangs(part: str, url: str, tmp_path: Path) -> None:
+    name = f"gateway-beats-{os.getpid()}"
+    with listening(f"\0{name}") as systemd, started(part, tmp_path, url, f"@{name}") as process:
+        assert beats(systemd, SECONDS), (tmp_path / "log").read_text()
+        assert not ends_soon(systemd)
+        (tmp_path / "hang").touch()
+        assert ends(systemd)
+        (tmp_path / "hang").unlink()
+        assert beats(systemd, SECONDS), "it works again"
+        (tmp_path / "hang").touch()
+        assert ends(systemd)
+        process.send_signal(signal.SIGABRT)  # as systemd does
+        assert process.wait(SECONDS) == -signal.SIGABRT
+    assert "in hung" in (tmp_path / "log").read_text(), "where it hangs"
+
+
+def ends_soon(receiver: socket) -> bool:
+    """Whether the beats end within some seconds."""
+    return not all(beats(receiver, QUIET) for _ in range(20))
+
+
+def test_the_probe_of_kubernetes_sees_a_beat(url: str, tmp_path: Path) -> None:
+    notify = str(tmp_path / "notify")
+    (probe,) = {tuple(each["livenessProbe"]["exec"]["command"]) for each in beating()}
+    command = [sys.executable, *probe[1:]]
+    with started("the sender's loop", tmp_path, url, notify) as process:
+        for _ in range(2):  # the second finds the socket of the first
+            done = subprocess.run(
+                command, cwd=ROOT, env={"NOTIFY_SOCKET": notify}, check=False, capture_output=True
+            )
+            assert (done.returncode, done.stderr) == (0, b""), (tmp_path / "log").read_text()
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def test_the_probe_fails_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    monkeypatch.setattr(heartbeat, "PROBE_SECONDS", 0.1)
+    with pytest.raises(TimeoutError):
+        heartbeat.wait_for_beat()
+
+
+def test_a_beat_for_nobody_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("", str(tmp_path / "nobody")):
+        monkeypatch.setenv("NOTIFY_SOCKET", name)
+        heartbeat.Heartbeat(time.monotonic).beat()
+
+
+def beating() -> Iterator[dict[str, object]]:
+    """The containers that beat."""
+    for name in ("watcher", "sender"):
+        yield from pods()[name]["containers"]
+
+
+def test_who_waits_for_beats_waits_for_several() -> None:
+    for name in ("watcher", "sender"):
+        unit = units()[f"gateway-{name}.service"]
+        assert unit["Type"] == ["notify"] and unit["Restart"] == ["always"]
+        assert int(unit["WatchdogSec"][0]) >= 10 * heartbeat.BEAT_SECONDS
+    for container in beating():
+        assert container["livenessProbe"]["timeoutSeconds"] > heartbeat.PROBE_SECONDS  # type: ignore[index]
+    assert heartbeat.PROBE_SECONDS > 2 * heartbeat.BEAT_SECONDS

@@ -1,0 +1,152 @@
+"""The shipped nginx far from the primary: writes go to the nginx beside it, by TLS, and reads stay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from app.api.operations import OPERATIONS
+from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.nginx import OPERATORS, PLACES, PUBLIC, READS, WRITES, Nginx, change, install, running
+from tests.deploy.standins import Asked, standing_in
+
+PLACE = "gateway-place/regions.conf"
+OF_OPERATORS = (("GET", "/admin/"), ("POST", "/admin/import"), ("POST", "/ingest/v1/events"))
+READS_BY_POST = {"estimateAmtByPost", "getTransferStatus", "getTransferStatuses"}
+
+
+class Regions:
+    """An nginx beside the primary, one far from it, and the gateways of each by their places."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        def beside(name: str) -> tuple[Nginx, dict[str, Asked]]:
+            gateways = {place: stack.enter_context(standing_in()) for place in PLACES.values()}
+            (folder / name).mkdir()
+            return install(folder / name, {each: it.port for each, it in gateways.items()}), gateways
+
+        self.near, self.near_gateways = beside("near")
+        self.far, self.far_gateways = beside("far")
+        uncomment(self.near.folder / PLACE, "near")
+        change(self.near.folder / PLACE, r"203\.0\.113\.10", "127.0.0.1", 1)
+        point(self.far, self.near)
+        for nginx in (self.near, self.far):
+            stack.enter_context(running(nginx))
+
+    def forget(self) -> None:
+        """Nothing was asked yet."""
+        for asked in (*self.near_gateways.values(), *self.far_gateways.values()):
+            asked.requests.clear()
+
+
+def uncomment(file: Path, part: str) -> None:
+    """Edit a part of the file as docs/scaling.md#regions says."""
+    paragraphs = file.read_text().split("\n\n")
+    (number,) = (n for n, text in enumerate(paragraphs) if text.startswith(f"# {part}: "))
+    paragraphs[number] = re.sub(r"^#(?! \w)", "", paragraphs[number], flags=re.M)
+    if part == "far":
+        paragraphs[0] = re.sub(r"^map .*\n?", "", paragraphs[0], flags=re.M)
+    file.write_text("\n\n".join(paragraphs))
+
+
+def point(far: Nginx, near: Nginx) -> None:
+    """Send the writes of one nginx to another, whose certificate it checks."""
+    file = far.folder / PLACE
+    uncomment(file, "far")
+    for port in (PUBLIC, OPERATORS):
+        change(file, rf"primary\.gateway\.example\.org:{port}\b", f"127.0.0.1:{near.ports[port]}", 1)
+    change(file, "proxy_ssl_name .*;", "proxy_ssl_name localhost;", 1)
+    copy(near.folder / "gateway-place/tls/fullchain.pem", far.folder / "authorities.pem")
+    change(file, "/etc/ssl/certs/ca-certificates.crt", str(far.folder / "authorities.pem"), 1)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regions]:
+    with ExitStack() as stack:
+        yield Regions(tmp_path_factory.mktemp("regions"), stack)
+
+
+@pytest.fixture
+def regions(both: Regions) -> Regions:
+    both.forget()
+    return both
+
+
+def asked(gateways: dict[str, Asked]) -> list[tuple[str, str]]:
+    return [request for each in gateways.values() for request in each.requests]
+
+
+@pytest.mark.parametrize(("method", "path"), [*READS, ("GET", "/transfer/0x1"), ("GET", "/docs/")])
+def test_reads_stay(regions: Regions, method: str, path: str) -> None:
+    assert regions.far.ask(method, path, b"{}")[0].status == 200
+    assert (asked(regions.far_gateways), asked(regions.near_gateways)) == ([(method, path)], [])
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *WRITES,
+        ("POST", "/v1/withdrawLiquidity"),
+        ("POST", "/v2/withdrawLiquidity%20"),
+        ("DELETE", "/v2/webhooks?id=1"),
+        ("GET", "/v2/webhooks"),
+    ],
+)
+def test_writes_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
+    response, _ = regions.far.ask(method, path, b"{}")
+    assert response.status == 200
+    assert (asked(regions.far_gateways), asked(regions.near_gateways)) == ([], [(method, path)])
+
+
+@pytest.mark.parametrize(("method", "path"), OF_OPERATORS)
+def test_the_console_and_the_feed_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
+    assert regions.far.ask(method, path, b"{}", port=OPERATORS)[0].status == 200
+    assert asked(regions.far_gateways) == []
+    assert regions.near_gateways["operators"].requests == [(method, path)]
+
+
+def test_the_gateway_is_told_who_asks_and_not_which_region(regions: Regions) -> None:
+    """The last address is what a gateway with TRUSTED_PROXIES=1 counts limits by."""
+    headers = {"X-Forwarded-For": "198.51.100.7", "X-Request-Id": "of-two-regions"}
+    caller = regions.far.connect()
+    caller.source_address = ("127.0.0.2", 0)
+    caller.request("POST", WRITES[0][1], b"{}", headers)
+    told = json.loads(caller.getresponse().read())
+    caller.close()
+    assert told["x-forwarded-for"].split(", ")[-1] == "127.0.0.2"
+    assert (told["x-forwarded-proto"], told["x-request-id"]) == ("https", "of-two-regions")
+    assert told["host"].startswith("localhost:")
+    (line,) = regions.near.logged("of-two-regions")
+    assert line["address"] == "127.0.0.2", "what limit_conn and operators.conf go by"
+
+
+def test_another_certificate_gets_nothing(regions: Regions, tmp_path: Path) -> None:
+    wrong = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
+    point(wrong, regions.near)
+    copy(wrong.folder / "gateway-place/tls/fullchain.pem", wrong.folder / "authorities.pem")
+    with running(wrong):
+        response, body = wrong.ask("POST", WRITES[0][1], b"{}")
+    assert (response.status, json.loads(body)["err"]["code"]) == (503, 500)
+    assert asked(regions.near_gateways) == []
+
+
+def test_every_operation_that_writes_is_in_the_rule() -> None:
+    (rule,) = re.findall(
+        r'location ~ "(.*)" \{\n        proxy_pass \$gateway_writes;',
+        (DEPLOY / "nginx/gateway.conf").read_text(),
+    )
+    for each in OPERATIONS:
+        if each.group in ("sandbox", "grpcweb", "health", "release"):  # its stories are of no region
+            continue
+        writes = each.method != "GET" and each.name not in READS_BY_POST
+        for path in each.paths:
+            found = bool(re.search(rule, f"/v2{path}"))
+            assert found == writes or each.name == "listWebhooks", path
+    calls = re.findall(r"^ +rpc (\w+)", (ROOT / "proto/gateway.proto").read_text(), re.M)
+    assert "WithdrawLiquidity" in calls
+    assert [name for name in calls if re.search(rule, f"/sgn.gateway.v1.Web/{name}")] == ["WithdrawLiquidity"]
