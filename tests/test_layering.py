@@ -127,7 +127,10 @@ BAD_HABITS = {
 """Code that is refused anywhere in app/, with ruff's rule."""
 
 MAX_LINES = 400
-LONG_FILES: dict[str, str] = {"clients/python/transfer_gateway_client/types.py": "make clients writes it"}
+LONG_FILES: dict[str, str] = {
+    "clients/python/transfer_gateway_client/types.py": "make clients writes it",
+    "migrations/versions/0048_release_1_0.py": "every table of 1.0.0, one after the other",
+}
 """Python files over the limit, each with the reason why it is not two files."""
 
 MAX_FUNCTION_LINES = 40
