@@ -59,7 +59,7 @@ GROWN: Final = (
 )
 """Answers that have more fields than before: those of before must be as they were."""
 
-MOVES: Final = {"as_of", "read_to", "facts_age_seconds"}
+MOVES: Final = {"as_of", "as_of_block", "read_to", "facts_age_seconds"}
 """Names whose values differ with time: how far the log is, how old facts are."""
 
 CHANGED: Final = {"may_refuse", "terminal", "next_actor", "next_poll_seconds"}
