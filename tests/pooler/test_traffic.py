@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from flask_migrate import downgrade, upgrade
+from flask_migrate import upgrade
 
 from app import create_app
 from app.accounts.roles import Role
@@ -51,8 +51,6 @@ def migrated(bouncer: Bouncer, database: str) -> str:
     """The URL through the pooler, through which the database was migrated and filled, too."""
     url = bouncer.url(database)
     with application(url, database_pooler=True, doors=ALL_DOORS) as app:
-        upgrade(directory="migrations")
-        downgrade(directory="migrations", revision="base")
         upgrade(directory="migrations")
         write_network(current_gateway().engine)
         add_account(app, Role.ADMIN)
