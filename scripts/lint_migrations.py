@@ -23,10 +23,11 @@ from alembic.script import Script, ScriptDirectory
 from flask import Flask, current_app
 
 from app import create_app
+from app.db.takeover import FIRST
 from config import Settings
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SINCE: Final = "0048"
+SINCE: Final = FIRST
 """Migrations after this one are checked: it makes new tables, which nobody uses yet."""
 
 OLDEST_POSTGRESQL: Final = "15.0"

@@ -31,24 +31,12 @@ BACKFILLS: Final = frozenset(
 )
 """What the release before fills, and this one relies on."""
 
-_UNUSED: Final = (
-    "latency_middles: ",
-    "latency_window: column middles_since ",
-    "latency_records: trigger forget_latency_middles",
-    "saved_filters: ",
-)
-"""How the descriptions of what neither release uses begin. It is removed."""
+_UNUSED: Final = ("latency_middles: ", "latency_window: column middles_since ", "saved_filters: ")
+"""How the descriptions of what neither release uses begin. It is removed, as are these triggers."""
 
-_REMOVALS: Final = {
-    "postgresql": (
-        "DROP TRIGGER IF EXISTS forget_latency_middles ON latency_records",
-        "DROP TRIGGER IF EXISTS forget_latency_middles_on_delete ON latency_records",
-        "DROP FUNCTION IF EXISTS forget_latency_middles()",
-    ),
-    "sqlite": tuple(
-        f"DROP TRIGGER IF EXISTS forget_latency_middles_on_{change}"
-        for change in ("insert", "update", "delete")
-    ),
+_UNUSED_TRIGGERS: Final = {
+    "postgresql": ("forget_latency_middles", "forget_latency_middles_on_delete"),
+    "sqlite": tuple(f"forget_latency_middles_on_{change}" for change in ("insert", "update", "delete")),
 }
 
 _TRIGGERS: Final = {
@@ -97,10 +85,7 @@ def take_over(connection: Connection, make_schema: Callable[[], None]) -> bool:
             " flask --app wsgi backfill with the release before 1.0.0 first"
         )
     for statement in (
-        *_REMOVALS[connection.dialect.name],
-        "DROP TABLE IF EXISTS latency_middles",
-        "DROP TABLE IF EXISTS saved_filters",
-        *_dropped_column(connection),
+        *_removals(connection),
         "INSERT INTO schema_floors (revision, oldest_code) VALUES (:first, :before)",
         "UPDATE alembic_version SET version_num = :first",
     ):
@@ -119,7 +104,15 @@ def _unfilled(connection: Connection) -> Set[str]:
     return BACKFILLS.difference(ended)
 
 
-def _dropped_column(connection: Connection) -> Iterator[str]:
+def _removals(connection: Connection) -> Iterator[str]:
+    dialect = connection.dialect.name
+    of_table = " ON latency_records" if dialect == "postgresql" else ""
+    for trigger in _UNUSED_TRIGGERS[dialect]:
+        yield f"DROP TRIGGER IF EXISTS {trigger}{of_table}"
+    if dialect == "postgresql":
+        yield "DROP FUNCTION IF EXISTS forget_latency_middles()"
+    yield "DROP TABLE IF EXISTS latency_middles"
+    yield "DROP TABLE IF EXISTS saved_filters"
     if any(column["name"] == "middles_since" for column in inspect(connection).get_columns("latency_window")):
         yield "ALTER TABLE latency_window DROP COLUMN middles_since"
 
@@ -129,16 +122,16 @@ def differences_of(connection: Connection, make_schema: Callable[[], None]) -> l
 
     Other tables do not matter, nor what neither release uses.
     """
-    found = {line for line in _described(connection, _schema_of(connection)) if not line.startswith(_UNUSED)}
-    expected = _expected(connection, make_schema)
+    triggers = {f"latency_records: trigger {name}" for name in _UNUSED_TRIGGERS[connection.dialect.name]}
+    with warnings.catch_warnings():  # of indexes that are not read there: see _INDEXES
+        warnings.filterwarnings("ignore", "Skipped unsupported reflection", SAWarning)
+        described = _described(connection, inspect(connection).default_schema_name or "main")
+        found = {line for line in described if not line.startswith(_UNUSED)} - triggers
+        expected = _expected(connection, make_schema)
     tables = {line.partition(":")[0] for line in expected}
     lines = [("+", line) for line in expected - found]
     lines += [("-", line) for line in found - expected if line.partition(":")[0] in tables]
     return [f"{sign} {line}" for sign, line in sorted(lines, key=lambda each: (each[1], each[0]))]
-
-
-def _schema_of(connection: Connection) -> str:
-    return inspect(connection).default_schema_name or "main"
 
 
 def _expected(connection: Connection, make_schema: Callable[[], None]) -> frozenset[str]:
@@ -164,7 +157,6 @@ def _made(scratch: Connection, schema: str, make_schema: Callable[[], None]) -> 
 def _described(connection: Connection, schema: str) -> Iterator[str]:
     """Every part of every table as a line, the same for equal parts of equal tables."""
     inspector = inspect(connection)
-    warnings.filterwarnings("ignore", "Skipped unsupported reflection", SAWarning)  # of indexes: see _INDEXES
     for (_, table), columns in inspector.get_multi_columns(schema, scope=ObjectScope.ANY).items():
         yield from (f"{table}: column {_column(connection, column)}" for column in columns)
     for kind, read in (

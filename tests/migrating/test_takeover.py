@@ -121,9 +121,9 @@ OTHERWISE = {
     "a table less": ("DROP TABLE webhook_deliveries", "+ webhook_deliveries: column"),
 }
 TRIGGER = {
-    "postgresql": "CREATE TRIGGER mine AFTER DELETE ON events"
+    "postgresql": "CREATE TRIGGER {name} AFTER DELETE ON {table}"
     " FOR EACH ROW EXECUTE FUNCTION forget_latency_middles()",
-    "sqlite": f"CREATE TRIGGER mine AFTER DELETE ON events BEGIN {FORGET}; END",
+    "sqlite": "CREATE TRIGGER {name} AFTER DELETE ON {table} BEGIN " + FORGET + "; END",
 }
 ON_POSTGRESQL = {
     "a check less": ("ALTER TABLE pools DROP CONSTRAINT ck_pools_epoch_seconds", "+ pools: check constraint"),
@@ -163,10 +163,14 @@ def test_one_that_differs_is_left_alone(before: Flask, caplog: pytest.LogCapture
     assert said in refused(caplog)
 
 
-def test_a_trigger_that_nobody_knows_is_found(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    run(TRIGGER[dialect()])
-    words = refused(caplog)
-    assert words.endswith("instead -:\n- events: trigger mine\n")
+@pytest.mark.parametrize(
+    ("table", "name"), [("events", "mine"), ("latency_records", "forget_latency_middles_too")]
+)
+def test_a_trigger_that_nobody_knows_is_found(
+    before: Flask, caplog: pytest.LogCaptureFixture, table: str, name: str
+) -> None:
+    run(TRIGGER[dialect()].format(table=table, name=name))
+    assert refused(caplog).endswith(f"instead -:\n- {table}: trigger {name}\n")
 
 
 @pytest.mark.parametrize("change", ON_POSTGRESQL)
