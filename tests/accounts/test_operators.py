@@ -22,7 +22,7 @@ def test_waits_double_up_to_a_limit(scope: FailureScope, free: int, most: int) -
     assert wait_after(scope, 10**9).total_seconds() == most
 
 
-def test_a_name_leads_back_to_nothing_that_was_typed() -> None:
+def test_name_reveals_nothing_typed() -> None:
     name = typed_name(b"key", "My Password")
     assert name == typed_name(b"key", " my password\n")
     assert len({name, typed_name(b"key", "my passwort"), typed_name(b"another key", "My Password")}) == 3
@@ -37,7 +37,7 @@ def test_what_cannot_be_shown_is_no_email(text: str) -> None:
     assert normal_email(text) is None
 
 
-def test_a_password_is_measured_as_it_is_hashed() -> None:
+def test_password_is_measured_as_hashed() -> None:
     assert not is_too_long("x" * 256)
     assert is_too_long("x" * 257)
     assert not is_too_long("\ufb01" * 128)

@@ -29,7 +29,7 @@ def test_every_route_has_a_line_here(app: Flask) -> None:
     assert {rule.endpoint for rule in console_rules(app)} == set(EXPECTED)
 
 
-def test_the_library_of_sign_ins_brings_no_commands(app: Flask) -> None:
+def test_sign_in_library_adds_no_commands(app: Flask) -> None:
     """Its own change accounts past the audit log and the second person, or only say so."""
     assert {"users", "roles"}.isdisjoint(app.cli.commands)
 
@@ -90,7 +90,7 @@ def test_other_methods_are_refused(app: Flask, method: str) -> None:
         assert answer.status_code == 405, rule.rule
 
 
-def test_every_answer_has_the_headers_of_the_console(app: Flask) -> None:
+def test_every_answer_has_console_headers(app: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
     for path in (
         "/admin/",

@@ -26,7 +26,7 @@ def made(page: str) -> str:
     return found[1]
 
 
-def test_a_key_is_made_shown_once_and_revoked(app: Flask, gateway: Gateway) -> None:
+def test_key_is_made_shown_once_revoked(app: Flask, gateway: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     key = made(admin.post(f"{KEYS}new", FIELDS).text)
     found = presented_key(gateway.database, f"Bearer {key}")

@@ -27,7 +27,7 @@ def found(visitor: Visitor, **query: str) -> list[str]:
     return re.findall(r'class="row-link" href="/admin/audit/(\d+)"', page)
 
 
-def test_who_changed_a_row_in_a_bulk_edit(app: Flask, operator: Visitor, network: Gateway) -> None:
+def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, network: Gateway) -> None:
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     seen = operator.get(path)
     fees = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5", "amount": ""}
@@ -96,13 +96,13 @@ def _beginning(argument: ast.expr) -> str | None:
     return told if isinstance(told, str) else None
 
 
-def test_the_filter_offers_the_kinds_that_are_written(operator: Visitor) -> None:
+def test_filter_offers_the_kinds_written(operator: Visitor) -> None:
     page = operator.get("/admin/audit/").text
     (select,) = re.findall(r'<select[^>]* name="action".*?</select>', page, re.DOTALL)
     assert sorted(re.findall(r'<option value="(\w+)"', select)) == sorted(kinds_written())
 
 
-def test_a_record_that_was_changed_in_the_database_is_named(operator: Visitor, network: Gateway) -> None:
+def test_record_altered_in_database_is_named(operator: Visitor, network: Gateway) -> None:
     with network.engine.begin() as connection:
         connection.execute(text("UPDATE audit_records SET at = 'soon' WHERE id = 1"))
     for path in ("/admin/audit/", "/admin/audit/1"):

@@ -46,7 +46,7 @@ def problems(page: str) -> list[str]:
     return re.findall(r'<a href="#\w+">([^<]+)', found[1]) if found else []
 
 
-def test_every_part_of_the_network_that_is_on_it(visitor: Visitor, network: Gateway) -> None:
+def test_chain_page_has_every_part(visitor: Visitor, network: Gateway) -> None:
     page = visitor.get(PAGE).text
     tokens = section(page, "tokens")
     assert "USDT runs 5 000 000 USDT 4 000 000 USDT 55.5 % no cap" in tokens
@@ -99,7 +99,7 @@ def test_what_needs_attention(visitor: Visitor, network: Gateway, clock: Movable
     assert problems(visitor.get(PAGE).text)[0].startswith("No watcher reads the chain")
 
 
-def test_a_stopped_token_and_a_stopped_chain_close_routes(visitor: Visitor, network: Gateway) -> None:
+def test_stopped_token_or_chain_closes_routes(visitor: Visitor, network: Gateway) -> None:
     with writing(network.engine) as connection:
         stopped = Token.chain_id == 56, Token.symbol == "CELR"
         connection.execute(update(Token).where(*stopped).values(xfer_disabled=True))
@@ -112,14 +112,14 @@ def test_a_stopped_token_and_a_stopped_chain_close_routes(visitor: Visitor, netw
     assert "operator@example.org" in section(page, "changes")
 
 
-def test_stops_of_its_reading_are_among_its_changes(visitor: Visitor, network: Gateway) -> None:
+def test_reading_stops_are_among_changes(visitor: Visitor, network: Gateway) -> None:
     watch_a_chain(network)
     visitor.post("/admin/watching/1/stop", {"reason": "the node moves"})
     assert "the node moves" in section(visitor.get(PAGE).text, "changes")
     assert problems(visitor.get(PAGE).text)[0].startswith("Nothing is read until reading is started again.")
 
 
-def test_a_refused_form_is_shown_without_the_rest(visitor: Visitor, network: Gateway) -> None:
+def test_refused_form_is_shown_alone(visitor: Visitor, network: Gateway) -> None:
     """So that what is wrong is at the top."""
     refused = send(visitor, PAGE, block_delay="x").text
     assert "One field has an error" in refused and 'id="tokens"' not in refused
@@ -145,9 +145,7 @@ def large(chains: int, symbols: int) -> build.Document:
 
 @pytest.mark.every_database
 @pytest.mark.parametrize(("chains", "symbols"), [(2, 2), (12, 9)])
-def test_its_statements_do_not_grow_with_the_network(
-    app: Flask, gateway: Gateway, chains: int, symbols: int
-) -> None:
+def test_statements_do_not_grow_with_network(app: Flask, gateway: Gateway, chains: int, symbols: int) -> None:
     import_network(*gateway.editing, text(large(chains, symbols)), actor=TESTER)
     put(gateway, *({"status": 4, "since": 86_400 * n, "src_chain_id": 1} for n in range(1, 60)))
     visitor = signed_in(app, Role.OPERATOR)

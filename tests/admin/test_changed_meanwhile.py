@@ -45,7 +45,7 @@ def a_rate_changes(rows: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("edit", [a_token_comes_first, a_rate_changes])
 @pytest.mark.parametrize("step", ["preview", "confirm"])
-def test_a_chain_is_connected_as_its_example_was_shown(
+def test_chain_connects_as_example_was_shown(
     operator: Visitor, network: Gateway, edit: Callable[[dict[str, Any]], None], step: str
 ) -> None:
     """The contract of one token must not become that of another."""
@@ -60,9 +60,7 @@ def test_a_chain_is_connected_as_its_example_was_shown(
     assert "Base" not in [row["name"] for row in document(network)["chains"]]
 
 
-def test_the_state_of_a_token_can_be_applied_to_what_others_saved(
-    operator: Visitor, network: Gateway
-) -> None:
+def test_token_state_applies_to_concurrent_edit(operator: Visitor, network: Gateway) -> None:
     path = f"/admin/tokens/{shown(network, 'tokens', 1, 'USDT').row_id}"
     preview = send(operator, path, xfer_disabled="pool")
     change(network, lambda rows: rows["tokens"][0].update(name="Renamed"))
@@ -75,9 +73,8 @@ def test_the_state_of_a_token_can_be_applied_to_what_others_saved(
     assert (token["name"], token["pool_disabled"]) == ("Renamed", True)
 
 
-def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(
-    operator: Visitor, network: Gateway
-) -> None:
+def test_restoring_keeps_removed_row_away(operator: Visitor, network: Gateway) -> None:
+    """It was removed while the form was open."""
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     preview = send(operator, path, base_fee="7", base_fee_unit="smallest")
     send(operator, path, preview, confirm="1")
@@ -92,7 +89,7 @@ def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(
     assert (1, 56) not in [(r["src_chain_id"], r["dst_chain_id"]) for r in document(network)["routes"]]
 
 
-def test_what_was_only_proposed_is_no_version_to_restore(app: Flask, network: Gateway) -> None:
+def test_proposal_is_no_version_to_restore(app: Flask, network: Gateway) -> None:
     """A proposal may have fields and rows that its reader could not edit, and nobody approved them."""
     gateway = network.but(two_persons=TwoPersons(frozenset({"routes"})))
     use_gateway(app, gateway)
@@ -109,7 +106,7 @@ def the_decimals_change(rows: dict[str, Any]) -> None:
     next(r for r in rows["tokens"] if (r["chain_id"], r["symbol"]) == (56, "USDT"))["decimal"] = 6
 
 
-def test_an_amount_is_saved_as_it_was_previewed(operator: Visitor, network: Gateway) -> None:
+def test_amount_is_saved_as_previewed(operator: Visitor, network: Gateway) -> None:
     path = f"/admin/pools/{shown(network, 'pools', 56, 'USDT').row_id}"
     preview = send(operator, path, total_cap="8 000 000")
     change(network, the_decimals_change)
@@ -121,7 +118,7 @@ def test_an_amount_is_saved_as_it_was_previewed(operator: Visitor, network: Gate
     assert "8000000000000" in [row.get("total_cap") for row in document(network)["pools"]]
 
 
-def test_base_fees_are_saved_as_they_were_previewed(operator: Visitor, network: Gateway) -> None:
+def test_base_fees_are_saved_as_previewed(operator: Visitor, network: Gateway) -> None:
     path = "/admin/routes/base-fees"
     preview = send(operator, path, dst_chain_id="56", symbol="USDT", how="amount", amount="3")
     assert 'name="confirm"' in preview.text

@@ -49,7 +49,7 @@ def test_a_chain_is_connected_by_itself(operator: Visitor, network: Gateway) -> 
     assert records(network)[-1].detail == "connect Base (chain 8453): 2 opening validators"
 
 
-def test_the_first_chain_has_nothing_to_be_copied_from(app: Flask, gateway: Gateway) -> None:
+def test_first_chain_copies_from_nothing(app: Flask, gateway: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert 'name="explore_url"' in operator.get("/admin/connect/").text
     assert "Connect one" in operator.get("/admin/chains/").text
@@ -94,7 +94,7 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     )
 
 
-def test_smallest_units_are_chosen_for_a_whole_table(operator: Visitor, network: Gateway) -> None:
+def test_smallest_units_apply_to_whole_table(operator: Visitor, network: Gateway) -> None:
     units = {"token_unit": "smallest", "fee_unit": "smallest", "token0_liquidity": "7000000"}
     fees = {name: "5" for name in form_of(operator.get(PATH)) if name.startswith("route") and "_fee_" in name}
     wrong = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "0.5"})
@@ -118,7 +118,7 @@ def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None
     assert all(row.get("pinned_base_fee") is None for row in new)
 
 
-def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, network: Gateway) -> None:
+def test_following_estimate_uses_open_route(operator: Visitor, network: Gateway) -> None:
     send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
     preview = send(operator, PATH, **BASE)
     assert send(operator, PATH, preview, confirm="1").location.startswith(
@@ -201,7 +201,7 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     assert "Choose a chain, and a token" in operator.get(path, follow_redirects=True).text, "it is there now"
 
 
-def test_a_tokens_second_chain_has_routes_to_the_first(operator: Visitor, network: Gateway) -> None:
+def test_second_chain_gets_routes_to_first(operator: Visitor, network: Gateway) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)], pools=[build.pool(1, "DAI", "7")])
     path = TOKEN.format(chain=10, symbol="DAI")
     preview = send(operator, path, token0_address=CONTRACT, route0_fee_there="0.5", route0_fee_back="")
@@ -215,7 +215,7 @@ def test_a_tokens_second_chain_has_routes_to_the_first(operator: Visitor, networ
     assert there["perc_fee_tiers"] == [{"from": "0", "ppm": 400}]
 
 
-def test_a_token_without_a_pool_elsewhere_gets_one(operator: Visitor, network: Gateway) -> None:
+def test_token_without_other_pool_gets_one(operator: Visitor, network: Gateway) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)])
     path = TOKEN.format(chain=10, symbol="DAI")
     assert "Ethereum has no pool" in operator.get(path).text
@@ -227,9 +227,8 @@ def test_a_token_without_a_pool_elsewhere_gets_one(operator: Visitor, network: G
 
 
 @pytest.mark.parametrize("more", ["pools", "routes"])
-def test_a_token_is_as_on_the_chain_that_has_most_of_it(
-    operator: Visitor, network: Gateway, more: str
-) -> None:
+def test_token_copies_its_fullest_chain(operator: Visitor, network: Gateway, more: str) -> None:
+    """The one that has most of its pools or routes."""
     chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
     routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
     with_rows(
@@ -244,7 +243,7 @@ def test_a_token_is_as_on_the_chain_that_has_most_of_it(
 @pytest.mark.parametrize(
     ("chain", "symbol"), [("1", "USDT"), ("1", "NONE"), ("77", "USDT"), ("x", "USDT"), ("", "")]
 )
-def test_a_token_that_cannot_be_connected_leads_to_the_list(
+def test_unconnectable_token_leads_to_list(
     operator: Visitor, network: Gateway, chain: str, symbol: str
 ) -> None:
     answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)

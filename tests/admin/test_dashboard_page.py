@@ -35,7 +35,7 @@ def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None
     assert "Refund being signed" in page.text and "25 USDT" in page.text
 
 
-def test_the_number_of_refunds_is_not_that_of_the_rows_shown(app: Flask, network: Gateway) -> None:
+def test_refund_count_exceeds_rows_shown(app: Flask, network: Gateway) -> None:
     without_events(network, *[7] * 13)
     page = signed_in(app, Role.VIEWER).get("/admin/").text
     (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
@@ -59,9 +59,8 @@ def test_a_panel_fails_alone(
     assert failed <= 2 and answer.text.count('<section class="card"') >= 9
 
 
-def test_everything_fails_but_the_way_to_stop_a_chain(
-    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outage_leaves_only_chain_stop(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other part of the dashboard fails."""
     visitor = signed_in(app, Role.OPERATOR)
 
     def down(*_: Any, **__: Any) -> Any:

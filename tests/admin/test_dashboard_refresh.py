@@ -27,7 +27,7 @@ def test_the_parts_alone(app: Flask, network: Gateway) -> None:
     assert "<html" not in parts and "sidebar" not in parts and "<script" not in parts
 
 
-def test_a_chain_that_is_stopped_meanwhile_is_told(app: Flask, network: Gateway) -> None:
+def test_chain_stopped_meanwhile_is_shown(app: Flask, network: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert 'aria-label="Stopped chains"' not in operator.get(REFRESH).text
     send(operator, "/admin/chains/56/stop", disabled_reason="RPC compromised", typed="bnb chain", confirm="1")
@@ -37,15 +37,13 @@ def test_a_chain_that_is_stopped_meanwhile_is_told(app: Flask, network: Gateway)
     assert "RPC compromised" in told
 
 
-def test_nobody_who_is_not_signed_in_gets_them(app: Flask, network: Gateway) -> None:
+def test_refresh_needs_sign_in(app: Flask, network: Gateway) -> None:
     answer = Visitor(app).get(REFRESH)
     assert answer.status_code == 302
     assert "refresh" not in answer.location, "parts without a page are nothing to come back to"
 
 
-def test_what_the_page_does_by_itself_keeps_no_session_open(
-    app: Flask, network: Gateway, clock: MovableClock
-) -> None:
+def test_refresh_keeps_no_session_open(app: Flask, network: Gateway, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     for _ in range(7):
         assert visitor.get(REFRESH).status_code == 200
@@ -57,7 +55,7 @@ def test_what_the_page_does_by_itself_keeps_no_session_open(
     assert visitor.get("/admin/").status_code == 302
 
 
-def test_pages_share_what_was_read_a_moment_ago(
+def test_pages_share_recent_reads(
     app: Flask, network: Gateway, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock.forward(minutes=1)  # what the test before shared is too old

@@ -39,7 +39,7 @@ def new_password(app: Flask) -> str:
     return password
 
 
-def test_a_password_made_by_an_administrator_is_changed_first(app: Flask) -> None:
+def test_password_by_administrator_is_changed_first(app: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     admin.post("/admin/operators/new", {"email": VIEWER, "password": PASSWORD, "role": "viewer"})
     visitor = Visitor(app)
@@ -80,7 +80,7 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
     assert visitor.inside
 
 
-def test_a_password_from_the_prompt_is_ones_own(app: Flask) -> None:
+def test_password_from_prompt_is_not_changed(app: Flask) -> None:
     create_account(*gateway_of(app).editing, VIEWER, PASSWORD, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
@@ -128,7 +128,7 @@ def test_good_passwords_are_taken(password: str) -> None:
     assert why_refused(password, VIEWER) is None
 
 
-def test_the_account_that_make_run_makes_is_its_owners(app: Flask) -> None:
+def test_make_run_account_is_its_owners(app: Flask) -> None:
     with app.app_context():
         said = first_account(*gateway_of(app).editing)
     password = re.search(r"with the password (\S+) ", said)
@@ -144,7 +144,7 @@ DEMAND = "/admin/operators/second-factor"
 
 
 @pytest.mark.every_database
-def test_a_second_factor_can_be_demanded_of_everyone(app: Flask) -> None:
+def test_second_factor_can_be_required(app: Flask) -> None:
     admin, viewer = signed_in(app, Role.ADMIN), signed_in(app, Role.VIEWER)
     keyed = signed_in(app, Role.OPERATOR)
     add_passkey(keyed, Authenticator())
@@ -178,7 +178,8 @@ def test_only_administrators_demand_it(app: Flask) -> None:
     assert operator.post(DEMAND, {"demanded": "1"}).status_code == 403
 
 
-def test_with_both_demands_the_factor_comes_first_and_then_the_password(app: Flask) -> None:
+def test_factor_comes_before_password(app: Flask) -> None:
+    """Where both are required."""
     admin = signed_in(app, Role.ADMIN)
     set_up(admin)
     admin.post(DEMAND, {"demanded": "1"})

@@ -42,7 +42,7 @@ def test_it_is_exported_and_has_no_drift(operator: Visitor, network: Gateway) ->
     assert "No difference" in page.text
 
 
-def test_the_drift_is_shown_to_everybody_and_changes_nothing(app: Flask, network: Gateway) -> None:
+def test_drift_is_shown_and_changes_nothing(app: Flask, network: Gateway) -> None:
     before = export_network(network.database)
     viewer = signed_in(app, Role.VIEWER)
     page = compared(viewer, changed_file())
@@ -84,7 +84,7 @@ def test_what_is_picked_is_taken_over(admin: Visitor, network: Gateway) -> None:
     assert document(network) == json.loads(text(changed_file())), "and in the end it is the file"
 
 
-def test_a_part_that_cannot_stand_alone_is_refused(admin: Visitor, network: Gateway) -> None:
+def test_dependent_part_alone_is_refused(admin: Visitor, network: Gateway) -> None:
     rows = network_with_a_chain_more()
     page = compared(admin, rows)
     answer = apply(admin, page, "token USDT on chain 137")
@@ -107,7 +107,7 @@ def network_with_a_chain_more() -> dict[str, Any]:
     return rows
 
 
-def test_a_chain_with_its_rows_goes_at_once(admin: Visitor, network: Gateway) -> None:
+def test_chain_applies_with_its_rows(admin: Visitor, network: Gateway) -> None:
     save(admin, "/admin/connect/?like=nothing", id="8453", name="Base", explore_url="https://basescan.example",
          contract_addr="", gas_token_symbol="ETH", block_delay="1", minimal_max_slippage="501")  # fmt: skip
     save(admin, "/admin/tokens/new", chain_id="8453", symbol="USDT", name="T", decimal="6",

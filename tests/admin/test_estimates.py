@@ -63,7 +63,7 @@ def heading(page: str) -> str:
     return unescape(found[1])
 
 
-def test_what_succeeds_is_the_apis_answer_laid_open(app: Flask, sandbox: Gateway) -> None:
+def test_success_explains_the_api_answer(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for example in SANDBOX_ESTIMATES:
         page = ask(visitor, **fields_of(example.query))
@@ -75,7 +75,7 @@ def test_what_succeeds_is_the_apis_answer_laid_open(app: Flask, sandbox: Gateway
         assert "refused</span>" not in page
 
 
-def test_every_refusal_names_its_check_and_what_would_pass(app: Flask, sandbox: Gateway) -> None:
+def test_refusal_names_check_and_remedy(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for example in SANDBOX_ERRORS:
         if example.reason is Reason.CHAIN_UNKNOWN:
@@ -91,7 +91,7 @@ def test_every_refusal_names_its_check_and_what_would_pass(app: Flask, sandbox: 
         assert page.count('<li class="check-refused">') == 1
 
 
-def test_an_amount_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+def test_passing_amount_is_filled_in(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     page = ask(visitor, **GOOD | {"amount": "100000000"})
     assert "Within the source pool&#39;s inbound limit" in page
@@ -103,7 +103,7 @@ def test_an_amount_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) ->
         assert 'value="USDT" selected' in filled or 'selected value="USDT"' in filled
 
 
-def test_a_tolerance_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
     page = ask(visitor, **fields_of(example.query))
@@ -147,7 +147,7 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> 
         ({"caller": "1.2.3.0/24"}, "not a network"),
     ],
 )
-def test_what_cannot_be_read_is_said_beside_its_field(
+def test_unreadable_value_is_named_at_field(
     app: Flask, sandbox: Gateway, changed: dict[str, str], complaint: str
 ) -> None:
     page = ask(signed_in(app, Role.VIEWER), **GOOD | changed)
@@ -174,9 +174,8 @@ def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch:
     assert len(counted) == 1
 
 
-def test_the_age_of_pools_and_fees_is_shown_and_what_the_feed_says_is_seen_at_once(
-    app: Flask, sandbox: Gateway
-) -> None:
+def test_age_of_facts_is_shown(app: Flask, sandbox: Gateway) -> None:
+    """What the feed reports is seen at once."""
     visitor = signed_in(app, Role.VIEWER)
     fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
     for amount in ("1", "2"):

@@ -21,7 +21,7 @@ def paths(app: Flask) -> list[str]:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_answer_can_be_framed_or_taken_for_another_type(app: Flask, method: str) -> None:
+def test_no_answer_can_be_framed_or_sniffed(app: Flask, method: str) -> None:
     visitor = signed_in(app, Role.ADMIN)
     asked = [*paths(app), "/nothing", "/admin/nothing", "/v2/nothing", "/docs/nothing", "/docs/try/nothing"]
     assert len(asked) > 60
@@ -33,13 +33,13 @@ def test_no_answer_can_be_framed_or_taken_for_another_type(app: Flask, method: s
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], (method, path)
 
 
-def test_a_refused_page_is_logged_with_who_asked(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_refused_page_logs_the_account(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert visitor.get("/admin/operators/").status_code == 403
     assert "GET /admin/operators/ refused to viewer@" in caplog.text
 
 
-def test_no_view_and_no_hook_is_a_coroutine(app: Flask) -> None:
+def test_no_view_or_hook_is_coroutine(app: Flask) -> None:
     """The application spares Flask's own look at each of them, so none may need it."""
     hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
     hooked = [function for kind in hooks for functions in kind.values() for function in functions]
@@ -60,7 +60,7 @@ def test_the_console_is_compressed(app: Flask, path: str, site: str) -> None:
     assert {"Accept-Encoding", "Sec-Fetch-Site"} <= set(packed.vary)
 
 
-def test_a_part_of_a_file_is_sent_as_it_is(app: Flask) -> None:
+def test_part_of_file_is_sent_uncompressed(app: Flask) -> None:
     part = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin", "Range": "bytes=0-4999"}
     answer = signed_in(app, Role.VIEWER).get("/admin/static/console.css", headers=part)
     assert (answer.status_code, len(answer.data)) == (206, 5000)

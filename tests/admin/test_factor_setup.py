@@ -73,7 +73,7 @@ def test_nobody_gets_the_secret_of_another(app: Flask) -> None:
     assert key_of(visitor.post(SETUP, {"setup": "authenticator"})) != key
 
 
-def test_a_wrong_code_of_a_sign_in_shows_no_secret(app: Flask) -> None:
+def test_wrong_sign_in_code_shows_no_secret(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     page = visitor.post(SETUP, {"setup": "authenticator"})
     key = key_of(page)

@@ -19,7 +19,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("path", FIELDS)
-def test_a_file_in_the_place_of_a_text_is_refused(app: Flask, path: str) -> None:
+def test_file_instead_of_text_is_refused(app: Flask, path: str) -> None:
     """Forms took the file for the text, and were answered 500."""
     visitor = Visitor(app) if path == "/admin/sign-in" else signed_in(app, Role.ADMIN)
     file = {FIELDS[path]: (BytesIO(b"x"), "a.txt")}

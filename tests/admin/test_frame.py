@@ -86,9 +86,7 @@ def test_rows_lead_to_their_history(app: Flask, operator: Visitor, network: Gate
         assert 'class="empty"' not in answer.text
 
 
-def test_the_page_of_a_lost_database_has_its_styles_and_a_way_back(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outage_page_has_styles_and_retry(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = signed_in(app, Role.VIEWER)
     lose_database(monkeypatch)
     answer = visitor.get("/admin/audit/?subject=56")
@@ -97,7 +95,7 @@ def test_the_page_of_a_lost_database_has_its_styles_and_a_way_back(
     assert visitor.get("/admin/static/console.css").status_code == 200
 
 
-def test_what_is_not_found_is_nothing_to_try_again(app: Flask) -> None:
+def test_missing_page_offers_no_retry(app: Flask) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/nothing")
     assert answer.status_code == 404
     assert "Try again" not in answer.text and 'href="/admin/">Go to the dashboard' in answer.text
@@ -114,7 +112,7 @@ def test_accounts_in_the_log_have_labels(app: Flask) -> None:
     assert "May sign in" in record and "must_change_password" not in record
 
 
-def test_the_console_is_english_whatever_the_browser_prefers(app: Flask) -> None:
+def test_console_ignores_browser_language(app: Flask) -> None:
     """Flask-Admin, Flask-Security and Flask-WTF would translate themselves where Flask-Babel is installed."""
     spanish = {"headers": {"Accept-Language": "es", "Cookie": "lang=es"}}
     visitor = signed_in(app, Role.OPERATOR)

@@ -51,7 +51,8 @@ def failures_recorded(gateway: Gateway) -> int:
 
 
 @pytest.mark.every_database
-def test_of_24_guesses_at_once_five_are_judged(open_app: OpenApp, clock: MovableClock) -> None:
+def test_concurrent_guesses_are_limited(open_app: OpenApp, clock: MovableClock) -> None:
+    """Of 24, five are validated."""
     workers = [open_app(), open_app()]  # two processes have two applications
     add_account(workers[0], Role.VIEWER)
     visitors = [Visitor(workers[number % 2], "192.0.2.66") for number in range(24)]
@@ -70,7 +71,8 @@ def test_of_24_guesses_at_once_five_are_judged(open_app: OpenApp, clock: Movable
 
 
 @pytest.mark.every_database
-def test_of_16_codes_at_once_five_are_judged(app: Flask) -> None:
+def test_concurrent_codes_are_limited(app: Flask) -> None:
+    """Of 16, five are validated."""
     secret = set_up(signed_in(app, Role.VIEWER))
     visitors = [Visitor(app, "192.0.2.66") for _ in range(16)]
     for visitor in visitors:
@@ -89,7 +91,7 @@ def test_of_16_codes_at_once_five_are_judged(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
+def test_concurrent_tries_leave_nothing_behind(app: Flask) -> None:
     """Right tries and wrong ones of many threads: as many failures are counted as there were wrong ones."""
     gateway, guess = gateway_of(app), Guess("x@example.org", "192.0.2.1")
 
@@ -108,7 +110,7 @@ def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_a_right_try_does_not_lengthen_the_wait_of_others(app: Flask, clock: MovableClock) -> None:
+def test_success_does_not_lengthen_others_wait(app: Flask, clock: MovableClock) -> None:
     gateway = gateway_of(app)
     for number in range(20):
         reserve(*gateway.audited, Guess(f"{number}@example.org", "192.0.2.1"))
@@ -163,7 +165,7 @@ def besiege(app: Flask, guesses: int = 60) -> None:
 
 
 @pytest.mark.soak("hundreds of sign-ins; a known browser is tested with few")
-def test_the_owner_comes_in_while_the_account_is_attacked(app: Flask, clock: MovableClock) -> None:
+def test_owner_signs_in_during_attack(app: Flask, clock: MovableClock) -> None:
     """Ten guesses a second for a minute. Every two seconds the owner signs in, from changing addresses."""
     owner = signed_in(app, Role.VIEWER)
     owner.post("/admin/sign-out")
@@ -184,7 +186,7 @@ def test_the_owner_comes_in_while_the_account_is_attacked(app: Flask, clock: Mov
     assert judged < 60, "the account as a whole waits"
 
 
-def test_a_known_browser_has_a_wait_of_its_own(app: Flask, clock: MovableClock) -> None:
+def test_known_browser_waits_separately(app: Flask, clock: MovableClock) -> None:
     owner = signed_in(app, Role.VIEWER)
     owner.post("/admin/sign-out")
     answers = [owner.sign_in(VIEWER, "wrong password").text for _ in range(8)]
@@ -207,7 +209,8 @@ def device_of(visitor: Visitor, account: int) -> str:
 
 
 @pytest.mark.soak("sixty sign-ins before the first question; a known browser is tested with few")
-def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, clock: MovableClock) -> None:
+def test_browser_proof_is_bound_and_ends(app: Flask, clock: MovableClock) -> None:
+    """It is signed for one account."""
     owner = signed_in(app, Role.VIEWER)
     gateway, account = gateway_of(app), find_account(gateway_of(app).database, email=VIEWER)
     assert account
@@ -295,7 +298,7 @@ def test_bodies_that_are_no_form_count(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_a_clock_that_was_ahead_keeps_nobody_out_for_longer(app: Flask, clock: MovableClock) -> None:
+def test_clock_set_back_locks_nobody_out(app: Flask, clock: MovableClock) -> None:
     """After it was corrected nobody waits for more than a guesser would."""
     add_account(app, Role.VIEWER)
     visitor = Visitor(app, "192.0.2.66")

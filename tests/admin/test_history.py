@@ -35,7 +35,7 @@ def fee(gateway: Gateway) -> str:
     return str(document(gateway)["routes"][0]["base_fee"])
 
 
-def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor, network: Gateway) -> None:
+def test_row_and_history_link_each_other(operator: Visitor, network: Gateway) -> None:
     path = route_path(network)
     save(operator, path, base_fee="7", change_reason="agreed with the\ttreasury")
     fees = "/admin/routes/base-fees"
@@ -64,7 +64,7 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_a_row_that_the_log_never_saw_is_shown(operator: Visitor, network: Gateway, section: str) -> None:
+def test_row_before_the_log_is_shown(operator: Visitor, network: Gateway, section: str) -> None:
     path = new_page(section)
     send(operator, path, send(operator, path, **NEW[section]), confirm="1")
     row = f"/admin/{section}/{key_of_last(network, section)}"
@@ -82,11 +82,11 @@ def test_a_row_that_the_log_never_saw_is_shown(operator: Visitor, network: Gatew
 
 
 @pytest.mark.parametrize("number", ["٣", "9" * 30, "x"])
-def test_a_row_of_no_such_chain_has_no_history(operator: Visitor, network: Gateway, number: str) -> None:
+def test_unknown_chain_has_no_history(operator: Visitor, network: Gateway, number: str) -> None:
     assert operator.get("/admin/history/", query_string={"subject": f"chain {number}"}).status_code == 404
 
 
-def test_records_of_accounts_and_tokens_lead_to_them(app: Flask, network: Gateway) -> None:
+def test_records_link_accounts_and_tokens(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
     by_action = {row.action: row.id for row in records(network)}
@@ -121,7 +121,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway, section: str) -> None:
+def test_removed_row_is_restored(operator: Visitor, network: Gateway, section: str) -> None:
     path = new_page(section)
     send(operator, path, send(operator, path, **NEW[section]), confirm="1")
     row = f"/admin/{section}/{key_of_last(network, section)}"
@@ -142,7 +142,7 @@ def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway,
     assert "/remove" in operator.get(added).location, "a version without the row is its removal"
 
 
-def test_fields_that_no_form_has_are_restored_too(operator: Visitor, network: Gateway) -> None:
+def test_fields_without_form_are_restored(operator: Visitor, network: Gateway) -> None:
     rows = small_network()
     rows["chains"][0] |= {"suggested_gas_cost": "12", "extra": {"tag": 1}}
     import_network(*network.editing, text(rows), actor=TESTER)
@@ -154,9 +154,7 @@ def test_fields_that_no_form_has_are_restored_too(operator: Visitor, network: Ga
     assert (chain["suggested_gas_cost"], chain["extra"]) == ("12", {"tag": 1})
 
 
-def test_a_pin_that_has_ended_is_not_restored(
-    operator: Visitor, network: Gateway, clock: MovableClock
-) -> None:
+def test_ended_pin_is_not_restored(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
     path = route_path(network)
     save(operator, path, pinned_base_fee="0.7", pinned_until=f"{NOW:%Y-%m-%d} 12:05")
     restore = f"/admin/routes/restore/{last_record(network).id}/0"
@@ -179,7 +177,7 @@ def test_a_pool_keeps_its_opening_values(operator: Visitor, network: Gateway) ->
     assert document(network)["pools"][0] == rows["pools"][0]
 
 
-def test_what_a_viewer_and_a_proposal_do_not_offer(app: Flask, operator: Visitor, network: Gateway) -> None:
+def test_viewer_and_proposal_offer_no_restore(app: Flask, operator: Visitor, network: Gateway) -> None:
     save(operator, route_path(network), base_fee="7", base_fee_unit="smallest")
     record = last_record(network).id
     viewer = signed_in(app, Role.VIEWER)
@@ -190,7 +188,7 @@ def test_what_a_viewer_and_a_proposal_do_not_offer(app: Flask, operator: Visitor
     assert operator.get("/admin/routes/restore/9999/0").status_code == 404
 
 
-def test_my_change_is_applied_to_the_values_of_now(app: Flask, operator: Visitor, network: Gateway) -> None:
+def test_change_applies_to_current_values(app: Flask, operator: Visitor, network: Gateway) -> None:
     add_account(app, Role.OPERATOR, "second@example.org")
     second = Visitor(app)
     second.sign_in("second@example.org")

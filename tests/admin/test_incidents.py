@@ -34,7 +34,7 @@ def banner(visitor: Visitor, path: str = "/admin/") -> str:
     return " ".join(rest.partition("</section>")[0].split()) if found else ""
 
 
-def test_every_page_says_what_is_stopped_by_whom_and_why(
+def test_every_page_shows_stops_and_reasons(
     app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:
     assert banner(operator) == ""
@@ -54,9 +54,7 @@ def test_every_page_says_what_is_stopped_by_whom_and_why(
     assert banner(operator) == ""
 
 
-def test_the_banner_tells_who_stopped_it_whichever_way(
-    operator: Visitor, network: Gateway, clock: MovableClock
-) -> None:
+def test_banner_names_who_stopped_it(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
     rows = small_network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "by the file"}
     import_network(*network.editing, text(rows), actor=TESTER)
@@ -124,7 +122,7 @@ def test_all_are_stopped(operator: Visitor, network: Gateway) -> None:
     assert operator.get("/admin/chains/resume").location == "/admin/chains/", "none is picked"
 
 
-def test_one_of_the_picked_alone_asks_for_its_name(operator: Visitor, network: Gateway) -> None:
+def test_picking_one_requires_its_name(operator: Visitor, network: Gateway) -> None:
     page = operator.get("/admin/chains/stop?chain=1")
     assert "Type “Ethereum” to confirm" in page.text
     assert operator.post(
@@ -152,7 +150,7 @@ def test_the_first_field_is_focused(operator: Visitor, network: Gateway) -> None
         assert "autofocus" in field
 
 
-def test_a_token_is_revoked_by_its_key_id_in_any_case(app: Flask, gateway: Gateway) -> None:
+def test_token_is_revoked_by_key_id(app: Flask, gateway: Gateway) -> None:
     add_account(app, Role.ADMIN)
     admin = Visitor(app)
     admin.sign_in("admin@example.org")

@@ -86,7 +86,7 @@ def test_older_browsers_tell_by_the_origin(operator: Visitor, network: Gateway) 
     assert kept(page) == FIELDS
 
 
-def test_a_sign_in_page_that_is_out_of_date_comes_again(app: Flask) -> None:
+def test_expired_sign_in_page_returns(app: Flask) -> None:
     visitor = Visitor(app)
     fields = {"csrf_token": "old", "email": VIEWER, "password": PASSWORD, "next": "/admin/chains/"}
     answer = visitor.client.post("/admin/sign-in", data=fields, headers=OWN)
@@ -174,7 +174,7 @@ def test_ended_sessions_are_forgotten_with_their_cookies(app: Flask, clock: Mova
     assert rows() == 2
 
 
-def test_an_account_is_made_with_a_second_factor_to_set_up(app: Flask) -> None:
+def test_account_requires_second_factor_setup(app: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "new@example.org", "password": "first password of it", "role": "viewer"}
     admin.post("/admin/operators/new", fields | {"second_factor_required": "y"})

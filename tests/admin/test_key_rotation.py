@@ -75,7 +75,7 @@ def reencrypted(app: Flask, *options: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_from_the_old_key_to_the_new_without_a_gap(open_app: OpenApp) -> None:
+def test_keys_rotate_without_a_gap(open_app: OpenApp) -> None:
     before = open_app(secret_key=FIRST)
     visitor = signed_in(before, Role.VIEWER)
     key = set_up(visitor)
@@ -108,7 +108,7 @@ def test_from_the_old_key_to_the_new_without_a_gap(open_app: OpenApp) -> None:
     assert known(moved(fresh, after))
 
 
-def test_the_old_key_is_worth_nothing_once_it_is_gone(open_app: OpenApp) -> None:
+def test_removed_key_is_worthless(open_app: OpenApp) -> None:
     before = open_app(secret_key=FIRST)
     visitor = signed_in(before, Role.VIEWER)
     key = set_up(visitor)
@@ -124,7 +124,8 @@ def test_the_old_key_is_worth_nothing_once_it_is_gone(open_app: OpenApp) -> None
     assert sent(stranger, token) != 200
 
 
-def test_what_is_signed_between_two_steps_bears_the_new_key(open_app: OpenApp) -> None:
+def test_signatures_use_the_new_key(open_app: OpenApp) -> None:
+    """Also between two steps of a rotation."""
     replaced, after = open_app(secret_key=SECOND, secret_keys_old=(FIRST,)), open_app(secret_key=SECOND)
     before = open_app(secret_key=FIRST)
     for name in ("wan_serializer", "tf_setup_serializer", "tf_validity_serializer"):

@@ -51,7 +51,7 @@ def test_eight_million_typed_is_eight_million_tokens(operator: Visitor, network:
 
 
 @pytest.mark.parametrize("section", ["pools", "tokens", "routes", "pegged_pairs", "chains"])
-def test_an_amount_without_its_unit_is_not_taken(operator: Visitor, network: Gateway, section: str) -> None:
+def test_amount_without_unit_is_refused(operator: Visitor, network: Gateway, section: str) -> None:
     """Such as from a page that was loaded before the fields had units."""
     keys: dict[str, tuple[Any, ...]] = {
         "pools": (1, "USDT"), "tokens": (1, "USDT"), "routes": ("USDT", 1, 56),

@@ -90,7 +90,7 @@ def test_order_statistics_are_exact(gateway: Gateway) -> None:
         assert sum(us < p90 for us in ordered) * 10 < 9 * count
 
 
-def test_the_slowest_pairs_show_what_the_public_latency_says(sandbox: Gateway) -> None:
+def test_slowest_pairs_match_public_latency(sandbox: Gateway) -> None:
     pairs = slowest_pairs(sandbox.database, sandbox.snapshots, medians_of_the_week(sandbox.database))
     assert [pair.median_seconds for pair in pairs] == sorted(
         (pair.median_seconds for pair in pairs), reverse=True
@@ -213,7 +213,7 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("seconds", [60, 3600, 3601, 7])
-def test_the_volume_of_an_epoch_is_that_of_its_own_pool(gateway: Gateway, seconds: int) -> None:
+def test_epoch_volume_is_of_its_pool(gateway: Gateway, seconds: int) -> None:
     """By minutes where the epoch is made of them, else by the sends. Estimates count the same."""
     counters = {f"liquidity_{name}": 0 for name in ("added", "sent", "relayed", "withdrawn")}
     with writing(gateway.engine) as connection:
@@ -289,7 +289,7 @@ def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
 
 
 @pytest.mark.postgresql_alone
-def test_nothing_reads_the_whole_table_of_transfers_or_events(gateway: Gateway) -> None:
+def test_nothing_scans_transfers_or_events(gateway: Gateway) -> None:
     feed(gateway, sent(1), about(1, "refund.requested"))
     with plans(gateway.reads, gateway.engine) as seen:
         board = Dashboard(gateway.database, gateway.snapshots)

@@ -62,7 +62,7 @@ def progress(of: TransferDetail) -> dict[StageName, Progress]:
     return {stage.name: stage.progress for stage in of.stages}
 
 
-def test_an_unknown_id_is_refused_with_the_gateways_own_words(gateway: Gateway) -> None:
+def test_unknown_id_is_refused(gateway: Gateway) -> None:
     with pytest.raises(GatewayError, match="transfer not found"):
         detail(gateway, 1)
 
@@ -127,7 +127,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     ]  # fmt: skip
 
 
-def test_a_confirmation_without_a_block_falls_with_its_send(gateway: Gateway) -> None:
+def test_confirmation_without_block_falls_with_send(gateway: Gateway) -> None:
     feed(gateway, sent(1, event_id="send"), about(1, "transfer.confirmed", at=-80))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
     feed(gateway, sent(1, event_id="send"))
@@ -136,7 +136,8 @@ def test_a_confirmation_without_a_block_falls_with_its_send(gateway: Gateway) ->
     ] == ["Not valid, because the send that it confirms is not"]
 
 
-def test_fates_agree_with_what_stands_in_the_whole_sandbox(sandbox: Gateway) -> None:
+def test_fates_agree_with_history(sandbox: Gateway) -> None:
+    """Of every transfer of the sandbox."""
     ids = [bytes.fromhex(transfer.transfer_id[2:]) for transfer in SANDBOX_TRANSFERS]
     with reading(sandbox.reads) as connection:
         histories = load_histories(connection, ids)

@@ -68,7 +68,7 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
 
 
 @for_seeds(600, any_plausible)
-def test_what_is_suggested_passes_and_one_beyond_does_not(inputs: EstimateInputs) -> None:
+def test_suggested_amount_passes_and_next_fails(inputs: EstimateInputs) -> None:
     keeps_its_word(inputs)
 
 
@@ -77,7 +77,7 @@ def test_also_for_anything_that_the_types_allow(inputs: EstimateInputs) -> None:
     keeps_its_word(inputs)
 
 
-def test_the_range_is_that_of_trying_every_amount() -> None:
+def test_range_matches_trying_every_amount() -> None:
     rng = random.Random(3)
     for _ in range(60):
         tiers = (FeeTier(0, rng.randrange(20_000)), FeeTier(rng.randrange(1, 200), rng.randrange(20_000)))
@@ -136,7 +136,7 @@ def test_terms_in_both_ways_of_writing() -> None:
     assert ("Slippage tolerance", "0.3 %, 3000 ppm") in view.inputs
 
 
-def test_the_limit_that_binds_and_the_check_that_refused() -> None:
+def test_binding_limit_and_failed_check() -> None:
     pool = pool_with(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=85 * TOKEN)
     view = estimate_view(usdt(src_pool=pool))
     (binding,) = [limit for limit in view.explanation.limits if limit.binds]
@@ -199,7 +199,7 @@ def view_of(gateway: Gateway, request: EstimateRequest, usr_addr: str | None = N
     ("age", "words"),
     [(None, ""), (0.0, "just now"), (0.09, "just now"), (0.1, "0.1 s ago"), (2.34, "2.3 s ago")],
 )
-def test_the_age_of_what_was_read_is_told(age: float | None, words: str) -> None:
+def test_age_of_facts_is_shown(age: float | None, words: str) -> None:
     assert estimate_view(usdt(facts_age=age)).facts_age == words
 
 

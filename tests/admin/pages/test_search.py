@@ -67,7 +67,7 @@ def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
     ("tx_hash", "n"),
     [(SEND, 1), (PAYOUT, 1), (FALLEN, 2), ("0x" + "dc" * 32, 2), (REFUND, 3), ("5xNotHexAtAll", 4)],
 )
-def test_every_transaction_that_the_log_names_is_found(world: Gateway, tx_hash: str, n: int) -> None:
+def test_finds_every_logged_transaction(world: Gateway, tx_hash: str, n: int) -> None:
     for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
         found = search(world.database, world.snapshots, spelled)
         assert (found.kind, [line.transfer_id for line in found.transfers]) == (
@@ -100,7 +100,7 @@ def test_an_id_that_is_a_transaction_too(gateway: Gateway) -> None:
     assert "also a transaction of one transfer" in found.message
 
 
-def test_a_long_list_of_an_account_goes_on(gateway: Gateway) -> None:
+def test_long_account_list_has_next_page(gateway: Gateway) -> None:
     feed(gateway, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 61)))
     found = search(gateway.database, gateway.snapshots, SENDER)
     assert (len(found.transfers), found.transfers[0].transfer_id) == (50, transfer_id(1))
@@ -130,7 +130,7 @@ def test_a_long_list_of_an_account_goes_on(gateway: Gateway) -> None:
         ("'; DROP TABLE transfers; --", "Paste a transfer id"),
     ],
 )
-def test_when_nothing_is_found_it_says_what_to_try(world: Gateway, text: str, words: str) -> None:
+def test_no_result_suggests_what_to_try(world: Gateway, text: str, words: str) -> None:
     found = search(world.database, world.snapshots, text)
     assert (found.kind, found.transfers) == (Found.NOTHING, ())
     assert words in found.message
@@ -184,7 +184,7 @@ def test_a_part_of_an_account(world: Gateway) -> None:
     assert search(world.database, world.snapshots, f"{SENDER[:8]}…000000").accounts == ()
 
 
-def test_a_short_part_says_how_much_is_needed(parts: Gateway) -> None:
+def test_short_part_needs_more_digits(parts: Gateway) -> None:
     for typed in ("0x03", "0x03…ef", "…eef"):
         assert "at least 4 digits" in search(parts.database, parts.snapshots, typed).message, typed
 
@@ -221,7 +221,7 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
             assert "ix_transfers_id_end" in str(connection.execute(sa_text(asked)).all())
 
 
-def test_a_long_text_costs_no_more_than_a_short_one(gateway: Gateway) -> None:
+def test_long_text_costs_no_more(gateway: Gateway) -> None:
     """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
     assert network_rows(gateway.database, "usdt")
     assert not network_rows(gateway.database, "usdt " * (MOST_WORDS + 1))

@@ -118,7 +118,8 @@ def test_a_span_of_time(gateway: Gateway) -> None:
         assert pages(gateway, filters, 9) == expected(rows, filters)
 
 
-def test_a_transfer_that_changes_while_one_pages_is_on_top_and_nothing_is_missed(gateway: Gateway) -> None:
+def test_transfer_changed_while_paging_is_on_top(gateway: Gateway) -> None:
+    """And no other transfer is missed."""
     rows = fill(gateway, 30)
     first = list_transfers(gateway.database, gateway.snapshots, TransferFilters(), size=10)
     last = expected(rows, TransferFilters())[-1]

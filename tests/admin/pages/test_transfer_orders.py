@@ -134,7 +134,7 @@ BOTH = [{"sort": "oldest", "token": "USDT", "least": "1"}]
 
 
 @pytest.mark.parametrize("scanned", [10_000, 40])
-def test_every_order_with_every_filter_has_each_transfer_once(
+def test_orders_and_filters_list_each_once(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int
 ) -> None:
     """Sorted here, and walked in the index of the order."""
@@ -167,9 +167,7 @@ def numbers(found: list[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("scanned", [5_000, 1])
-def test_amounts_of_several_chains_are_compared_in_one_unit(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int
-) -> None:
+def test_amounts_compare_in_one_unit(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int) -> None:
     """One USDT has 6 decimals on chain 1 and 18 on chain 2: the smaller number can be more."""
     monkeypatch.setattr(lists, "SCANNED", scanned)
     monkeypatch.setattr(sorting, "SCANNED", scanned)
@@ -186,9 +184,7 @@ def test_amounts_of_several_chains_are_compared_in_one_unit(
     assert numbers(found) == [0, 3]
 
 
-def test_a_chain_that_was_not_read_so_far_holds_the_others_up(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unread_chain_holds_others_up(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of chain 1 only the largest are read, and none meets the filter: chain 3 cannot go on without it."""
     monkeypatch.setattr(lists, "SCANNED", 40)
     monkeypatch.setattr(sorting, "SCANNED", 40)
@@ -199,9 +195,7 @@ def test_a_chain_that_was_not_read_so_far_holds_the_others_up(
     assert numbers(found) == [50, 60, 61, 62, 63, 64, 55, 65, 66, 67, 68]
 
 
-def test_many_equal_amounts_below_a_place_do_not_hold_its_pages_up(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_amounts_do_not_block_paging(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "SCANNED", 1)
     monkeypatch.setattr(sorting, "SCANNED", 1)
     put(gateway, *[(1, 10**6, 5)] * 30, (2, 10**18 + 1, 5), (1, 2 * 10**6, 5))
@@ -209,7 +203,7 @@ def test_many_equal_amounts_below_a_place_do_not_hold_its_pages_up(
     assert numbers(found) == [*range(32)]
 
 
-def test_an_order_follows_what_the_list_is_filtered_by(gateway: Gateway) -> None:
+def test_order_follows_the_filter(gateway: Gateway) -> None:
     assert requested(gateway).order is Order.CHANGED
     assert requested(gateway, age="over-1h").order is Order.OLDEST
     assert requested(gateway, token="USDT", least="1").order is Order.LARGEST
@@ -228,7 +222,7 @@ def test_an_order_follows_what_the_list_is_filtered_by(gateway: Gateway) -> None
         ({"sort": "up"}, "Order: “up” is not an order"),
     ],
 )
-def test_what_cannot_be_used_is_said_and_ignored(
+def test_unusable_filter_is_reported_and_ignored(
     gateway: Gateway, fields: dict[str, str], words: str
 ) -> None:
     wanted = requested(gateway, **fields)
@@ -239,7 +233,7 @@ def test_what_cannot_be_used_is_said_and_ignored(
 
 @pytest.mark.parametrize("sort", ["oldest", "youngest", "largest", "smallest"])
 @pytest.mark.parametrize("scanned", [5_000, 10])
-def test_a_page_that_cannot_be_read_begins_at_the_start(
+def test_unreadable_page_begins_at_start(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int, sort: str
 ) -> None:
     fill(gateway, 30)
@@ -269,9 +263,8 @@ def hashed(gateway: Gateway, count: int) -> None:
         connection.execute(insert(Transfer), rows)
 
 
-def test_how_many_there_are_is_exact_for_few_and_estimated_for_many(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_count_is_exact_for_few(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For many it is estimated."""
     hashed(gateway, 3_000)
 
     def count(**fields: str) -> sorting.Listed:

@@ -61,7 +61,7 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
     assert len(month.spans) == 30 and month.total.begun == 6 and month.tokens[0].volume == 5000
 
 
-def test_a_send_that_is_taken_back_counts_no_more(gateway: Gateway) -> None:
+def test_retracted_send_is_not_counted(gateway: Gateway) -> None:
     feed(gateway, sent(1, at=-HOUR))
     assert trend(gateway.database, gateway.snapshots, Period.DAY).tokens[0].volume == 1000
     feed(gateway, event("chain.reorged", at=-10, chain_id=1, from_block=100))
@@ -88,7 +88,7 @@ def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:
     assert month.total.under_way > 0
 
 
-def test_a_token_that_is_not_configured_is_counted_without_its_amounts(gateway: Gateway) -> None:
+def test_unconfigured_token_counts_without_amounts(gateway: Gateway) -> None:
     row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(gateway.engine) as connection:
@@ -141,7 +141,7 @@ def test_early_warnings(state: PoolState, came: int, went: int, words: str) -> N
     assert "; ".join(told) == words
 
 
-def test_pools_are_warned_of_at_the_pace_of_their_transfers(gateway: Gateway) -> None:
+def test_pools_warn_at_transfer_pace(gateway: Gateway) -> None:
     opening = {"liquidity_sent": 0, "liquidity_relayed": 0, "liquidity_withdrawn": 0, "epoch_cap": None}
     opening |= {"epoch_seconds": 3600}
     with writing(gateway.engine) as connection:

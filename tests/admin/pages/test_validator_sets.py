@@ -25,7 +25,7 @@ def of_chain(gateway: Gateway, chain_id: int) -> tuple[SetVersion, ...]:
     return validator_sets(gateway.database, ChainId(chain_id))
 
 
-def test_the_opening_set_is_current_until_the_feed_tells_of_another(gateway: Gateway) -> None:
+def test_opening_set_is_current_until_rotation(gateway: Gateway) -> None:
     (opening,) = of_chain(gateway, 1)
     assert (opening.of.version, opening.current, opening.event_id, opening.at) == (0, True, None, None)
     assert [f"0x{signer.hex()}" for signer, *_ in opening.strongest] == [s.lower() for s in SIGNERS]
@@ -34,7 +34,7 @@ def test_the_opening_set_is_current_until_the_feed_tells_of_another(gateway: Gat
     assert of_chain(gateway, 56) == ()
 
 
-def test_rotations_are_versions_and_those_taken_back_are_not(gateway: Gateway) -> None:
+def test_retracted_rotations_are_no_versions(gateway: Gateway) -> None:
     signers = [address(7), address(8), address(9)]
     first = {"chain_id": 1, "signers": signers, "powers": ["1", "2", "4"], "block": 300}
     second = {"chain_id": 1, "signers": signers[:1], "powers": ["5"], "block": 400}
