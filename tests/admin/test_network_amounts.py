@@ -111,7 +111,7 @@ def test_what_a_token_cannot_hold_is_refused(
     assert form_of(answer)["epoch_cap_unit"] == unit
 
 
-def test_the_gas_coin_of_an_evm_chain_has_18_decimals(operator: Visitor, network: Gateway) -> None:
+def test_evm_gas_coin_has_18_decimals(operator: Visitor, network: Gateway) -> None:
     preview = send(operator, "/admin/chains/1", drop_gas_amt="0.05")
     assert "0.05 ETH" in preview.text
     send(operator, "/admin/chains/1", preview, confirm="1")
@@ -125,14 +125,14 @@ def test_the_gas_coin_of_an_evm_chain_has_18_decimals(operator: Visitor, network
     assert (form_of(page)["drop_gas_amt"], form_of(page)["drop_gas_amt_unit"]) == ("7", "smallest")
 
 
-def test_a_new_tokens_bounds_count_by_its_own_decimals(operator: Visitor, network: Gateway) -> None:
+def test_new_token_bounds_use_its_decimals(operator: Visitor, network: Gateway) -> None:
     new = {"chain_id": "1", "symbol": "GLD", "name": "Gold", "decimal": "2", "min_send": "0.5",
            "address": "0x00000000000000000000000000000000000000aa"}  # fmt: skip
     save(operator, "/admin/tokens/new", **new)
     assert document(network)["tokens"][-1]["min_send"] == "50"
 
 
-def test_fees_of_a_pair_count_by_the_pairs_own_decimals(operator: Visitor, network: Gateway) -> None:
+def test_pair_fees_use_the_pairs_decimals(operator: Visitor, network: Gateway) -> None:
     path = page_of(network, "pegged_pairs", "CELR", 1, 10)
     own = {"pegged_token_address": "0x00000000000000000000000000000000000000aa", "pegged_token_decimal": "6"}
     save(operator, path, **own, deposit_base_fee="0.25")

@@ -166,7 +166,7 @@ SELECTS = ("chain_id", "src_chain_id", "symbol", "rate_model")
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_what_is_wrong_is_told_in_plain_words(operator: Visitor, network: Gateway, section: str) -> None:
+def test_refusal_is_shown_in_plain_words(operator: Visitor, network: Gateway, section: str) -> None:
     before = document(network)
     blank = operator.get(new_page(section))
     for values, words in [(values, words) for name, values, words in WRONG if name == section]:
@@ -180,7 +180,8 @@ def test_what_is_wrong_is_told_in_plain_words(operator: Visitor, network: Gatewa
     assert document(network) == before
 
 
-def test_what_transfers_hold_fast_is_shown_and_not_taken(operator: Visitor, network: Gateway) -> None:
+def test_fields_fixed_by_transfers_are_refused(operator: Visitor, network: Gateway) -> None:
+    """They are shown, and a form from before the transfer does not change them."""
     assert "contract_addr" in form_of(operator.get("/admin/chains/1"))
     stale = operator.get("/admin/chains/1")
     add_transfer(network, 1)
@@ -206,7 +207,7 @@ def test_what_is_in_use_names_its_users(operator: Visitor, network: Gateway) -> 
     assert len(document(network)["chains"]) == 3
 
 
-def test_who_reads_sees_the_row_and_changes_nothing(app: Flask, network: Gateway) -> None:
+def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Gateway) -> None:
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/chains/1")
     assert "Ethereum" in page.text

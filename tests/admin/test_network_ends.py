@@ -68,7 +68,7 @@ def test_presets_of_pasted_lists_and_routes(
         ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
     ],
 )
-def test_what_is_no_account_of_somebody_is_doubted(
+def test_doubtful_address_needs_confirmation(
     operator: Visitor, network: Gateway, address: str, words: str
 ) -> None:
     assert words in send(operator, "/admin/blocked_addresses/new", text=address).text
@@ -103,7 +103,8 @@ def test_the_transfers_that_are_concerned_are_listed(
     assert f'href="/admin/transfers/0x{99:064x}"' in route.text
 
 
-def test_a_chain_is_picked_from_a_list_or_given_by_its_id(operator: Visitor, network: Gateway) -> None:
+def test_chain_is_picked_or_typed(operator: Visitor, network: Gateway) -> None:
+    """From a list, or by its id."""
     page = operator.get("/admin/route_blocks/new")
     assert '<option value="56">BNB Chain (56)</option>' in page.text
     given = operator.get("/admin/route_blocks/new", query_string={"src_chain_id": "777", "symbol": "USDT"})

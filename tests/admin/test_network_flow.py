@@ -68,7 +68,7 @@ def test_nothing_is_removed_unseen(operator: Visitor, network: Gateway) -> None:
     assert len(document(network)["route_blocks"]) == 1
 
 
-def test_stopping_a_chain_wants_a_reason_and_its_name(operator: Visitor, network: Gateway) -> None:
+def test_stopping_chain_needs_reason_and_name(operator: Visitor, network: Gateway) -> None:
     add_transfer(network, 1)
     page = operator.get("/admin/chains/1/stop")
     assert "1 transfer is in progress from or to Ethereum" in page.text
@@ -109,9 +109,7 @@ def test_the_form_asks_for_the_name_too(operator: Visitor, network: Gateway) -> 
     assert "network.edit" in [record.action for record in records(network)]
 
 
-def test_a_chain_is_stopped_though_it_changed_but_by_its_present_name(
-    app: Flask, operator: Visitor, network: Gateway
-) -> None:
+def test_stop_ignores_edits_but_needs_present_name(app: Flask, operator: Visitor, network: Gateway) -> None:
     page, other = operator.get("/admin/chains/1/stop"), other_operator(app)
     save(other, "/admin/chains/1", name="Mainnet")
     answer = send(operator, "/admin/chains/1/stop", page, disabled_reason="x", typed="Ethereum")

@@ -81,7 +81,7 @@ def with_stops(network: Gateway, *stops: bool) -> None:
 
 
 @pytest.mark.parametrize("stops", list(product((False, True), repeat=3)))
-def test_one_choice_says_what_runs_of_a_token(
+def test_one_choice_sets_all_token_stops(
     operator: Visitor, network: Gateway, stops: tuple[bool, ...]
 ) -> None:
     path = path_of(network, "tokens", 1, "USDT")
@@ -112,9 +112,7 @@ def test_one_choice_says_what_runs_of_a_token(
             assert stops_of(network) == columns
 
 
-def test_a_token_whose_pool_is_stopped_is_stopped_at_once(
-    app: Flask, operator: Visitor, network: Gateway
-) -> None:
+def test_token_with_stopped_pool_stops_at_once(app: Flask, operator: Visitor, network: Gateway) -> None:
     with_stops(network, False, True, False)
     use_gateway(app, network.but(two_persons=TwoPersons(frozenset({"tokens"}))))
     save(operator, path_of(network, "tokens", 1, "USDT"), xfer_disabled="stopped")

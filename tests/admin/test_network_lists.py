@@ -77,7 +77,7 @@ def test_filters_find(visitor: Visitor) -> None:
     assert found("chains", f0_state_is="1") == 0
 
 
-def test_the_filter_of_tokens_says_what_their_rows_say(visitor: Visitor, network: Gateway) -> None:
+def test_token_filter_matches_shown_states(visitor: Visitor, network: Gateway) -> None:
     flags = ("xfer_disabled", "transfer_disabled", "pool_disabled")
     for values in product((False, True), repeat=3):
         with writing(network.engine) as connection:
@@ -94,7 +94,7 @@ def test_the_filter_of_tokens_says_what_their_rows_say(visitor: Visitor, network
         assert len(found) == 1, values
 
 
-def test_tokens_are_sorted_by_what_their_rows_say(visitor: Visitor, network: Gateway) -> None:
+def test_tokens_sort_by_shown_states(visitor: Visitor, network: Gateway) -> None:
     with writing(network.engine) as connection:
         ids = list(connection.scalars(select(Token.id).order_by(Token.id)))
         for number, flag in enumerate(("xfer_disabled", "pool_disabled", "transfer_disabled")):
@@ -131,7 +131,7 @@ def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
     assert "5 000 000" not in visitor.get("/admin/blocked_networks/").text
 
 
-def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> None:
+def test_document_texts_are_escaped(app: Flask, gateway: Gateway) -> None:
     nasty = network()
     nasty["chains"][0] |= {"name": SCRIPT[:120], "disabled": True, "disabled_reason": QUOTED}
     for row in (*nasty["tokens"], *nasty["pools"], *nasty["routes"]):
@@ -168,7 +168,7 @@ def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> 
 
 
 @pytest.mark.parametrize("value", [SCRIPT, QUOTED, "</textarea>" + SCRIPT])
-def test_texts_that_are_reflected_come_out_as_texts(app: Flask, network: Gateway, value: str) -> None:
+def test_reflected_texts_are_escaped(app: Flask, network: Gateway, value: str) -> None:
     operator = signed_in(app, Role.OPERATOR)
     for name in LISTS[:-1]:
         path = new_page(name)
@@ -194,7 +194,7 @@ def assert_quiet(page: str, place: str) -> None:
         assert marked not in page, place
 
 
-def test_the_villain_is_found_in_any_letter_case(visitor: Visitor) -> None:
+def test_search_ignores_letter_case(visitor: Visitor) -> None:
     page = visitor.get("/admin/blocked_addresses/", query_string={"search": VILLAIN.lower()})
     assert VILLAIN in page.text
 
@@ -217,14 +217,14 @@ def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
             assert first[0].isupper() and not any(word[0].isupper() for word in others), heading
 
 
-def test_stop_is_the_first_line_of_a_chains_card(operator: Visitor, network: Gateway) -> None:
+def test_card_begins_with_stop(operator: Visitor, network: Gateway) -> None:
     """On a phone a row is a card, and its cells are lines of it."""
     page = operator.get("/admin/chains/").text
     first = page[page.index("<tbody>") :].partition("</tr>")[0]
     assert re.findall(r'data-label="([^"]+)"', first)[:2] == ["Name", "Action"]
 
 
-def test_a_heading_is_the_label_of_its_column_unless_the_view_names_another() -> None:
+def test_heading_defaults_to_column_label() -> None:
     columns, headings = declared_columns(RouteBlock), RouteBlocksView.column_labels
     same = {name for name, each in columns.items() if headings.get(name) == each.label}
     assert same == {"symbol", "src_chain_id", "dst_chain_id", "reason", "expires_at"}

@@ -39,7 +39,7 @@ def remove_buttons(visitor: Visitor) -> list[str]:
     return re.findall(rf'action="({PAGE}/notes/\d+/remove)"', visitor.get(PAGE).text)
 
 
-def test_notes_are_read_by_everybody_the_newest_first(app: Flask, sandbox: Gateway) -> None:
+def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert written(operator, "  Asked the user for the hash.\r\nNo answer yet.\r\n\r\n") == 302
     assert written(operator, "<script>alert(1)</script>") == 302
@@ -55,7 +55,7 @@ def test_notes_are_read_by_everybody_the_newest_first(app: Flask, sandbox: Gatew
     assert f'class="noted" href="/admin/transfers/{failed}#notes">1 note</a>' in listed
 
 
-def test_a_note_that_cannot_be_taken_stays_in_its_field(app: Flask, sandbox: Gateway) -> None:
+def test_refused_note_stays_in_its_field(app: Flask, sandbox: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     long = "x" * NOTE_LENGTH + "y"
     answer = operator.post(f"{PAGE}/notes", {"text": long})
@@ -89,7 +89,7 @@ def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Gateway)
     assert shown(admin) == ["again"], "the number belongs to another transfer's page"
 
 
-def test_the_audit_log_says_who_and_not_what(app: Flask, sandbox: Gateway) -> None:
+def test_audit_log_omits_note_texts(app: Flask, sandbox: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     written(operator, "Jane Doe of 5 High Street called")
     operator.post(remove_buttons(operator)[0])

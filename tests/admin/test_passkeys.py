@@ -62,7 +62,7 @@ def test_a_passkey_lets_in_without_a_password(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_a_passkey_is_the_second_factor_of_who_has_one(app: Flask) -> None:
+def test_passkey_is_its_owners_second_factor(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
     answer = visitor.sign_in(VIEWER)
     assert answer.location.startswith("/admin/sign-in/passkey")
@@ -104,7 +104,7 @@ def test_an_answer_counts_once(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_of_two_requests_with_one_answer_one_gets_in(app: Flask) -> None:
+def test_one_answer_lets_in_once(app: Flask) -> None:
     """What decides where both have checked the signature before either has used the challenge."""
     device, gateway = with_passkey(app), gateway_of(app)
     passkey = find_passkey(gateway.database, device.credential_id)
@@ -156,7 +156,7 @@ def test_malformed_answers_are_refused(app: Flask) -> None:
     assert not list_passkeys(gateway_of(app).database, account_id(app))
 
 
-def test_answers_with_one_byte_changed_are_refused_without_a_fault(app: Flask) -> None:
+def test_altered_answer_is_refused_without_fault(app: Flask) -> None:
     """Whatever of JSON, CBOR, keys and signatures is not what it should be."""
     chance = Random(20261121)
     owner, device = signed_in(app, Role.VIEWER), Authenticator()
@@ -200,13 +200,13 @@ def with_other_byte(credential: str, name: str, chance: Random) -> str:
     return json.dumps(document)
 
 
-def test_a_device_that_does_not_ask_its_owner_is_not_registered(app: Flask) -> None:
+def test_device_must_verify_its_owner(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(asks_owner=False))
     assert not list_passkeys(gateway_of(app).database, account_id(app))
 
 
-def test_a_challenge_of_another_account_or_purpose_is_none(app: Flask) -> None:
+def test_foreign_challenge_is_refused(app: Flask) -> None:
     """Else a thief who is signed in as himself could prepare what he plants in somebody's open session."""
     thief, owner = signed_in(app, Role.OPERATOR), signed_in(app, Role.VIEWER)
     device = Authenticator()
@@ -222,7 +222,7 @@ def test_a_challenge_of_another_account_or_purpose_is_none(app: Flask) -> None:
     assert not visitor.inside
 
 
-def test_a_guesser_does_not_keep_out_who_has_a_passkey(app: Flask) -> None:
+def test_guesser_does_not_lock_out_passkey(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
     for _ in range(6):
         visitor.sign_in(VIEWER, "a guess")
@@ -231,7 +231,7 @@ def test_a_guesser_does_not_keep_out_who_has_a_passkey(app: Flask) -> None:
     assert visitor.inside
 
 
-def test_another_accounts_passkey_is_not_its_second_factor(app: Flask) -> None:
+def test_foreign_passkey_is_no_second_factor(app: Flask) -> None:
     device = with_passkey(app)
     other = signed_in(app, Role.OPERATOR)
     assert add_passkey(other, Authenticator()).status_code == 302
@@ -241,7 +241,7 @@ def test_another_accounts_passkey_is_not_its_second_factor(app: Flask) -> None:
     assert not visitor.inside
 
 
-def test_a_switched_off_account_does_not_get_in_by_passkey(app: Flask) -> None:
+def test_inactive_account_cannot_use_passkey(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
     update_account(*gateway_of(app).editing, account_id(app), {"active": False}, actor=TESTER)
     sign_in_by_passkey(visitor, device)
@@ -273,7 +273,7 @@ def test_who_wants_json_gets_no_fault(app: Flask) -> None:
         assert owner.get(path, headers={"Accept": "application/json"}).status_code < 500, path
 
 
-def test_the_only_factor_stays_where_one_is_demanded(app: Flask) -> None:
+def test_required_factor_cannot_be_removed(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(), "one")
     update_account(*gateway_of(app).editing, account_id(app), {"second_factor_required": True}, actor=TESTER)
@@ -299,7 +299,7 @@ def test_an_admin_forgets_passkeys_with_the_rest(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("host", ["", "a b", ":", "x:999999", "a@localhost", "localhost/x", "é", "%zz"])
-def test_a_host_that_is_none_has_no_passkeys(app: Flask, host: str) -> None:
+def test_invalid_host_has_no_passkeys(app: Flask, host: str) -> None:
     page = Visitor(app).get("/admin/sign-in", headers={"Host": host})
     assert page.status_code < 500
     assert "passkey" not in page.text
@@ -316,7 +316,8 @@ def test_without_an_origin_only_localhost_has_passkeys(app: Flask, host: str) ->
     assert answer.status_code == 400
 
 
-def test_the_site_of_passkeys_is_the_setting_not_the_host(open_app: OpenApp) -> None:
+def test_passkey_site_follows_setting(open_app: OpenApp) -> None:
+    """Not the Host header."""
     app = open_app(public_origin="https://console.example.org")
     add_account(app, Role.VIEWER)
     elsewhere = Visitor(app)

@@ -108,7 +108,7 @@ def complaints(pages: Mapping[str, str]) -> str:
     return "\n".join(wrong[:40])
 
 
-def test_no_page_shows_ids_or_names_of_ours(app: Flask, sandbox: Gateway, pages: dict[str, str]) -> None:
+def test_no_page_shows_internal_names(app: Flask, sandbox: Gateway, pages: dict[str, str]) -> None:
     """Every kind of page that links lead to, as an administrator sees it."""
     tell(app, sandbox)
     walk(app, Role.ADMIN)

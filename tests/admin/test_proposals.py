@@ -95,7 +95,7 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
     assert document(guarded)["chains"][0]["name"] == "Ethereum"
 
 
-def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_conflict_is_shown_and_blocks_approval(app: Flask, first: Visitor, guarded: Gateway) -> None:
     alone = guarded.but(two_persons=TwoPersons())
     save_edit(*alone.editing, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
     second = another(app, Role.OPERATOR)
@@ -161,7 +161,7 @@ def test_what_is_made_up_is_refused(app: Flask, first: Visitor, guarded: Gateway
     assert document(guarded)["chains"][0]["name"] == "Ethereum"
 
 
-def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, guarded: Gateway) -> None:
     path = "/admin/routes/base-fees"
     preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
     assert "Propose 1 base fee" in preview.text
@@ -174,22 +174,23 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
     assert document(guarded)["routes"][0]["base_fee"] == "1210875056184023932"
 
 
-def test_a_row_that_a_form_never_showed_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
+def test_row_not_shown_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
     path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
     fee = {"base_fee": "1", "base_fee_unit": "tokens"}
     answer = first.post(path, fee | {"confirm": "1", "change_reason": WHY})
     assert "Changed while you were editing" in answer.text
 
 
-def test_without_the_setting_nothing_is_said_of_proposals(operator: Visitor) -> None:
+def test_without_setting_proposals_are_hidden(operator: Visitor) -> None:
     assert "Proposals" not in operator.get("/admin/").text
     assert operator.get("/admin/proposals/").status_code == 200
     assert "second operator" not in send(operator, "/admin/chains/1", name="Mainnet").text
 
 
-def test_a_page_that_forgot_to_propose_changes_nothing(
+def test_guarded_change_needs_a_proposal(
     app: Flask, guarded: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also from a page that forgot to make one."""
     changes = {"role": "admin"}
     admin = signed_in(app, Role.ADMIN)
     add_account(app, Role.OPERATOR)
@@ -207,9 +208,10 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
 
 
 @pytest.mark.parametrize("section", ["pools", "routes", "validators"])
-def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
+def test_one_administrator_cannot_make_guarded_token(
     app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
+    """Where a section that reporters change needs two persons."""
     gateway = network.but(two_persons=TwoPersons(frozenset({section, "operators"})))
     use_gateway(app, gateway)
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
@@ -236,9 +238,10 @@ def told(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
     return re.findall(r'role="status">Your proposal ([^<]+)<a href="([^"]+)"', visitor.get(path).text)
 
 
-def test_the_proposer_sees_on_every_page_that_it_was_decided(
+def test_decision_is_shown_to_proposer(
     app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock
 ) -> None:
+    """On every page."""
     second = another(app, Role.OPERATOR)
     assert not told(first)
     second.post(f"{PAGE}/reject", {"reason": "no"})
@@ -259,9 +262,7 @@ def test_a_decision_is_shown_for_a_day(app: Flask, first: Visitor, clock: Movabl
         assert len(told(later)) == times, hours
 
 
-def test_an_expired_proposal_is_shown_and_a_withdrawn_one_is_not(
-    app: Flask, first: Visitor, clock: MovableClock
-) -> None:
+def test_expired_proposal_is_shown_withdrawn_is_not(app: Flask, first: Visitor, clock: MovableClock) -> None:
     send(first, "/admin/chains/10", name="Other", confirm="1", change_reason=WHY)
     first.post("/admin/proposals/2/withdraw", {"reason": "no"})
     assert not told(first)
@@ -272,7 +273,7 @@ def test_an_expired_proposal_is_shown_and_a_withdrawn_one_is_not(
     assert told(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
 
 
-def test_a_row_says_that_a_change_of_it_is_proposed(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_row_shows_its_proposed_change(app: Flask, first: Visitor, guarded: Gateway) -> None:
     fees = {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     preview = send(first, "/admin/routes/base-fees", **fees)
     send(first, "/admin/routes/base-fees", preview, confirm="1", change_reason=WHY)

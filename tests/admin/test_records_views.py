@@ -74,7 +74,7 @@ def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> 
     assert "Select at least one" in operator.get("/admin/anomalies/").text
 
 
-def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalies: Gateway) -> None:
+def test_changed_anomaly_is_not_acknowledged_unseen(app: Flask, anomalies: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     picked = picks(operator)
     with writing(anomalies.engine) as connection:
@@ -91,7 +91,7 @@ def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalie
     assert picks(viewer) == []
 
 
-def test_validators_are_on_the_page_of_their_chain(app: Flask, gateway: Gateway) -> None:
+def test_chain_page_shows_its_validators(app: Flask, gateway: Gateway) -> None:
     import_network(*gateway.editing, text(small_network()), actor=TESTER)
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/chains/1").text
@@ -103,7 +103,7 @@ def test_validators_are_on_the_page_of_their_chain(app: Flask, gateway: Gateway)
     assert viewer.get("/admin/validators/").location == "/admin/chains/"
 
 
-def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> None:
+def test_feed_texts_are_escaped(app: Flask, network: Gateway) -> None:
     script = "<script>alert(1)</script>"
     rotation = {"chain_id": 1, "signers": [SIGNERS[0]], "powers": ["1"], "block": 5}
     feed(network, event("validators.updated", script, **rotation))
@@ -118,7 +118,7 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
     assert "Version 1" in validators
 
 
-def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) -> None:
+def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "days": "1 000", "quota_events": "1\u202f000", "quota_seconds": "60"}
     fields |= EVERYTHING
@@ -164,7 +164,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     assert len(list_tokens(network.database, network.environment_tokens)) == 3
 
 
-def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) -> None:
+def test_token_is_made_shown_once_revoked(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "types": ["chain.head", "transfer.sent"], "chains": ["1", "56"]}
     page = admin.post("/admin/ingest_tokens/new", fields).text

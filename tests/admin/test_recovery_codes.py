@@ -37,7 +37,7 @@ def recover(visitor: Visitor, code: str) -> Visitor:
     return visitor
 
 
-def test_setting_up_a_second_factor_leads_to_codes(app: Flask) -> None:
+def test_second_factor_setup_leads_to_codes(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     assert not make(owner), "they stand in for a second factor, and there is none"
     assert add_passkey(owner, Authenticator()).location == PATH
@@ -50,7 +50,7 @@ def test_setting_up_a_second_factor_leads_to_codes(app: Flask) -> None:
     assert add_passkey(owner, Authenticator(), "another").location == "/admin/account/"
 
 
-def test_codes_set_up_at_sign_in_lead_there_too(app: Flask) -> None:
+def test_setup_at_sign_in_leads_to_codes(app: Flask) -> None:
     add_account(app, Role.VIEWER, second_factor_required=True)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
@@ -63,7 +63,7 @@ def test_codes_set_up_at_sign_in_lead_there_too(app: Flask) -> None:
     assert other.post("/admin/sign-in/code", {"code": code_of(key[1], 1)}).location == "/admin/"
 
 
-def test_an_invited_operator_is_led_there_after_the_password_is_changed(app: Flask) -> None:
+def test_password_change_leads_invited_operator_there(app: Flask) -> None:
     """The password that an administrator made has to be changed first, and hides the way from the setup."""
     admin, new = signed_in(app, Role.ADMIN), "Wickelrock 47 Zaunkoenig"
     fields = {"email": VIEWER, "password": PASSWORD, "role": "viewer", "second_factor_required": "y"}
@@ -82,7 +82,7 @@ def test_an_invited_operator_is_led_there_after_the_password_is_changed(app: Fla
     assert visitor.post(CHANGE, fields).location == "/admin/account/", "it has codes now"
 
 
-def test_a_code_lets_in_once_in_place_of_the_second_factor(app: Flask) -> None:
+def test_code_replaces_second_factor_once(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     set_up(owner)
     codes = make(owner)
@@ -141,7 +141,7 @@ def test_malformed_codes_are_wrong_ones(app: Flask, code: str) -> None:
     assert not visitor.inside
 
 
-def test_codes_do_not_let_in_a_switched_off_account(app: Flask) -> None:
+def test_inactive_account_cannot_use_codes(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     set_up(owner)
     code, account = make(owner)[0], _account(app)
@@ -164,7 +164,7 @@ def test_the_database_does_not_know_the_codes(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_of_many_requests_with_one_code_one_gets_in(app: Flask) -> None:
+def test_one_code_lets_in_once(app: Flask) -> None:
     gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
     code = make_recovery_codes(*gateway.audited, account, actor=TESTER)[0]
     with ThreadPoolExecutor(8) as pool:

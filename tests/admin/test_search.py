@@ -69,7 +69,7 @@ def test_an_id_as_pages_show_it(app: Flask, sandbox: Gateway) -> None:
     assert found(visitor, f"0x0000...{COMPLETED[-4:]}") == f"/admin/transfers/{COMPLETED}"
 
 
-def test_one_row_of_the_network_is_opened_and_several_are_listed(app: Flask, sandbox: Gateway) -> None:
+def test_one_match_opens_and_several_list(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert found(visitor, "bnb CHAIN") == "/admin/chains/56"
     assert found(visitor, "42161") == "/admin/chains/42161"
@@ -88,7 +88,7 @@ def test_an_account_that_is_blocked_says_so(app: Flask, network: Gateway) -> Non
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "\0"])
-def test_without_a_text_it_says_what_it_finds(app: Flask, gateway: Gateway, typed: str) -> None:
+def test_empty_search_explains_itself(app: Flask, gateway: Gateway, typed: str) -> None:
     page = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert "What you can search for" in page.text
 

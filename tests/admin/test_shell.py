@@ -27,15 +27,13 @@ def test_the_address_without_its_slash(app: Flask) -> None:
 @pytest.mark.parametrize(
     "path", ["/admin/nothing", "/admin/operators/0", "/admin/audit/99999999999999999999"]
 )
-def test_what_is_not_there_is_said_on_a_page(app: Flask, path: str) -> None:
+def test_missing_page_is_explained(app: Flask, path: str) -> None:
     answer = signed_in(app, Role.ADMIN).get(path)
     assert answer.status_code == 404
     assert "Page not found" in answer.text
 
 
-def test_a_database_that_does_not_answer_is_said_on_a_page(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_outage_is_explained(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = signed_in(app, Role.VIEWER)
     lose_database(monkeypatch)
     answer = visitor.get("/admin/")
@@ -59,13 +57,13 @@ def doors(tmp_path: Path) -> Any:
     return lambda **changes: create_app(make_settings(url, **{"doors": ALL_DOORS} | changes)).test_client()
 
 
-def test_without_a_key_the_console_says_that_it_needs_one(doors: Any) -> None:
+def test_without_key_console_requires_one(doors: Any) -> None:
     answer = doors(secret_key="").get("/admin/")
     assert answer.status_code == 503
     assert "SECRET_KEY" in answer.text
 
 
-def test_a_process_without_the_door_has_no_console(doors: Any) -> None:
+def test_process_without_door_has_no_console(doors: Any) -> None:
     answer = doors(doors=("api",)).get("/admin/")
     assert answer.status_code == 404
     assert answer.is_json
@@ -75,7 +73,7 @@ ODD = ("zzz", "-1", "1e9", "99999999999999999999999", "\0", "' OR 1=1 --", "%", 
 
 
 @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
-def test_no_value_in_the_url_of_a_list_is_an_internal_error(app: Flask, value: str) -> None:
+def test_no_list_parameter_breaks_the_page(app: Flask, value: str) -> None:
     visitor = signed_in(app, Role.ADMIN)
     lists = [rule.rule for rule in app.url_map.iter_rules() if rule.endpoint.endswith(".index_view")]
     assert lists
@@ -92,7 +90,7 @@ def filters_of(app: Flask, path: str) -> list[Any]:
         return view.filter_fields()
 
 
-def test_a_wrong_value_of_a_filter_is_named_and_left_out(app: Flask) -> None:
+def test_wrong_filter_value_is_named(app: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
     (name, _, _), *_ = filters_of(app, "/admin/operators/")
     page = visitor.get("/admin/operators/", query_string={name: "king"}).text
@@ -112,7 +110,7 @@ def test_no_cell_is_a_formula(value: object, cell: str) -> None:
     assert neutral_cell(value) == cell
 
 
-def test_a_route_without_a_rule_stops_the_start() -> None:
+def test_route_without_rule_stops_the_start() -> None:
     class Forgotten(ConsoleView):
         @expose("/")
         def index(self) -> str:

@@ -23,7 +23,7 @@ from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 
 
-def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
+def test_password_opens_and_signing_out_closes(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert visitor.inside
     cookie = visitor.cookie()
@@ -34,7 +34,7 @@ def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
     assert not thief.inside, "a copied cookie must be worth nothing after signing out"
 
 
-def test_a_password_of_the_command_line_is_not_hashed_again_at_sign_in(app: Flask) -> None:
+def test_sign_in_does_not_rehash_password(app: Flask) -> None:
     """Both are hashed by one context: with other parameters here, each sign-in would write the account."""
     email = create_account(*gateway_of(app).editing, "new@example.org", PASSWORD, Role.VIEWER, actor=TESTER)
     made = find_account(gateway_of(app).database, email=email)
@@ -51,7 +51,7 @@ def test_a_password_of_the_command_line_is_not_hashed_again_at_sign_in(app: Flas
     ("email", "password"),
     [(VIEWER, "wrong password"), ("nobody@example.org", PASSWORD), ("", ""), (VIEWER, ""), ("x", "\0")],
 )
-def test_whatever_is_wrong_the_answer_says_the_same(app: Flask, email: str, password: str) -> None:
+def test_every_failure_answers_the_same(app: Flask, email: str, password: str) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     answer = visitor.sign_in(email, password)
@@ -61,7 +61,7 @@ def test_whatever_is_wrong_the_answer_says_the_same(app: Flask, email: str, pass
     assert not visitor.inside
 
 
-def test_an_account_that_is_switched_off_stays_out(app: Flask) -> None:
+def test_inactive_account_stays_out(app: Flask) -> None:
     account = add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
@@ -87,7 +87,7 @@ def test_guessing_has_to_wait_longer_and_longer(app: Flask, clock: MovableClock)
     assert visitor.inside
 
 
-def test_one_address_that_tries_many_accounts_has_to_wait(app: Flask, clock: MovableClock) -> None:
+def test_address_trying_many_accounts_waits(app: Flask, clock: MovableClock) -> None:
     add_account(app, Role.VIEWER)
     guesser = Visitor(app, address="192.0.2.66")
     for number in range(21):
@@ -113,7 +113,7 @@ def test_the_session_is_new_after_signing_in(app: Flask) -> None:
 
 
 @pytest.mark.parametrize(("steps", "minutes"), [(1, 60), (13, 56)])
-def test_a_session_ends_unused_or_after_a_shift(
+def test_session_ends_unused_or_after_shift(
     app: Flask, clock: MovableClock, steps: int, minutes: int
 ) -> None:
     visitor = signed_in(app, Role.VIEWER)
@@ -174,7 +174,7 @@ def test_nobody_registers_or_rescues_himself(app: Flask, path: str) -> None:
     ("host", "secure"),
     [("127.0.0.1:8000", False), ("localhost", False), ("[::1]:80", False), ("gw.example", True)],
 )
-def test_the_cookie_is_for_https_scripts_do_not_see_it(app: Flask, host: str, secure: bool) -> None:
+def test_cookie_is_secure_and_hidden_from_scripts(app: Flask, host: str, secure: bool) -> None:
     cookie = Visitor(app).get("/admin/sign-in", headers={"Host": host}).headers["Set-Cookie"]
     assert ("; Secure" in cookie) is secure
     for part in ("; HttpOnly", "; SameSite=Lax", "; Path=/admin"):
@@ -188,7 +188,7 @@ def test_public_requests_know_nothing_of_the_console(app: Flask) -> None:
     assert "script-src" not in answer.headers["Content-Security-Policy"]
 
 
-def test_a_changed_password_counts_and_ends_the_other_sessions(app: Flask) -> None:
+def test_changed_password_ends_other_sessions(app: Flask) -> None:
     here = signed_in(app, Role.VIEWER)
     there = Visitor(app)
     there.sign_in(VIEWER)
@@ -215,7 +215,7 @@ def test_a_changed_password_counts_and_ends_the_other_sessions(app: Flask) -> No
 # --- The second factor
 
 
-def test_a_second_factor_is_asked_for_and_its_codes_work_once(app: Flask) -> None:
+def test_second_factor_codes_work_once(app: Flask) -> None:
     secret = set_up(signed_in(app, Role.VIEWER))
     visitor = Visitor(app)
     answer = visitor.sign_in(VIEWER)
@@ -235,7 +235,7 @@ def test_a_second_factor_is_asked_for_and_its_codes_work_once(app: Flask) -> Non
     assert other.inside
 
 
-def test_of_two_requests_with_one_code_one_gets_in(app: Flask) -> None:
+def test_one_code_lets_in_once(app: Flask) -> None:
     """What decides where both have read the account before either has used the code."""
     account, gateway = add_account(app, Role.VIEWER), gateway_of(app)
     assert [use_code(gateway.database, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
@@ -279,7 +279,7 @@ def test_an_admin_can_require_a_second_factor(app: Flask) -> None:
     assert stored.tf_totp_secret
 
 
-def test_a_lost_second_factor_is_forgotten_by_an_admin(app: Flask) -> None:
+def test_admin_resets_lost_second_factor(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     set_up(visitor)
     admin = signed_in(app, Role.ADMIN)
@@ -320,7 +320,7 @@ def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
     assert not visitor.inside
 
 
-def test_an_account_has_no_other_fields_than_its_form(app: Flask) -> None:
+def test_account_form_ignores_other_fields(app: Flask) -> None:
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
     fields = {"role": "viewer", "active": "y", "email": "other@example.org", "password": "x" * 20}
     answer = admin.post(f"/admin/operators/{account}", fields)

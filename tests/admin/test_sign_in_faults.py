@@ -89,7 +89,8 @@ def signed_in_again(app: Flask, role: Role) -> Visitor:
     return visitor
 
 
-def test_a_body_of_no_type_and_of_no_length_is_none_either(app: Flask) -> None:
+def test_body_without_type_is_refused(app: Flask) -> None:
+    """Also one without a length."""
     visitor = Visitor(app)
     assert visitor.client.post("/admin/sign-in", data=b"email=x", content_type="").status_code == 415
     streamed = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
@@ -144,7 +145,7 @@ def test_the_console_answers_with_pages_alone(app: Flask) -> None:
         assert not visitor.get(f"/admin/{path}", **wanted).is_json
 
 
-def test_an_email_that_no_database_keeps_is_none(app: Flask) -> None:
+def test_unstorable_email_is_refused(app: Flask) -> None:
     for email in ("a\0@b.c", "a@b\u2028.c", "a\x1b@b.c", "a@b\u200b.c", "\ud800@b.c"):
         with pytest.raises(AccountRefused, match="not an email address"):
             create_account(*gateway_of(app).editing, email, PASSWORD, Role.VIEWER, actor=TESTER)
@@ -153,7 +154,7 @@ def test_an_email_that_no_database_keeps_is_none(app: Flask) -> None:
 @pytest.mark.parametrize(
     "password", ["Zürich, die Straße nach Bern", "\u00c5ngstr\u00f6m und Kelvin", "ﬁve ﬂat ﬁsh ﬂy"]
 )
-def test_a_password_signs_in_however_the_keyboard_writes_it(app: Flask, password: str) -> None:
+def test_password_works_from_any_keyboard(app: Flask, password: str) -> None:
     """Commands hashed it as it was typed, sign-in its decomposed form: such accounts could not sign in."""
     create_account(*gateway_of(app).editing, VIEWER, password, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
@@ -175,7 +176,8 @@ def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str) -> None
     assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in"]
 
 
-def test_what_is_wrong_with_a_new_password_is_no_wrong_password(app: Flask) -> None:
+def test_invalid_new_password_is_no_failure(app: Flask) -> None:
+    """Of the sign-in: it does not count as a wrong password."""
     visitor = signed_in(app, Role.VIEWER)
     for new, again in (("short", "short"), ("a long new password", "another"), (PASSWORD, PASSWORD)):
         fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": again}
@@ -205,7 +207,7 @@ NUMBERS = (NINES, "9" * 30, "9" * 5000, "0" * 4400 + "9", "0" * 20 + "1", "-1", 
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("number", NUMBERS, ids=[f"{len(text)} digits" for text in NUMBERS])
-def test_no_number_of_a_row_is_too_large_to_read(app: Flask, number: str) -> None:
+def test_no_row_number_is_too_large(app: Flask, number: str) -> None:
     visitor = signed_in(app, Role.ADMIN)
     answer = visitor.post("/admin/anomalies/acknowledge", {"pick": [f"{number} x", number, f"{number} W10="]})
     assert answer.status_code == 302
@@ -242,7 +244,7 @@ def test_what_was_typed_is_recorded_nowhere(app: Flask) -> None:
     assert known == f"operator {VIEWER}", "an account is named as it is stored"
 
 
-def test_a_failing_database_logs_nothing_that_was_typed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_database_failure_logs_nothing_typed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     visitor = Visitor(app)
     visitor.token()
     engine = gateway_of(app).engine

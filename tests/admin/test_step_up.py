@@ -49,7 +49,8 @@ def test_within_ten_minutes_nothing_is_asked(app: Flask, clock: MovableClock) ->
 
 
 @pytest.mark.every_database
-def test_after_ten_minutes_it_asks_and_the_change_goes_on(app: Flask, late_admin: Visitor) -> None:
+def test_after_ten_minutes_password_is_required(app: Flask, late_admin: Visitor) -> None:
+    """What was typed goes on afterwards."""
     page = late_admin.post("/admin/operators/new", NEW)
     assert ASKED in page.text
     assert find_account(gateway_of(app).database, email=NEW["email"]) is None
@@ -61,7 +62,7 @@ def test_after_ten_minutes_it_asks_and_the_change_goes_on(app: Flask, late_admin
     assert late_admin.post(f"/admin/operators/{_id(app)}/end-sessions").status_code == 302, "asked once"
 
 
-def test_a_wrong_password_does_nothing_but_asks_again(app: Flask, late_admin: Visitor) -> None:
+def test_wrong_password_changes_nothing(app: Flask, late_admin: Visitor) -> None:
     page = late_admin.post("/admin/operators/new", NEW)
     for wrong in ("not mine", "x" * 5000, "\0", ""):
         page = go_on(late_admin, page, password=wrong)
@@ -81,7 +82,7 @@ def test_guessing_is_throttled_like_sign_in(app: Flask, late_admin: Visitor) -> 
     assert "sign_in.failed" in [row.action for row in list_audit(gateway_of(app).database)]
 
 
-def test_a_code_will_do_and_is_used_up(app: Flask, clock: MovableClock) -> None:
+def test_code_is_accepted_and_used_up(app: Flask, clock: MovableClock) -> None:
     admin = signed_in(app, Role.ADMIN)
     secret = set_up(admin)
     account = add_account(app, Role.VIEWER)
@@ -139,7 +140,7 @@ def test_every_grave_change_asks(app: Flask, clock: MovableClock) -> None:
     assert len(list_audit(gateway_of(app).database)) == before, "nothing happened"
 
 
-def test_no_change_of_accounts_or_tokens_is_left_out(app: Flask) -> None:
+def test_account_and_token_changes_are_sensitive(app: Flask) -> None:
     """Also of routes that are added later."""
     rules = app.extensions["console"].rules
     changes = {name: rule for name, rule in rules.items() if rule.change is not Audience.NOBODY}
@@ -179,7 +180,7 @@ def test_stopping_a_chain_asks_by_its_button(
     assert _disabled(network)
 
 
-def test_stopping_a_chain_asks_by_its_form_and_other_edits_do_not(
+def test_stopping_needs_password_other_edits_not(
     operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:
     row = show_row(network.database, "chains", 1)

@@ -69,7 +69,7 @@ def test_who_must_act(world: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_the_count_is_that_of_the_whole_list(world: Gateway) -> None:
+def test_count_covers_the_whole_list(world: Gateway) -> None:
     """Also where the pair of chains decides, and where a page shows some of them."""
     took(world, 1, 2, 10)
     took(world, 2, 1, 20 * HOUR)
@@ -88,7 +88,7 @@ def test_the_count_is_that_of_the_whole_list(world: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_acknowledged_with_a_note_until_it_moves_on(app: Flask, world: Gateway, clock: MovableClock) -> None:
+def test_acknowledgement_lasts_until_status_changes(app: Flask, world: Gateway, clock: MovableClock) -> None:
     operator = signed_in(app, Role.OPERATOR)
     abandoned = picks(operator, "user")[:2]
     fields = {"stuck": "user", "pick": abandoned}
@@ -124,9 +124,7 @@ def test_what_moved_on_is_not_acknowledged(app: Flask, world: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_a_list_is_exported_as_it_is_filtered(
-    app: Flask, world: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_filtered_list_is_exported(app: Flask, world: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transfers.admin.views._PAGE", 2)
     viewer = signed_in(app, Role.VIEWER)
 

@@ -62,7 +62,7 @@ def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Ga
     return gateway
 
 
-def test_one_box_finds_by_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
+def test_search_finds_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     tx_hash = detail_of(sandbox, COMPLETED.transfer_id)
     page = f"/admin/transfers/{COMPLETED.transfer_id}"
@@ -85,7 +85,7 @@ def test_one_box_finds_by_id_hash_and_address(app: Flask, sandbox: Gateway) -> N
     assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
 
 
-def test_an_address_with_many_transfers_is_a_list_that_goes_on(app: Flask, world: Gateway) -> None:
+def test_busy_address_lists_pages(app: Flask, world: Gateway) -> None:
     feed(world, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 56)))
     visitor = signed_in(app, Role.VIEWER)
     page = visitor.get("/admin/search/", query_string={"q": SENDER[2:].upper()}).text
@@ -116,7 +116,7 @@ def test_nothing_found_says_what_to_try(app: Flask, world: Gateway, text: str, a
     assert SCRIPT not in answer.text
 
 
-def test_the_page_of_every_transfer_shows_its_status(app: Flask, sandbox: Gateway) -> None:
+def test_every_transfer_page_shows_status(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for transfer in SANDBOX_TRANSFERS:
         answer = visitor.get(f"/admin/transfers/{transfer.transfer_id}")
@@ -136,7 +136,7 @@ def test_the_page_of_every_transfer_shows_its_status(app: Flask, sandbox: Gatewa
             assert link.startswith("https://")
 
 
-def test_a_reply_links_to_the_page_that_the_user_can_follow(open_app: OpenApp, sandbox: Gateway) -> None:
+def test_reply_links_to_public_page(open_app: OpenApp, sandbox: Gateway) -> None:
     """While it is told where users open it; the page is there and says the same."""
     address = f"https://gateway.example.org/transfer/{COMPLETED.transfer_id}"
     path = f"/admin/transfers/{COMPLETED.transfer_id}"
@@ -171,7 +171,7 @@ def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None
     ("powers", "needed"),
     [((10**24,) * 3, "66.67 %"), ((1, 1, 1), "100.0 %"), ((40, 30, 30), "67.0 %"), ((6, 2, 1), "77.78 %")],
 )
-def test_the_share_that_a_quorum_needs_is_rounded_up(
+def test_share_for_quorum_is_rounded_up(
     app: Flask, world: Gateway, powers: tuple[int, ...], needed: str
 ) -> None:
     members = {
@@ -193,7 +193,7 @@ def test_the_share_that_a_quorum_needs_is_rounded_up(
         ({"signers": [address(1)], "powers": [str(2**255)]}, "has powers that add up to 2^255 or more"),
     ],
 )
-def test_a_set_that_cannot_sign_is_shown_as_such(
+def test_set_unable_to_sign_is_marked(
     app: Flask, world: Gateway, members: dict[str, list[str]], why: str
 ) -> None:
     feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
@@ -205,7 +205,7 @@ def test_a_set_that_cannot_sign_is_shown_as_such(
     assert f"The validator set of Chain 1 {why}" in sets
 
 
-def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway) -> None:
+def test_stages_show_standing_and_retracted_events(app: Flask, world: Gateway) -> None:
     feed(
         world,
         sent(1, at=-300),
@@ -296,7 +296,8 @@ def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
         "account=" + "a" * 129,
     ],
 )
-def test_a_value_that_is_none_is_said_and_left_out(app: Flask, world: Gateway, query: str) -> None:
+def test_invalid_filter_value_is_ignored(app: Flask, world: Gateway, query: str) -> None:
+    """It is reported."""
     feed(world, sent(1))
     visitor = signed_in(app, Role.VIEWER)
     for more in ("", "&stuck=1"):
@@ -325,7 +326,7 @@ def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
     assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")
 
 
-def test_what_events_and_the_network_say_comes_out_as_text(app: Flask, world: Gateway) -> None:
+def test_event_and_network_texts_are_escaped(app: Flask, world: Gateway) -> None:
     with writing(world.engine) as connection:
         connection.execute(
             update(Chain)
@@ -361,7 +362,7 @@ def test_what_events_and_the_network_say_comes_out_as_text(app: Flask, world: Ga
     assert "&lt;img src=x" in shown
 
 
-def test_the_sender_is_blocked_from_the_page_of_the_transfer(app: Flask, world: Gateway) -> None:
+def test_transfer_page_blocks_its_sender(app: Flask, world: Gateway) -> None:
     feed(world, sent(1))
     page, link = f"/admin/transfers/{transfer_id(1)}", f"/admin/blocked_addresses/new?address={SENDER}"
     operator = signed_in(app, Role.OPERATOR)

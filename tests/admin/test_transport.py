@@ -45,7 +45,7 @@ def behind_a_proxy(open_app: OpenApp) -> Flask:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]", "gw.example"])
-def test_behind_a_proxy_with_https_everything_says_so(behind_a_proxy: Flask, host: str) -> None:
+def test_https_proxy_makes_everything_secure(behind_a_proxy: Flask, host: str) -> None:
     client = behind_a_proxy.test_client(use_cookies=False)
     page, answer = sign_in(client, {"Host": host, **HTTPS})
     assert answer.status_code == 302
@@ -100,7 +100,7 @@ def test_whose_word_for_https_counts(
     assert ("; Secure" in cookie) is secure
 
 
-def test_a_browser_on_this_machine_signs_in_over_http(app: Flask) -> None:
+def test_local_browser_signs_in_over_http(app: Flask) -> None:
     add_account(app, Role.VIEWER)
     for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
         page, answer = sign_in(app.test_client(use_cookies=False), {"Host": host})
@@ -110,7 +110,7 @@ def test_a_browser_on_this_machine_signs_in_over_http(app: Flask) -> None:
         assert HSTS not in page.headers
 
 
-def test_a_cookie_of_http_is_nothing_over_https(behind_a_proxy: Flask) -> None:
+def test_http_cookie_fails_over_https(behind_a_proxy: Flask) -> None:
     """Whoever can write cookies over http cannot put anybody into a session of theirs."""
     client = behind_a_proxy.test_client(use_cookies=False)
     http, https = {"Host": "localhost"}, {"Host": "localhost", **HTTPS}
@@ -144,7 +144,7 @@ def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask, path: str, headers
         assert answer.status_code == 404
 
 
-def test_a_redirect_of_the_routing_is_not_stored(open_app: OpenApp) -> None:
+def test_routing_redirect_is_not_stored(open_app: OpenApp) -> None:
     """Its page holds whatever the Host header said, and a 308 may be kept for ever."""
     answer = open_app().test_client().get("/admin", headers={"Host": "elsewhere.example"})
     assert (answer.status_code, answer.headers["Location"]) == (308, "/admin/")
@@ -163,7 +163,7 @@ def test_a_redirect_to_two_slashes_stays_absolute(open_app: OpenApp) -> None:
         assert urlsplit(answer.location).netloc == "localhost"
 
 
-def test_forms_of_a_signed_in_browser_work_behind_a_proxy(behind_a_proxy: Flask) -> None:
+def test_signed_in_forms_work_behind_proxy(behind_a_proxy: Flask) -> None:
     """CSRF's own check of the referrer must not take the inner http for the browser's scheme."""
     client = behind_a_proxy.test_client(use_cookies=False)
     _, answer = sign_in(

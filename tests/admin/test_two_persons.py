@@ -278,7 +278,7 @@ def state(gateway: Gateway) -> tuple[Any, ...]:
     return document(gateway), accounts, tokens, keys
 
 
-def test_every_route_that_takes_a_post_is_sent_here(app: Flask) -> None:
+def test_every_posting_route_is_tested(app: Flask) -> None:
     posts = {rule.endpoint for rule in console_rules(app) if "POST" in (rule.methods or ())}
     assert {name for name in posts if not name.startswith(OWN)} == {*WAITS, *AT_ONCE, *ELSEWHERE}
 
@@ -315,7 +315,7 @@ def test_guarded_a_stop_counts_at_once(app: Flask, guarded: Gateway, route: str)
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_the_other_routes_change_nothing_that_is_guarded(app: Flask, guarded: Gateway, route: str) -> None:
+def test_other_routes_change_nothing_guarded(app: Flask, guarded: Gateway, route: str) -> None:
     visitor = signed_in(app, Role.ADMIN)
     WAITS["chains.edit"](visitor, guarded, WHY)
     before = state(guarded)

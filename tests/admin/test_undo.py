@@ -36,7 +36,7 @@ def double_fees(visitor: Visitor) -> None:
     send(visitor, FEES, preview, confirm="1", change_reason="gas is dear")
 
 
-def test_all_rows_of_a_record_come_back_at_once(operator: Visitor, network: Gateway) -> None:
+def test_all_rows_are_restored_together(operator: Visitor, network: Gateway) -> None:
     before = document(network)
     double_fees(operator)
     doubled, record = document(network), last(network)
@@ -57,9 +57,8 @@ def test_all_rows_of_a_record_come_back_at_once(operator: Visitor, network: Gate
     assert document(network) == doubled, "an undo is undone like any other record"
 
 
-def test_rows_of_every_section_that_were_added_changed_and_removed_come_back(
-    app: Flask, network: Gateway
-) -> None:
+def test_changes_in_every_section_are_undone(app: Flask, network: Gateway) -> None:
+    """Rows that were added, changed and removed."""
     before = document(network)
     import_network(*network.editing, text(changed_file()), actor=TESTER)
     after = document(network)
@@ -73,7 +72,7 @@ def test_rows_of_every_section_that_were_added_changed_and_removed_come_back(
     assert by_key(document(network)) == by_key(after)
 
 
-def test_what_only_a_document_changes_is_for_administrators(app: Flask, network: Gateway) -> None:
+def test_document_changes_need_administrator(app: Flask, network: Gateway) -> None:
     before = document(network)
     import_network(*network.editing, text(before | {"validators": before["validators"][1:]}), actor=TESTER)
     after, operator = document(network), signed_in(app, Role.OPERATOR)
@@ -92,7 +91,7 @@ def by_key(rows: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_it_is_refused_where_later_changes_stand_on_it(operator: Visitor, network: Gateway) -> None:
+def test_later_changes_prevent_undo(operator: Visitor, network: Gateway) -> None:
     double_fees(operator)
     path, preview = undo_page(network), operator.get(undo_page(network))
     row = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
@@ -107,7 +106,7 @@ def test_it_is_refused_where_later_changes_stand_on_it(operator: Visitor, networ
     assert document(network) == changed
 
 
-def test_rows_that_were_restored_one_by_one_stay(app: Flask, network: Gateway) -> None:
+def test_rows_restored_singly_stay(app: Flask, network: Gateway) -> None:
     before, operator = document(network), signed_in(app, Role.ADMIN)
     import_network(*network.editing, text(changed_file()), actor=TESTER)
     path = undo_page(network)
@@ -123,7 +122,7 @@ def test_rows_that_were_restored_one_by_one_stay(app: Flask, network: Gateway) -
     assert "nothing to undo" in operator.get(nothing.location).text
 
 
-def test_a_row_that_is_used_since_is_not_removed(operator: Visitor, network: Gateway) -> None:
+def test_row_in_use_is_not_removed(operator: Visitor, network: Gateway) -> None:
     path = "/admin/tokens/new"
     send(operator, path, send(operator, path, **NEW["tokens"]), confirm="1")
     add_transfer(network, 7, symbol="USDC")
@@ -144,7 +143,7 @@ def test_what_stops_chains_has_to_be_typed(operator: Visitor, network: Gateway) 
     assert [row["disabled"] for row in document(network)["chains"][:2]] == [True, True]
 
 
-def test_it_is_proposed_where_its_rows_need_two_persons(app: Flask, network: Gateway) -> None:
+def test_guarded_rows_are_proposed(app: Flask, network: Gateway) -> None:
     operator = signed_in(app, Role.OPERATOR)
     before = document(network)
     double_fees(operator)
@@ -165,7 +164,7 @@ def test_it_is_proposed_where_its_rows_need_two_persons(app: Flask, network: Gat
     assert "approved by admin@example.org (proposal 1): undo record" in said
 
 
-def test_only_operators_undo_and_only_changes_of_the_network(app: Flask, network: Gateway) -> None:
+def test_only_operators_undo_network_changes(app: Flask, network: Gateway) -> None:
     double_fees(signed_in(app, Role.OPERATOR))
     path, viewer = undo_page(network), signed_in(app, Role.VIEWER)
     assert viewer.get(path).status_code == 403

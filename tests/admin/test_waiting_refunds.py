@@ -28,7 +28,7 @@ def name(gateway: Gateway, address: str, who: str, contact: str) -> None:
         connection.execute(of_signer.values(name=who, contact=contact))
 
 
-def test_each_missing_signer_has_the_refunds_that_wait_for_it(sandbox: Gateway) -> None:
+def test_missing_signers_list_their_refunds(sandbox: Gateway) -> None:
     waiting = waiting_refunds(sandbox.database, sandbox.snapshots)
     signers = by_missing_signer(waiting, {})
     assert signers
@@ -95,7 +95,7 @@ def test_nothing_waits(app: Flask, network: Gateway) -> None:
     assert "No refunds wait." in signed_in(app, Role.VIEWER).get("/admin/refunds/").text
 
 
-def test_names_and_contacts_are_entered_with_the_opening_set(app: Flask, sandbox: Gateway) -> None:
+def test_opening_set_takes_names_and_contacts(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.ADMIN)
     form = visitor.get("/admin/validators/1/opening")
     lines = form_of(form)["validators"].splitlines()

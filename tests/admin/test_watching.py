@@ -73,7 +73,7 @@ def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: Movable
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
 
 
-def test_the_dashboard_calls_quiet_only_what_is_read(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_only_read_chains_are_quiet(app: Flask, read: Gateway, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert states(visitor.get("/admin/").text).items() >= {("Ethereum", "Quiet"), ("Optimism", "Not read")}
     clock.forward(minutes=2)
@@ -87,7 +87,7 @@ def states(page: str) -> dict[str, str]:
     return {row.partition("<")[0]: pill for row, pill in zip(rows, pills, strict=True)}
 
 
-def test_the_lag_of_what_nobody_reads_is_unknown(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_lag_without_reader_is_unknown(app: Flask, read: Gateway, clock: MovableClock) -> None:
     """It is that of the last look, and grows unseen."""
     visitor = signed_in(app, Role.VIEWER)
     seen_at = f"{clock():%Y-%m-%dT%H:}"
@@ -120,7 +120,7 @@ def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> N
     assert (later.status_code, later.get_json()["watching"][0]["state"]) == (200, "not_read")
 
 
-def test_a_chain_is_given_its_nodes_in_the_console(app: Flask, network: Gateway) -> None:
+def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}
     names = "RPC_URL_A\n  RPC_URL_B \n"

@@ -36,7 +36,7 @@ def attempted(gateway: Gateway, status: int | None, error: str = "") -> Due:
     return due
 
 
-def test_one_is_made_tested_looked_at_and_removed(app: Flask, network: Gateway) -> None:
+def test_webhook_is_made_tested_removed(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
     public_id = made(visitor, name="the ledger")
@@ -75,9 +75,7 @@ def test_it_is_said_when_nothing_is_sent(app: Flask, network: Gateway, clock: Mo
     assert NOBODY_SENDS not in visitor.get(page).text
 
 
-def test_a_receiver_that_hangs_is_not_taken_for_a_missing_sender(
-    app: Flask, network: Gateway, clock: MovableClock
-) -> None:
+def test_hanging_receiver_is_no_missing_sender(app: Flask, network: Gateway, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     page = f"/admin/webhooks/{made(visitor)}"
     for _ in range(3):
@@ -126,9 +124,7 @@ def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock)
         assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
 
 
-def test_what_fails_is_said_and_tried_again_at_once(
-    app: Flask, network: Gateway, clock: MovableClock
-) -> None:
+def test_failed_delivery_is_retried_by_hand(app: Flask, network: Gateway, clock: MovableClock) -> None:
     """Hours before its next attempt, and before the receiver's own Retry-After is over."""
     visitor = signed_in(app, Role.OPERATOR)
     public_id = made(visitor)
