@@ -16,7 +16,7 @@ from tests.grpcweb.two_doors import TwoDoors
 
 UNCARRIED = {
     "test_what_does_not_change_the_answer": "is_pegged=[fF0]",  # an explicit false
-    "test_a_tolerance_left_out_is_zero_and_passes": "",  # left out is an explicit zero
+    "test_missing_tolerance_is_zero_and_passes": "",  # left out is an explicit zero
     "test_read_strictly_the_tolerance_is_required": "",
     "test_what_only_a_query_can_get_wrong": "",  # numbers and what comes twice
     "test_errors_have_the_type_too": "",  # broken JSON

@@ -62,7 +62,8 @@ def fee(base_fee: int) -> dict[str, Any]:
     return event("fee.updated", base_fee=str(base_fee), **route)
 
 
-def test_a_status_holds_from_its_time_on_without_anything_written(world: World) -> None:
+def test_status_begins_at_its_time(world: World) -> None:
+    """Nothing is written then."""
     tell(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
     assert (world.status(), world.latency()) == (1, 0)
     world.clock.forward(minutes=5, microseconds=-1)
@@ -71,7 +72,7 @@ def test_a_status_holds_from_its_time_on_without_anything_written(world: World) 
     assert (world.status(), world.latency()) == (5, 600)
 
 
-def test_the_networks_latest_word_is_of_a_time_that_has_come(world: World) -> None:
+def test_future_network_status_does_not_count(world: World) -> None:
     words = (event("network.status", transfer_id=ID, xfer_status=n) for n in (2, 4))
     tell(world.app, at(world, sent(ID), minutes=-5), *(at(world, w, minutes=m) for m, w in enumerate(words)))
     assert world.status() == 4
@@ -94,7 +95,7 @@ def test_pools_move_at_their_time(world: World) -> None:
     assert world.estimate()["err"]["code"] == 1004
 
 
-def test_what_a_clock_ahead_let_in_waits_when_it_is_corrected(world: World) -> None:
+def test_future_event_waits_after_clock_correction(world: World) -> None:
     """A day later it counts: then it is the latest."""
     tell(world.app, at(world, fee(5), minutes=-1), at(world, sent(ID), minutes=-5))
     world.clock.forward(days=1)

@@ -90,7 +90,7 @@ def test_a_caller_is_told_how_it_stands(open_app: OpenApp) -> None:
         assert told(ask(app, path=path)) == (None, None)
 
 
-def test_a_key_has_a_limit_of_its_own(open_app: OpenApp) -> None:
+def test_key_has_its_own_limit(open_app: OpenApp) -> None:
     app = open_app(rate_limit="1/hour")
     configure(app)
     key, free = make(app, "wallet", "3/hour"), make(app, "free")
@@ -133,7 +133,7 @@ def test_a_revoked_key_is_refused(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("value", ["Basic Og==", "Bearer eyJhbGciOi.J9", "Bearer", "gwk_x", "Bearer gwi_x"])
-def test_what_is_no_key_is_not_looked_at(app: Flask, value: str) -> None:
+def test_other_authorization_is_ignored(app: Flask, value: str) -> None:
     assert ask(app, Authorization=value).status_code == 200
 
 
@@ -193,7 +193,7 @@ def test_a_view_knows_the_key(open_app: OpenApp) -> None:
     assert [found and found.name for found in seen] == ["wallet", None]
 
 
-def test_a_database_that_is_away_refuses_only_keys(app: Flask, client: FlaskClient) -> None:
+def test_database_outage_refuses_only_keys(app: Flask, client: FlaskClient) -> None:
     """Callers without a key are answered from memory."""
     key = make(app)
     gateway: Gateway = gateway_of(app)

@@ -18,7 +18,7 @@ ID = "0x" + "5a" * 32
 ASKED = {k: v for k, v in vector("estimate_usdt_1_to_56")["request"].items() if k != "slippage_tolerance"}
 
 
-def test_a_tolerance_left_out_is_zero_and_passes(client: FlaskClient) -> None:
+def test_missing_tolerance_is_zero_and_passes(client: FlaskClient) -> None:
     for query in (ASKED, ASKED | {"slippage_tolerance": ""}):
         body = client.get(ESTIMATE, query_string=query).get_json()
         assert body["err"] is None
@@ -27,7 +27,7 @@ def test_a_tolerance_left_out_is_zero_and_passes(client: FlaskClient) -> None:
         assert body["max_slippage"] == 605436
 
 
-def test_a_tolerance_that_is_there_is_checked_as_ever(client: FlaskClient) -> None:
+def test_given_tolerance_is_validated(client: FlaskClient) -> None:
     for value in (0, 1_000_000):
         response = client.get(ESTIMATE, query_string=ASKED | {"slippage_tolerance": value})
         assert_refused(response, 200, "bad_slippage_tolerance", ESTIMATE, 1012)

@@ -60,7 +60,7 @@ def test_addresses_that_lead_on(reader: FlaskClient, path: str, location: str) -
         ("application/json, text/plain;q=0.5", 404),
     ],
 )
-def test_who_asks_for_json_at_the_root_gets_json(reader: FlaskClient, accept: str, status: int) -> None:
+def test_root_answers_json_where_accepted(reader: FlaskClient, accept: str, status: int) -> None:
     answer = reader.get("/", headers={"Accept": accept})
     assert answer.status_code == status
     if status == 404:
@@ -68,9 +68,8 @@ def test_who_asks_for_json_at_the_root_gets_json(reader: FlaskClient, accept: st
 
 
 @pytest.mark.parametrize(("path", "text"), [("/docs/", "home"), ("/docs/errors/", "errors")])
-def test_a_page_is_revalidated_and_runs_only_scripts_of_this_gateway(
-    reader: FlaskClient, path: str, text: str
-) -> None:
+def test_page_revalidates_and_restricts_scripts(reader: FlaskClient, path: str, text: str) -> None:
+    """It runs only scripts of this gateway."""
     answer = reader.get(path)
     assert (answer.status_code, answer.text) == (200, f"<p>{text}</p>")
     assert answer.content_type.startswith("text/html")
@@ -93,9 +92,7 @@ def test_a_page_is_revalidated_and_runs_only_scripts_of_this_gateway(
         ("/docs/files/proto/a.proto", "no-cache", "text/plain"),
     ],
 )
-def test_what_is_named_by_its_content_is_kept_for_ever(
-    reader: FlaskClient, path: str, kept: str, kind: str
-) -> None:
+def test_content_named_file_is_cached_forever(reader: FlaskClient, path: str, kept: str, kind: str) -> None:
     answer = reader.get(path)
     assert answer.status_code == 200
     assert answer.headers["Cache-Control"] == kept
@@ -157,7 +154,7 @@ def test_what_is_not_there(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
 
 
-def test_without_a_site_the_first_page_says_how_to_build_one(
+def test_without_site_page_explains_build(
     app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(app.extensions, "docs_site", tmp_path / "none")

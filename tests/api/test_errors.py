@@ -101,7 +101,7 @@ def test_subclasses_are_answered_like_the_exception(kind: type[Exception]) -> No
         assert status == OWN_STATUS.get(kind, 503)
 
 
-def test_any_other_exception_is_a_fault_of_the_gateway() -> None:
+def test_other_exception_is_internal_error() -> None:
     status, answered = status_and_error(ValueError())
     assert (status, answered.reason) == (500, Reason.INTERNAL)
 

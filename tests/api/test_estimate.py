@@ -99,7 +99,7 @@ def test_refused(client: FlaskClient, change: dict[str, Any], code: int, reason:
 
 @pytest.mark.both_doors
 @pytest.mark.parametrize("symbol", ["usdt", "Usdt", "uSDT"])
-def test_a_symbol_in_another_letter_case_is_named(client: FlaskClient, symbol: str) -> None:
+def test_symbol_in_other_case_is_named(client: FlaskClient, symbol: str) -> None:
     response = client.get(ESTIMATE, query_string=ASKED | {"token_symbol": symbol})
     message = assert_refused(response, 200, "token_not_on_src", ESTIMATE, 1002)
     assert message == f"{symbol} is not supported on Ethereum: letter case matters, send token_symbol=USDT"

@@ -72,7 +72,7 @@ def test_it_is_the_recorded_answer(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("query", NOT_READ, ids=lambda query: str(query)[:60])
-def test_a_form_is_refused_as_a_query_is(strict: FlaskClient, query: str) -> None:
+def test_form_is_refused_like_query(strict: FlaskClient, query: str) -> None:
     raw = query.encode().decode("latin-1")
     by_query = strict.get(ESTIMATE, environ_overrides={"QUERY_STRING": raw})
     assert by_query.status_code == 400
@@ -150,7 +150,7 @@ def test_a_body_is_bounded(client: FlaskClient, kind: str) -> None:
     assert_refused(response, 413, "body_too_large", ESTIMATE)
 
 
-def test_the_query_of_a_post_is_not_looked_at(client: FlaskClient) -> None:
+def test_post_ignores_its_query(client: FlaskClient) -> None:
     asked = client.get(ESTIMATE, query_string=GOOD)
     same(client.post(f"{ESTIMATE}?amt=0&src_chain_id=1&src_chain_id=x", json=GOOD), asked)
     response = client.post(f"{ESTIMATE}?{urlencode(GOOD)}", json={})
@@ -167,7 +167,7 @@ def test_older_clients(client: FlaskClient) -> None:
     same(client.post(ESTIMATE, json=asked | {"slippage_tolerance": None}), by_query)
 
 
-def test_unknown_members_of_a_status_question_are_not_looked_at(client: FlaskClient) -> None:
+def test_status_request_ignores_unknown_members(client: FlaskClient) -> None:
     known = {"transfer_id": "0" * 64}
     for unknown in ({"\0": 1}, {"x": "\0"}, {"x": {"\0": ["\0"]}}):
         response = client.post(STATUS, json=known | unknown)

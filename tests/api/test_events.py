@@ -72,7 +72,7 @@ def data(block: dict[str, str]) -> dict[str, Any]:
     return document
 
 
-def test_a_transfer_is_told_from_its_first_status_on(app: Flask) -> None:
+def test_transfer_stream_begins_at_first_status(app: Flask) -> None:
     with Stream(app, transfer_id=ID) as stream:
         assert stream.opening == {"retry": "2000", "id": "0"}
         first = stream.event()
@@ -104,7 +104,7 @@ def test_headers_are_those_of_a_stream(app: Flask) -> None:
     assert len(gateway_of(app).waiting) == 0
 
 
-def test_an_account_is_told_of_what_happens_from_now_on(app: Flask) -> None:
+def test_account_stream_begins_now(app: Flask) -> None:
     with Stream(app, account=ADDRESS.upper().removeprefix("0X")) as stream:
         begun = int(stream.opening["id"])
         tell(app, sent(OTHER))
@@ -116,7 +116,8 @@ def test_an_account_is_told_of_what_happens_from_now_on(app: Flask) -> None:
         assert (data(told)["transfer_id"], data(told)["previous_status"]) == (ID, 1)
 
 
-def test_silence_is_broken_by_comments_that_say_how_far_all_was_told(app: Flask) -> None:
+def test_comments_report_progress_in_silence(app: Flask) -> None:
+    """They say how far all was sent."""
     with Stream(app, transfer_id=ID) as stream:
         first = stream.event()
         tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
@@ -127,7 +128,7 @@ def test_silence_is_broken_by_comments_that_say_how_far_all_was_told(app: Flask)
 
 
 @pytest.mark.parametrize("by_header", [True, False])
-def test_a_stream_goes_on_behind_the_last_event(app: Flask, by_header: bool) -> None:
+def test_stream_resumes_after_last_event(app: Flask, by_header: bool) -> None:
     with Stream(app, transfer_id=ID) as stream:
         last = stream.event()["id"]
     tell(app, event("transfer.confirmed", transfer_id=ID))
@@ -138,9 +139,7 @@ def test_a_stream_goes_on_behind_the_last_event(app: Flask, by_header: bool) -> 
         assert [data(stream.event())["status"] for _ in range(2)] == [3, 5]
 
 
-def test_too_far_behind_an_account_reads_its_statuses_anew(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lagging_account_stream_rereads_statuses(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(app, *(sent(f"0x{n:064x}", sender="0x" + "22" * 20, receiver="0x" + "33" * 20) for n in range(1, 5)))
     monkeypatch.setattr(touched, "MOST_BEHIND", 3)
     with Stream(app, "1", account=ADDRESS) as stream:

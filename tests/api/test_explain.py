@@ -29,7 +29,7 @@ def outcomes(body: dict[str, Any]) -> dict[str, str]:
     return {check["name"]: check["outcome"] for check in body["checks"]}
 
 
-def test_an_estimate_and_all_that_it_rests_on(client: FlaskClient) -> None:
+def test_estimate_is_explained_in_full(client: FlaskClient) -> None:
     body = explain(client)
     assert body["refusal"] is None
     assert (body["bridge_type"], body["rate_model"], body["base_fee_source"]) == (1, "fixed", "configured")
@@ -61,7 +61,7 @@ def test_the_amounts_that_pass_do(client: FlaskClient) -> None:
         assert body["passing"] == passing
 
 
-def test_a_refusal_says_which_check_and_what_would_pass(client: FlaskClient) -> None:
+def test_refusal_names_check_and_remedy(client: FlaskClient) -> None:
     body = explain(client, amt=str(10**15))
     refusal = body["refusal"]
     assert (refusal["code"], refusal["reason"], refusal["check"]) == (1005, "inbound_limit", "inbound_limit")
@@ -95,9 +95,10 @@ def test_every_refusal_is_explained(client: FlaskClient, changes: dict[str, Any]
 @pytest.mark.parametrize(
     ("changes", "caller"), [({"usr_addr": BLOCKED}, None), ({"usr_addr": ADDRESS}, BLOCKED_CALLER)]
 )
-def test_who_is_blocked_gets_no_numbers_and_no_name_of_the_block(
+def test_blocked_caller_gets_no_numbers(
     client: FlaskClient, changes: dict[str, str], caller: dict[str, str] | None
 ) -> None:
+    """Nor the name of the block."""
     body = explain(client, caller=caller, **changes)
     assert body["refusal"]["check"] == "access"
     assert (body["terms"], body["limits"], body["passing"]) == ([], [], None)

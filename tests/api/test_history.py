@@ -87,7 +87,7 @@ def test_every_field_of_a_row(app: Flask, client: FlaskClient) -> None:
     }
 
 
-def test_the_refund_reason_is_that_of_the_status(app: Flask, client: FlaskClient) -> None:
+def test_refund_reason_follows_status(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     (row,) = page(client, f"addr={ADDRESS}&page_size=1")["history"]
     assert (row["status"], row["refund_reason"]) == (6, 4)
@@ -115,9 +115,8 @@ def test_every_spelling_of_accounts(app: Flask, client: FlaskClient, query: str,
     assert ids(page(client, f"{query}&page_size=10", path)) == [ID]
 
 
-def test_senders_and_receivers_of_several_accounts_each_transfer_once(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_several_accounts_list_each_transfer_once(app: Flask, client: FlaskClient) -> None:
+    """Whether they sent or received it."""
     tell(
         app,
         sent(number(1), timedelta(seconds=40), sender=ADDRESS, receiver=FLOW),
@@ -140,7 +139,7 @@ def test_accounts_in_any_alphabet(app: Flask, client: FlaskClient, account: str)
             assert ids(page(client, f"addr={quote(spelling)}&page_size=1")) == [ID]
 
 
-def test_a_page_of_none_and_pages_larger_than_the_largest(app: Flask, client: FlaskClient) -> None:
+def test_page_sizes_of_zero_and_beyond_maximum(app: Flask, client: FlaskClient) -> None:
     tell(app, *(sent(number(n), timedelta(seconds=n)) for n in range(1, 103)))
     for nothing in ("", "&page_size=0", "&page_size=", "&page_size=5&next_page_token=0"):
         assert page(client, f"addr={ADDRESS}{nothing}") == {
@@ -174,7 +173,7 @@ def test_an_account_that_nothing_is_known_of(client: FlaskClient) -> None:
     assert page(client, "addr=nobody&page_size=10")["history"] == []
 
 
-def test_a_token_beyond_every_time_is_the_newest_page(app: Flask, client: FlaskClient) -> None:
+def test_token_beyond_time_is_newest_page(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     for token in (2**63 - 1, 2**63, 2**64 - 1):
         assert ids(page(client, f"addr={ADDRESS}&page_size=1&next_page_token={token}")) == [ID]
@@ -202,7 +201,7 @@ def test_chains_and_tokens_that_are_not_configured(app: Flask, client: FlaskClie
     assert (announced["status"], announced["bridge_type"], announced["receiver"]) == (1, 0, "")
 
 
-def test_pegged_transfers_have_the_tokens_of_their_pair(app: Flask, client: FlaskClient) -> None:
+def test_pegged_transfers_have_pair_tokens(app: Flask, client: FlaskClient) -> None:
     document = network()
     document["pegged_pairs"] = [build.pair(1, n, "USDT", ADDRESS, ADDRESS) for n in (250, 42161)]
     configure(app, document)
@@ -219,7 +218,7 @@ def test_pegged_transfers_have_the_tokens_of_their_pair(app: Flask, client: Flas
     } == {"USDT"}
 
 
-def test_amounts_of_a_pair_with_a_token_of_its_own(app: Flask, client: FlaskClient) -> None:
+def test_pair_amounts_use_their_own_tokens(app: Flask, client: FlaskClient) -> None:
     """Without an amount of the release the amount sent counts, in the units of the pair's own tokens."""
     document = network()
     document["tokens"].append(build.token(1, "CELR", OTHER, 18))
@@ -250,7 +249,7 @@ def test_amounts_of_a_pair_with_a_token_of_its_own(app: Flask, client: FlaskClie
 
 
 @pytest.mark.every_database
-def test_transfers_from_before_1970_are_on_the_last_page(
+def test_transfers_before_1970_come_last(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier releases took any time."""

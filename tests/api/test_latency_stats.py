@@ -68,7 +68,7 @@ def test_one_token_of_several(open_app: OpenApp) -> None:
     assert ask(client, token_symbol="USDT")["count"] == 1
 
 
-def test_a_token_of_a_busy_pair_has_a_shorter_window(
+def test_busy_pair_has_shorter_window(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def of_two(*asked: Any) -> Any:
@@ -82,7 +82,7 @@ def test_a_token_of_a_busy_pair_has_a_shorter_window(
     assert ask(client)["count"] == 4
 
 
-def test_a_token_that_is_not_configured_is_not_read(
+def test_unconfigured_token_is_not_read(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pay(app, 1, 10)

@@ -49,7 +49,7 @@ def found(client: FlaskClient, query: str) -> list[str]:
 
 @pytest.mark.parametrize("spelling", [SEND, SEND[2:], SEND.upper(), "0X" + SEND[2:], SEND[2:].upper()])
 @pytest.mark.parametrize("chain_id", [1, "1", 1.0])
-def test_a_status_by_transaction_is_that_by_id(
+def test_status_by_transaction_equals_by_id(
     app: Flask, client: FlaskClient, spelling: str, chain_id: float | str
 ) -> None:
     tell(
@@ -62,13 +62,13 @@ def test_a_status_by_transaction_is_that_by_id(
     assert status_of(client, transfer_id=None, tx_hash=spelling, src_chain_id=chain_id) == by_id
 
 
-def test_beside_an_id_a_transaction_is_not_looked_at(app: Flask, client: FlaskClient) -> None:
+def test_id_takes_precedence_over_transaction(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     assert status_of(client, transfer_id=ID, tx_hash=PAYOUT, src_chain_id=56)["status"] == 1
     assert status_of(client, transfer_id=ID, tx_hash=[], src_chain_id=None)["status"] == 1
 
 
-def test_hashes_that_are_not_hex_keep_their_case(app: Flask, client: FlaskClient) -> None:
+def test_hashes_other_than_hex_keep_case(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, src_tx_hash=SOLANA))
     assert status_of(client, tx_hash=SOLANA, src_chain_id=1)["status"] == 1
     assert status_of(client, tx_hash=SOLANA.lower(), src_chain_id=1)["err"]["code"] == 500
@@ -76,7 +76,8 @@ def test_hashes_that_are_not_hex_keep_their_case(app: Flask, client: FlaskClient
     assert found(client, f"key={SOLANA.upper()}") == []
 
 
-def test_of_several_transfers_the_first_in_the_block_is_answered(app: Flask, client: FlaskClient) -> None:
+def test_first_transfer_in_block_is_answered(app: Flask, client: FlaskClient) -> None:
+    """Of several in one transaction."""
     order = (10, 9, 100)
     tell(
         app,
@@ -90,7 +91,7 @@ def test_of_several_transfers_the_first_in_the_block_is_answered(app: Flask, cli
     assert len(found(client, f"key={SEND}")) == 3
 
 
-def test_a_transaction_that_no_longer_stands_is_known(app: Flask, client: FlaskClient) -> None:
+def test_retracted_transaction_is_known(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("chain.reorged", timedelta(), chain_id=1, from_block=90))
     assert status_of(client, tx_hash=SEND, src_chain_id=1) == {"err": None} | ZEROES[STATUS] | {
         "block_delay": 12,
@@ -136,7 +137,8 @@ def test_questions_by_transaction_that_cannot_be_read(
     assert assert_refused(client.post(STATUS, json=body), 400, "bad_request", STATUS) == said
 
 
-def test_statuses_are_those_asked_one_by_one_in_their_order(app: Flask, client: FlaskClient) -> None:
+def test_statuses_keep_the_requested_order(app: Flask, client: FlaskClient) -> None:
+    """Each equals the status of a single request."""
     tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER))
     asked = [OTHER, ID[2:].upper(), "0x" + "00" * 32, ID]
     body = client.post(STATUSES, json={"transfer_ids": asked}).get_json()
@@ -236,9 +238,8 @@ def test_how_sure_a_status_is(app: Flask, client: FlaskClient) -> None:
     assert certainty_of(client, ID) == {"level": "unknown", "event": "", "reported_by": "", **nothing}
 
 
-def test_what_the_watcher_read_later_proves_nothing_of_what_another_reported(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_watcher_proves_only_its_own_events(app: Flask, client: FlaskClient) -> None:
+    """What another reported earlier stays unproven."""
     tell(app, sent(ID), released(ID, timedelta(seconds=50), chain_id=56, block=90))
     with writing(gateway_of(app).database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, live_from=80, proven_to=120))
@@ -252,7 +253,7 @@ def watching(app: Flask, *events: dict[str, Any]) -> None:
     assert verdict.accepted == len(events)
 
 
-def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, client: FlaskClient) -> None:
+def test_found_transfer_has_history_and_status(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), released(ID, timedelta(seconds=1)))
     (transfer,) = find(client, f"key={PAYOUT}")["transfers"]
     (row,) = client.get(f"{HISTORY}?addr={ADDRESS}&page_size=1").get_json()["history"]
@@ -269,7 +270,7 @@ def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, cli
     assert transfer["bridge_type"] == 1
 
 
-def test_the_states_and_how_far_the_chains_were_read(app: Flask, client: FlaskClient) -> None:
+def test_states_and_how_far_chains_were_read(app: Flask, client: FlaskClient) -> None:
     assert find(client, f"key={SEND}") == {"err": None} | ZEROES[FIND]
     tell(
         app,
@@ -310,7 +311,7 @@ def test_keys_that_cannot_be_read(client: FlaskClient, query: str, said: str) ->
 
 
 @pytest.mark.parametrize("path", [HISTORY, FIND, STATUSES])
-def test_pages_of_any_origin_may_ask_and_read(client: FlaskClient, path: str) -> None:
+def test_any_origin_may_request_and_read(client: FlaskClient, path: str) -> None:
     for prefix in ("/v1/", "/v2/"):
         twin = path.replace("/v2/", prefix)
         preflight = client.options(twin, headers={"Origin": "https://wallet.example"})
@@ -341,9 +342,7 @@ MEANT = "X-Transfer-Id"
 
 
 @pytest.mark.every_database
-def test_a_transaction_sent_as_an_id_is_named_as_that_of_its_transfer(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_transaction_as_id_names_its_transfer(app: Flask, client: FlaskClient) -> None:
     """Over both doors, by every operation that takes an id."""
     refund = event("refund.submitted", transfer_id=OTHER, tx_hash=REFUND)
     tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER, src_tx_hash="0x" + "12" * 32), refund)
@@ -365,7 +364,7 @@ def test_a_transaction_sent_as_an_id_is_named_as_that_of_its_transfer(
         assert over_grpc.response.headers[MEANT] == meant
 
 
-def test_an_id_that_is_no_transaction_names_none(app: Flask, client: FlaskClient) -> None:
+def test_unknown_id_names_no_transfer(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     response = client.post(STATUS, json={"transfer_id": OTHER})
     assert assert_refused(response, 200, "transfer_not_found", STATUS).startswith(
@@ -376,9 +375,8 @@ def test_an_id_that_is_no_transaction_names_none(app: Flask, client: FlaskClient
 
 
 @pytest.mark.every_database
-def test_of_several_sends_of_a_transaction_the_first_in_the_block_is_named(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_first_send_in_block_is_named(app: Flask, client: FlaskClient) -> None:
+    """Of several sends of one transaction."""
     order = (10, 9, 100)
     sends = [{**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"} for n, place in enumerate(order)]
     tell(app, *sends, released(OTHER, timedelta(minutes=5), dst_tx_hash=SEND))

@@ -166,7 +166,7 @@ def test_a_body_that_cannot_be_read(door: FlaskClient, body: bytes, name: str) -
 @pytest.mark.parametrize(
     ("path", "request_", "status", "reason", "shape"), OTHERS, ids=lambda value: str(value)[:60]
 )
-def test_a_request_that_is_not_for_this_path(
+def test_request_unfit_for_this_path(
     door: FlaskClient, path: str, request_: dict[str, Any], status: int, reason: str, shape: str | None
 ) -> None:
     response = door.open(path, **request_)
@@ -184,16 +184,14 @@ def test_a_request_that_is_not_for_this_path(
         ("/ingest/v1/events", "GET", "POST"),
     ],
 )
-def test_another_method_is_answered_with_the_right_one(
-    door: FlaskClient, path: str, method: str, instead: str
-) -> None:
+def test_wrong_method_names_the_right_one(door: FlaskClient, path: str, method: str, instead: str) -> None:
     response = door.open(path, method=method)
     assert response.status_code == 405
     said = response.get_json()["err"]["msg"]
     assert said == f"this path does not support this method: send the request by {instead}"
 
 
-def test_another_path_is_answered_with_where_the_documents_are(door: FlaskClient, open_app: Any) -> None:
+def test_unknown_path_names_the_documents(door: FlaskClient, open_app: Any) -> None:
     said = "this path does not exist"
     message = assert_refused(door.get("/v2/nothing"), 404, "path_not_found", None)
     assert message == f"{said}: the operations are described at /docs/ and in /openapi.json"
@@ -205,7 +203,7 @@ def test_another_path_is_answered_with_where_the_documents_are(door: FlaskClient
 
 
 @pytest.mark.parametrize("kind", NOT_JSON)
-def test_read_strictly_a_body_says_that_it_is_json(strict_door: FlaskClient, kind: str | None) -> None:
+def test_strict_reading_requires_json_type(strict_door: FlaskClient, kind: str | None) -> None:
     response = strict_door.post(STATUS, content_type=kind)
     assert (response.status_code, response.headers["X-Gateway-Reason"]) == (415, "unsupported_media_type")
     body = response.get_json()
@@ -225,7 +223,7 @@ def test_the_twin_refuses_alike(door: FlaskClient, prefix: str) -> None:
     assert_refused(response, 400, "bad_request", STATUS)
 
 
-def test_a_message_names_every_value_that_is_wrong(strict_door: FlaskClient) -> None:
+def test_message_names_every_wrong_value(strict_door: FlaskClient) -> None:
     response = strict_door.get(ESTIMATE, query_string={"amt": "-1"})
     message = assert_refused(response, 400, "bad_request", ESTIMATE)
     for name in GOOD:

@@ -90,7 +90,7 @@ def test_the_error_page_is_the_catalogue() -> None:
     assert page.endswith(f"\n{catalogue()}\n"), "run `make errors`"
 
 
-def test_the_catalogue_says_what_to_tell_users_and_no_reason_of_a_block() -> None:
+def test_catalogue_has_user_messages_without_block_reasons() -> None:
     for row in ERRORS:
         assert row.user_message.endswith("."), (
             f"{row.reason}: say in app/values/error_catalogue.py what to tell the user"
@@ -147,7 +147,7 @@ def test_every_answer_has_every_field(document: dict[str, Any]) -> None:
                 assert set(shape["required"]) == {"err", *zeroes}
 
 
-def test_objects_in_answers_are_whole_and_may_grow(document: dict[str, Any]) -> None:
+def test_answer_objects_are_complete_and_extensible(document: dict[str, Any]) -> None:
     answered = objects(document, "Query", "Body", "Form")
     assert len(answered) >= 15
     for name, shape in answered.items():
@@ -162,21 +162,19 @@ def objects(document: dict[str, Any], *but: str) -> dict[str, dict[str, Any]]:
     return {name: shape for name, shape in schemas.items() if not name.endswith(but)}
 
 
-def test_each_operation_has_one_answer_for_all_failures(document: dict[str, Any]) -> None:
+def test_operations_share_one_failure_answer(document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
         for asked in operations.values():
             assert set(asked["responses"]) - {"304"} == {"200", "default"}, path
 
 
-def test_any_answer_may_come_from_the_server_itself(document: dict[str, Any]) -> None:
+def test_server_failures_are_in_every_operation(document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
         for asked in operations.values():
             assert {414, 431} <= failures(asked), path
 
 
-def test_an_estimate_by_post_has_the_fields_of_the_query(
-    document: dict[str, Any], strict_document: dict[str, Any]
-) -> None:
+def test_posted_estimate_has_query_fields(document: dict[str, Any], strict_document: dict[str, Any]) -> None:
     for each in (document, strict_document):
         compare_bodies(each)
 
@@ -204,9 +202,7 @@ def test_the_bounds_of_parameters(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "true", "TRUE", "t", "F", "false", "1", "0", "2", "yes", "tru", "01", "null", " t", "t "]
 )
-def test_the_texts_of_a_flag_are_those_that_are_read(
-    client: FlaskClient, document: dict[str, Any], text: str
-) -> None:
+def test_flag_schema_matches_texts_read(client: FlaskClient, document: dict[str, Any], text: str) -> None:
     """In a query, a form and JSON."""
     asked = {"src_chain_id": 1, "dst_chain_id": 1, "token_symbol": "A", "amt": "1", "slippage_tolerance": 1}
     (flag,) = (p["schema"] for p in operation(document, ESTIMATE)["parameters"] if p["name"] == "is_pegged")
@@ -266,7 +262,7 @@ def test_twins_are_not_announced(client: FlaskClient) -> None:
     assert "bridge_type" in schemas["HistoryTransfer"]["required"]
 
 
-def test_the_strict_reading_has_a_document_of_its_own(
+def test_strict_reading_has_its_own_document(
     document: dict[str, Any], strict_document: dict[str, Any]
 ) -> None:
     answered = component(document, operation(document, STATUS))["properties"]
@@ -306,13 +302,13 @@ def test_waiting_is_announced_where_it_is_served(open_app: Any, document: dict[s
     assert "text/event-stream" in events["responses"]["200"]["content"]
 
 
-def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
+def test_unchanged_document_is_not_sent_again(client: FlaskClient) -> None:
     tag = client.get("/openapi.json").headers["ETag"]
     response = client.get("/openapi.json", headers={"If-None-Match": tag})
     assert (response.status_code, response.get_data()) == (304, b"")
 
 
-def test_every_operation_has_a_page_of_its_name(open_app: Any) -> None:
+def test_every_operation_has_its_page(open_app: Any) -> None:
     app = open_app(doors=("api", "wait"))
     document = app.test_client().get("/openapi.json").get_json()
     for path, operations in document["paths"].items():
@@ -327,7 +323,7 @@ def test_every_operation_has_a_page_of_its_name(open_app: Any) -> None:
         assert f"]({name}.md)" in (OPERATIONS / "README.md").read_text()
 
 
-def test_the_page_to_try_requests_is_served_whole_from_here(client: FlaskClient) -> None:
+def test_request_page_loads_only_from_here(client: FlaskClient) -> None:
     page = client.get("/docs/try/")
     assert page.content_type.startswith("text/html")
     policy = page.headers["Content-Security-Policy"]

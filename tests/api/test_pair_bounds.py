@@ -72,7 +72,7 @@ def test_a_pair_without_bounds_has_none(app: Flask, src: int, dst: int) -> None:
     assert estimate(app, src, dst, CELR) == estimate(app, src, dst, 100 * CELR) == ""
 
 
-def test_each_bound_of_a_pair_goes_before_the_tokens(app: Flask) -> None:
+def test_pair_bound_precedes_token_bound(app: Flask) -> None:
     document = bounded(min_deposit=str(2 * CELR))
     celr = next(row for row in document["tokens"] if (row["chain_id"], row["symbol"]) == (1, "CELR"))
     celr |= {"min_send": str(5 * CELR), "max_send": str(6 * CELR)}
@@ -86,7 +86,7 @@ def test_each_bound_of_a_pair_goes_before_the_tokens(app: Flask) -> None:
     assert estimate(app, 1, 10, CELR) == ""
 
 
-def test_an_amount_is_of_the_side_that_is_sent(app: Flask) -> None:
+def test_amount_is_of_the_sending_side(app: Flask) -> None:
     document = bounded(min_deposit="200", min_burn="3000")
     document["pegged_pairs"][0] |= {"burn_base_fee": "0", "deposit_base_fee": "0"}
     for side, decimal in (("org_token", 2), ("pegged_token", 3)):
@@ -118,7 +118,8 @@ def test_a_document_keeps_them(app: Flask) -> None:
     assert json.loads(run(app, "export").stdout)["pegged_pairs"] == network()["pegged_pairs"]
 
 
-def test_a_greatest_amount_of_zero_is_none_as_in_the_contracts(app: Flask) -> None:
+def test_greatest_amount_zero_means_unbounded(app: Flask) -> None:
+    """As in the contracts."""
     document = bounded(max_deposit="0", max_burn="0")
     document["tokens"][0]["max_send"] = "0"
     configure(app, document)
@@ -133,7 +134,7 @@ def test_bounds_that_leave_nothing_are_refused(app: Flask, send: str) -> None:
     assert refused.stderr == f"pegged_pairs[0].max_{send}: must be at least min_{send}\n"
 
 
-def test_configs_tell_them_as_the_bounds_of_the_pairs_tokens(app: Flask) -> None:
+def test_configs_show_pair_bounds_as_tokens(app: Flask) -> None:
     document = bounded(**BOUNDS)
     document["tokens"][3]["min_send"] = "7"  # CELR on chain 1
     configure(app, document)

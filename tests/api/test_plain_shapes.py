@@ -108,7 +108,7 @@ def test_answers_are_written_as_marshmallow_writes_them(shape: Schema) -> None:
             assert list(json_documents.dump(shape, given)) == list(shape.dump(given)), given
 
 
-def test_the_three_operations_are_read_and_written_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_operations_bypass_marshmallow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else nothing would be compared here."""
 
     def by_marshmallow(*_: Any, **__: Any) -> Any:

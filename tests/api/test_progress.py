@@ -95,7 +95,7 @@ def head(app: Flask, chain_id: int, block: int) -> None:
 
 
 @pytest.mark.parametrize("status", ENDS)
-def test_an_end_is_final_once_its_block_is(open_app: OpenApp, status: int) -> None:
+def test_end_is_final_with_its_block(open_app: OpenApp, status: int) -> None:
     app = open_app()
     chain_id, story = ENDS[status]
     configure(app)
@@ -121,7 +121,7 @@ def test_an_end_is_final_once_its_block_is(open_app: OpenApp, status: int) -> No
     assert asked(client, transfer_id=ID)["Terminal"] == "false"
 
 
-def test_chains_that_a_reporter_makes_up_are_not_read(app: Flask) -> None:
+def test_invented_chains_are_not_read(app: Flask) -> None:
     """For every end that is asked for, a million of them would be."""
     for chain_id in (1, 424_242, 56):
         head(app, chain_id, 100)
@@ -129,7 +129,7 @@ def test_chains_that_a_reporter_makes_up_are_not_read(app: Flask) -> None:
         assert chain_depths(connection).keys() == {1, 56}
 
 
-def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp) -> None:
+def test_node_finality_counts_on_watched_chain(open_app: OpenApp) -> None:
     app = open_app()
     finality(app, "finalized")
     client = app.test_client()
@@ -148,7 +148,7 @@ def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
 
 
-def test_the_last_word_of_a_watcher_that_reads_no_more_keeps_nobody_waiting(open_app: OpenApp) -> None:
+def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
     app = open_app()
     finality(app, "finalized", watched=True)
     client = app.test_client()
@@ -161,13 +161,13 @@ def test_the_last_word_of_a_watcher_that_reads_no_more_keeps_nobody_waiting(open
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
 
 
-def test_a_word_without_a_block_is_final_at_once(app: Flask, client: FlaskClient) -> None:
+def test_status_without_block_is_final(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("network.status", transfer_id=ID, xfer_status=7))
     said = asked(client, transfer_id=ID)
     assert (said["Terminal"], said["Final-By"]) == ("true", "reported")
 
 
-def test_a_transfer_under_way_goes_by_the_latencies_of_its_route(app: Flask, client: FlaskClient) -> None:
+def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     of_nothing = {"Terminal": "false", "Next-Actor": "network", "Next-Poll-Seconds": "7", "As-Of": NOON}
     assert asked(client, transfer_id=ID) == of_nothing
@@ -193,9 +193,7 @@ def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> 
     assert asked(client, transfer_id=ID) == fields_of(client, ID) == said
 
 
-def test_the_newest_event_of_any_transfer_says_how_recent_an_answer_is(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_newest_event_dates_every_answer(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     clock = gateway_of(app).clock
     renew_gateway(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))

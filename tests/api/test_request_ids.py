@@ -44,7 +44,7 @@ def test_every_answer_tells_it_once(client: FlaskClient, method: str, path: str)
     assert MADE.fullmatch(made[0])
 
 
-def test_each_request_has_an_id_of_its_own(client: FlaskClient) -> None:
+def test_each_request_has_its_own_id(client: FlaskClient) -> None:
     assert len({client.get("/healthz").headers[REQUEST_ID] for _ in range(100)}) == 100
 
 
@@ -64,7 +64,7 @@ def test_what_is_harmless_is_taken(client: FlaskClient, given: str) -> None:
     assert client.get("/healthz", headers={REQUEST_ID: given}).headers[REQUEST_ID] == given
 
 
-def test_nobody_finds_out_by_it_what_a_secret_is(
+def test_request_id_reveals_no_secret(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is that of every id; the log has another."""
@@ -78,13 +78,13 @@ def test_nobody_finds_out_by_it_what_a_secret_is(
     assert MADE.fullmatch(json.loads(caplog.text)["request_id"])
 
 
-def test_pages_of_other_origins_may_send_and_read_it(client: FlaskClient) -> None:
+def test_other_origins_send_and_read_id(client: FlaskClient) -> None:
     assert REQUEST_ID in client.get(ANY_LATENCY).headers["Access-Control-Expose-Headers"].split(", ")
     allowed = client.options(LATENCY).headers["Access-Control-Allow-Headers"].split(", ")
     assert {"x-request-id", "traceparent"} <= set(allowed)
 
 
-def test_what_is_logged_for_the_request_has_it(
+def test_log_entries_have_the_request_id(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
@@ -167,7 +167,7 @@ class _Source:
         pass
 
 
-def test_an_answer_that_comes_later_is_logged_once_it_is_there() -> None:
+def test_delayed_answer_is_logged_when_complete() -> None:
     told: list[tuple[int, str | None]] = []
     later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
     next(later.steps)
@@ -177,7 +177,7 @@ def test_an_answer_that_comes_later_is_logged_once_it_is_there() -> None:
     assert told == [(503, "unavailable")]
 
 
-def test_a_client_that_left_before_its_answer_is_logged() -> None:
+def test_client_leaving_early_is_logged() -> None:
     told: list[tuple[int, str | None]] = []
     later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
     next(later.steps)

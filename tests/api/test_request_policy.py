@@ -61,7 +61,7 @@ def test_no_origin_may_read_the_rest(client: FlaskClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [CONFIGS, "/v1/getTransferConfigs", "/openapi.json"])
-def test_pages_of_other_origins_can_ask_whether_anything_changed(client: FlaskClient, path: str) -> None:
+def test_other_origins_can_revalidate(client: FlaskClient, path: str) -> None:
     first = client.get(path, headers=ORIGIN)
     assert "ETag" in first.headers["Access-Control-Expose-Headers"].split(", ")
     again = client.get(path, headers=ORIGIN | {"If-None-Match": first.headers["ETag"]})

@@ -115,7 +115,7 @@ def test_every_spelling_of_the_id(app: Flask, client: FlaskClient, spelling: str
     assert ask(client, spelling)["status"] == 1
 
 
-def test_unknown_keys_and_a_charset_do_not_matter(app: Flask, client: FlaskClient) -> None:
+def test_unknown_keys_and_charset_are_ignored(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     response = client.post(
         STATUS + "?transfer_id=zz",
@@ -125,7 +125,7 @@ def test_unknown_keys_and_a_charset_do_not_matter(app: Flask, client: FlaskClien
     assert response.get_json()["status"] == 1
 
 
-def test_an_unknown_id_tells_how_fresh_the_view_is(app: Flask, client: FlaskClient) -> None:
+def test_unknown_id_reports_freshness(app: Flask, client: FlaskClient) -> None:
     tell(
         app,
         event("chain.head", timedelta(seconds=12), chain_id=1, block=5),
@@ -139,7 +139,7 @@ def test_an_unknown_id_tells_how_fresh_the_view_is(app: Flask, client: FlaskClie
     assert message == f"transfer not found; newest events: {seen}"
 
 
-def test_chains_that_nobody_knows_do_not_make_the_answer_longer(app: Flask, client: FlaskClient) -> None:
+def test_unknown_chains_do_not_lengthen_answer(app: Flask, client: FlaskClient) -> None:
     """3,000 heads of such chains made it 69 kB long."""
     unknown = (
         event("chain.head", timedelta(seconds=1), chain_id=10_000 + number, block=5) for number in range(300)

@@ -56,7 +56,7 @@ def test_it_is_a_whole_answer(status: int, phrase: str, complaint: str, words: t
         assert body.items() >= zeroes.items()
 
 
-def test_its_headers_are_those_of_every_public_error(client: FlaskClient) -> None:
+def test_headers_equal_other_public_errors(client: FlaskClient) -> None:
     known = client.get("/v2/estimateAmt").headers
     response = read(unread_answer(414, "URI Too Long", ""))
     for name, value in known.items():

@@ -36,7 +36,7 @@ def test_what_is_told(app: Flask, open_app: OpenApp) -> None:
     assert open_app(build_commit=COMMIT).test_client().get(PATH).get_json() == told | {"commit": COMMIT}
 
 
-def test_a_process_without_public_doors_tells_it_too(open_app: OpenApp) -> None:
+def test_internal_process_reports_version(open_app: OpenApp) -> None:
     assert open_app(doors=("ingest",)).test_client().get(PATH).get_json()["version"] == VERSION
 
 

@@ -72,7 +72,8 @@ def until_true(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_another_status_is_answered_at_once_and_as_by_the_status(app: Flask) -> None:
+def test_other_status_is_answered_at_once(app: Flask) -> None:
+    """By the same answer as the status operation."""
     expected = status_answer(app)
     for query in ({}, {"after_status": 0}, {"after_status": CONFIRMED}, {"after_status": 1, "timeout": 0}):
         response = ask(app, **query)
@@ -81,7 +82,7 @@ def test_another_status_is_answered_at_once_and_as_by_the_status(app: Flask) -> 
     assert len(gateway_of(app).waiting) == 0
 
 
-def test_who_comes_in_a_crowd_is_answered_by_the_next_look_with_the_same(app: Flask) -> None:
+def test_crowded_request_waits_for_next_look(app: Flask) -> None:
     """Only so many read for themselves at a time, and each gives its turn back."""
     waiting = gateway_of(app).waiting
     for _ in range(READS_AT_ONCE + 1):
@@ -132,7 +133,7 @@ def test_what_keeps_the_status_wakes_nobody(app: Flask, in_background: Any) -> N
     assert asked.result(timeout=5).get_json()["status"] == CONFIRMED
 
 
-def test_after_the_time_the_present_status_is_answered(app: Flask) -> None:
+def test_timeout_answers_the_present_status(app: Flask) -> None:
     began = time.monotonic()
     response = ask(app, after_status=SUBMITTING, timeout=1)
     assert 0.9 < time.monotonic() - began < 3
@@ -147,7 +148,7 @@ def test_longer_times_count_as_the_longest(app: Flask, monkeypatch: pytest.Monke
         assert time.monotonic() - began < 3
 
 
-def test_an_unknown_transfer_is_waited_for_at_status_0(app: Flask, in_background: Any) -> None:
+def test_unknown_transfer_waits_at_status_0(app: Flask, in_background: Any) -> None:
     at_once = app.test_client().get(WAIT, query_string={"transfer_id": OTHER, "after_status": 1})
     assert_refused(at_once, 200, "transfer_not_found", STATUS)
     late = app.test_client().get(WAIT, query_string={"transfer_id": OTHER, "after_status": 0, "timeout": 1})
@@ -157,7 +158,7 @@ def test_an_unknown_transfer_is_waited_for_at_status_0(app: Flask, in_background
     assert asked.result(timeout=5).get_json()["status"] == SUBMITTING
 
 
-def test_a_refund_that_is_asked_for_is_told(app: Flask, in_background: Any) -> None:
+def test_requested_refund_ends_the_wait(app: Flask, in_background: Any) -> None:
     tell(app, event("network.status", transfer_id=ID, xfer_status=4))
     asked = in_background(after_status=6)
     assert not asked.done()
@@ -170,7 +171,7 @@ def request_refund(app: Flask) -> None:
     assert said.understood
 
 
-def test_a_change_between_the_read_and_the_wait_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_before_wait_is_noticed(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The view reads before the change, and the change is looked at before the view has gone to wait."""
     reads = service.transfer_row
 
@@ -187,7 +188,7 @@ def test_a_change_between_the_read_and_the_wait_is_told(app: Flask, monkeypatch:
     assert time.monotonic() - began < 5
 
 
-def test_who_read_what_was_old_already_is_told(
+def test_stale_read_does_not_miss_change(
     app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The view reads from a replica that is behind what the thread has looked at already."""
@@ -227,7 +228,7 @@ def from_address(app: Flask, address: str, path: str = WAIT, **query: Any) -> Te
     return app.test_client().get(path, query_string={"transfer_id": ID} | query, headers=headers)
 
 
-def test_one_network_has_a_part_of_the_places(open_app: OpenApp) -> None:
+def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=8, trusted_proxies=1)
     configure(app)
     tell(app, sent(ID))
@@ -279,7 +280,7 @@ def test_what_is_asked_otherwise(app: Flask) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_an_outage_is_an_error_at_the_end_of_the_wait(
+def test_outage_ends_the_wait_with_error(
     app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = in_background(after_status=SUBMITTING, timeout=1)

@@ -105,7 +105,7 @@ def test_accounts_of_every_kind_of_chain(app: Flask, account: str) -> None:
     assert hook["accounts"] == [account.lower()]
 
 
-def test_a_key_sees_and_removes_its_own_alone(app: Flask) -> None:
+def test_key_manages_only_its_own_webhooks(app: Flask) -> None:
     mine, other = make(app, "mine", "webhooks"), make(app, "other", "webhooks")
     hook = made(app, mine)["webhooks"][0]["id"]
     assert ask(app, other).get_json()["webhooks"] == []
@@ -202,17 +202,17 @@ def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
     assert take(*gateway.audited, Plenty()) == []
 
 
-def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:
+def test_audit_log_omits_webhooks_of_keys(app: Flask) -> None:
     made(app, make(app, "wallet", "webhooks"))
     assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app).database))
 
 
-def test_what_the_server_cannot_read_has_these_fields_too() -> None:
+def test_unreadable_request_gets_webhook_fields() -> None:
     body = unread_answer(431, "Refused", "").partition(b"\r\n\r\n")[2]
     OF_WEBHOOKS[1](parse(body), "431")
 
 
-def test_a_list_costs_the_same_statements_however_long_it_is(app: Flask) -> None:
+def test_list_length_adds_no_statements(app: Flask) -> None:
     key = make(app, "many", "webhooks")
     statements: list[str] = []
 

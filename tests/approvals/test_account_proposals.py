@@ -105,7 +105,7 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> None:
+def test_without_setting_change_is_immediate(gateway: Gateway, name: str) -> None:
     request, becomes = REQUESTS[name]
     alone = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
     saved = request_account(*alone.editing, request, actor=ALICE)
@@ -114,7 +114,7 @@ def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> 
     assert {key: getattr(after, key) for key in becomes} == becomes
 
 
-def test_a_new_hash_is_forgotten_when_it_is_rejected(gateway: Gateway) -> None:
+def test_rejection_erases_the_new_hash(gateway: Gateway) -> None:
     number = propose(gateway, REQUESTS["a new password"][0])
     assert stored(gateway, number).secret == "another hash"
     reject(*gateway.audited, number, "she found it", actor=BOB)
@@ -142,7 +142,7 @@ def test_an_account_that_changed_since(gateway: Gateway, name: str, meanwhile: d
     assert accounts(gateway) == before
 
 
-def test_an_account_or_a_token_that_came_meanwhile(gateway: Gateway) -> None:
+def test_account_or_token_made_meanwhile_is_refused(gateway: Gateway) -> None:
     alone = gateway.but(two_persons=TwoPersons())
     request = REQUESTS["a new account"][0]
     number = propose(gateway, request)
@@ -192,7 +192,7 @@ DIRECT: dict[str, Direct] = {
 
 
 @pytest.mark.parametrize("name", DIRECT)
-def test_one_person_needs_a_reason_that_is_recorded(gateway: Gateway, name: str) -> None:
+def test_one_person_needs_recorded_reason(gateway: Gateway, name: str) -> None:
     direct, before = DIRECT[name], accounts(gateway)
     for actor in (ALICE, CLI):
         with pytest.raises(SecondPersonNeeded):
@@ -207,7 +207,7 @@ def test_one_person_needs_a_reason_that_is_recorded(gateway: Gateway, name: str)
     assert done.subject == glass.subject
 
 
-def test_until_there_are_two_administrators_the_server_makes_them(gateway: Gateway) -> None:
+def test_server_makes_first_two_administrators(gateway: Gateway) -> None:
     set_account(gateway, BOB, active=False)
     with pytest.raises(SecondPersonNeeded):
         DIRECT["create"](gateway, ALICE, None)  # not from the console
@@ -218,7 +218,7 @@ def test_until_there_are_two_administrators_the_server_makes_them(gateway: Gatew
         DIRECT["token"](gateway, CLI, None)
 
 
-def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
+def test_token_counts_once_two_made_it(gateway: Gateway) -> None:
     issued = issue(*gateway.editing, new_token("relayer", ["transfer.sent"], [1]), actor=ALICE, reason=WHY)
     token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
@@ -240,7 +240,7 @@ def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
         authenticate(gateway.database, gateway.environment_tokens, token.encode())
 
 
-def test_accounts_and_tokens_are_shown_to_administrators_alone(gateway: Gateway) -> None:
+def test_only_administrators_see_account_proposals(gateway: Gateway) -> None:
     number = propose(gateway, REQUESTS["a role"][0])
     for role in (Role.VIEWER, Role.OPERATOR):
         assert list_waiting(gateway.database, role) == []

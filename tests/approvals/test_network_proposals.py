@@ -92,7 +92,7 @@ EDITS: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("make", EDITS.values(), ids=EDITS)
-def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
+def test_edit_waits_until_approved(gateway: Gateway, make: Make) -> None:
     before, old_versions, edit = document(gateway), versions(gateway), make(gateway)
     shown = preview_edit(gateway.database, gateway.two_persons, edit)
     assert shown.waits
@@ -132,7 +132,7 @@ STOPS: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("make", STOPS.values(), ids=STOPS)
-def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> None:
+def test_stop_is_immediate_but_resuming_waits(gateway: Gateway, make: Make) -> None:
     edit, before = make(gateway), document(gateway)
     assert not preview_edit(gateway.database, gateway.two_persons, edit).waits
     saved = save_edit(*gateway.editing, edit, actor=OLGA, typed="Ethereum")
@@ -191,7 +191,7 @@ def test_who_may_not_approve(gateway: Gateway, actor: Actor, complaint: str) -> 
     assert stored(gateway, number).state is ProposalState.OPEN
 
 
-def test_roles_count_as_they_are_when_it_is_approved(gateway: Gateway) -> None:
+def test_approval_uses_current_roles(gateway: Gateway) -> None:
     number = propose(gateway, fee(gateway))
     for changed in ({"role": "viewer"}, {"active": False}):
         set_account(gateway, OLGA, **({"role": "operator", "active": True} | changed))
@@ -205,7 +205,7 @@ def test_roles_count_as_they_are_when_it_is_approved(gateway: Gateway) -> None:
     assert approve(*gateway.audited, number, actor=OLGA).record_id
 
 
-def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) -> None:
+def test_row_changed_since_is_not_overwritten(gateway: Gateway) -> None:
     number = propose(gateway, fee(gateway))
     save_edit(*open_gateway(gateway).editing, fee(gateway, "9"), actor=BOB)
     with pytest.raises(Conflict) as told:
@@ -219,7 +219,7 @@ def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) 
     assert stored(gateway, number).state is ProposalState.OPEN
 
 
-def test_what_cannot_be_any_more_is_not_approved(gateway: Gateway) -> None:
+def test_impossible_change_is_not_approved(gateway: Gateway) -> None:
     token = EDITS["a new row"](gateway)
     number = propose(gateway, token)
     save_edit(*open_gateway(gateway).editing, token, actor=BOB)
@@ -232,7 +232,7 @@ def test_what_cannot_be_any_more_is_not_approved(gateway: Gateway) -> None:
         approve(*gateway.audited, gone, actor=BOB)
 
 
-def test_of_two_proposals_for_one_row_the_second_conflicts(gateway: Gateway) -> None:
+def test_second_proposal_for_row_conflicts(gateway: Gateway) -> None:
     first, second = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"), OLGA)
     approve(*gateway.audited, second, actor=BOB)
     with pytest.raises(Conflict):
@@ -240,7 +240,8 @@ def test_of_two_proposals_for_one_row_the_second_conflicts(gateway: Gateway) -> 
     assert document(gateway)["routes"][0]["base_fee"] == "8"
 
 
-def test_what_a_software_change_would_make_of_it_is_not_what_was_proposed(gateway: Gateway) -> None:
+def test_proposal_differing_after_upgrade_conflicts(gateway: Gateway) -> None:
+    """What other software would make of it is not what was proposed."""
     number = propose(gateway, EDITS["a new row"](gateway))
     proposal = stored(gateway, number)
     other = replace(proposal, input=proposal.input.replace("Coin", "Coins"))
@@ -281,7 +282,7 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     assert document(gateway)["routes"][0]["base_fee"] == "1"
 
 
-def test_a_grave_change_asks_both_for_the_name(gateway: Gateway) -> None:
+def test_grave_change_needs_name_from_both(gateway: Gateway) -> None:
     edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x", name="Mainnet")
     with pytest.raises(NotConfirmed):
         save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY)
@@ -293,7 +294,7 @@ def test_a_grave_change_asks_both_for_the_name(gateway: Gateway) -> None:
     assert document(gateway)["chains"][0]["name"] == "Mainnet"
 
 
-def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock: Clock) -> None:
+def test_proposal_expires_by_passed_clock(gateway: Gateway, clock: Clock) -> None:
     number, later = propose(gateway, fee(gateway)), None
     clock.forward(hours=71, minutes=59, seconds=59)
     later = propose(gateway, edited(gateway, "chains", 1, name="Mainnet"))
@@ -312,7 +313,7 @@ def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock:
     approve(*gateway.audited, later, actor=BOB)
 
 
-def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: Clock) -> None:
+def test_setting_limits_proposal_lifetime(gateway: Gateway, clock: Clock) -> None:
     brief = gateway.but(two_persons=replace(gateway.two_persons, lifetime=timedelta(hours=1)))
     number = propose(brief, fee(brief))
     clock.forward(hours=1)
@@ -392,7 +393,7 @@ def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> Non
     assert document(gateway) == before
 
 
-def test_transfers_that_came_meanwhile_still_guard_a_row(gateway: Gateway) -> None:
+def test_later_transfers_still_guard_row(gateway: Gateway) -> None:
     number = propose(gateway, edited(gateway, "tokens", 1, "USDT", decimal=7))
     add_transfer(gateway, 1)
     with pytest.raises(Invalid, match="transfers use"):

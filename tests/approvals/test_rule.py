@@ -41,7 +41,7 @@ def test_every_section_can_be_named() -> None:
     assert set(GUARDABLE) == {section.name for section in SECTIONS} | ADMINISTERED
 
 
-def test_every_writer_of_what_is_guarded_is_known() -> None:
+def test_every_guarded_writer_is_known() -> None:
     found = defaultdict(set)
     for file in APP.rglob("*.py"):
         text = file.read_text()

@@ -63,7 +63,7 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
         connection.execute(insert(OperatorPasskey).values(row))
 
 
-def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
+def test_replacement_token_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
     issue(*alone.editing, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
@@ -88,7 +88,7 @@ def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, a
     assert (second.scope, second.quota, second.expires_at) == (first.scope, first.quota, ends)
 
 
-def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
+def test_replacement_needs_an_existing_token(gateway: Gateway, alone: Gateway) -> None:
     issue(*alone.editing, new_token("relayer"), actor=BOB)
     saved = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
@@ -115,7 +115,7 @@ def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
 
 
-def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
+def test_requiring_factor_is_immediate_relaxing_waits(gateway: Gateway) -> None:
     with pytest.raises(AccountRefused, match="not required"):
         request_relaxing(*gateway.editing, actor=ALICE, reason=WHY)
     set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
@@ -146,7 +146,7 @@ def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
     assert not accounts_that_have_passkeys(gateway.database)
 
 
-def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
+def test_passkey_added_meanwhile_conflicts(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     set_account(gateway, OLGA, tf_totp_secret="old")
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
@@ -156,7 +156,7 @@ def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
         approve(*gateway.audited, number, actor=BOB)
 
 
-def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
+def test_password_made_by_others_must_change(gateway: Gateway) -> None:
     create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
     renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
