@@ -28,7 +28,7 @@ def read(events: list[day.Due]) -> list[dict[str, Any]]:
     return [orjson.loads(each.line) for each in events]
 
 
-def test_the_busiest_minute_has_twenty_times_the_mean() -> None:
+def test_busiest_minute_has_twenty_times_mean() -> None:
     assert sum(day.weights()) == pytest.approx(1)
     mean = day.events_per_second(0, day.MINUTES)
     assert mean == pytest.approx(20_000_000 / 86_400)
@@ -36,7 +36,8 @@ def test_the_busiest_minute_has_twenty_times_the_mean() -> None:
     assert max(busiest) == busiest[day.BUSIEST] == pytest.approx(20 * mean)
 
 
-def test_a_share_has_that_part_of_the_transfers_and_ten_events_of_each() -> None:
+def test_share_has_proportional_transfers() -> None:
+    """With ten events of each."""
     of: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for event in read(day.events_of_day(MIDNIGHT, 0.02, BURST, BURST + 60 + day.LONGEST)):
         if "transfer_id" in event:
@@ -52,7 +53,9 @@ def test_a_share_has_that_part_of_the_transfers_and_ten_events_of_each() -> None
     assert 0 < len(again) < len(whole) / 4, "a reorganisation replaces some blocks of the busiest minute"
 
 
-def test_parts_of_the_day_and_of_its_transfers_are_those_of_the_whole() -> None:
+def test_parts_of_day_equal_the_whole() -> None:
+    """Also parts of its transfers."""
+
     def lines(share: float, first: float, until: float) -> list[bytes]:
         events = day.events_of_day(MIDNIGHT, share, first, until)
         return [each.line for each in events if b'"chain.head"' not in each.line]
@@ -62,7 +65,7 @@ def test_parts_of_the_day_and_of_its_transfers_are_those_of_the_whole() -> None:
     assert set(lines(0.002, BURST - 60, BURST + 120)) < set(whole)
 
 
-def test_the_feed_takes_all_of_it_but_what_is_planned(app: Flask) -> None:
+def test_feed_accepts_all_but_planned_refusals(app: Flask) -> None:
     gateway = current_gateway()
     import_network(*gateway.editing, day.document(), actor=TESTER)
     begin, until = BURST - 10, BURST + 60 + day.LONGEST

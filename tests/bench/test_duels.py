@@ -44,7 +44,7 @@ def bars(bound: Bound, figure: Callable[[Round], float] = rate) -> list[Bar]:
     return [Bar("a / b", figure, bound)]
 
 
-def test_the_first_pair_warms_up_and_who_begins_changes() -> None:
+def test_first_pair_warms_up_then_alternates() -> None:
     asked: list[str] = []
     figures = iter(range(1, 100))
 
@@ -59,13 +59,13 @@ def test_the_first_pair_warms_up_and_who_begins_changes() -> None:
     assert made.ratios(rate) == [4 / 3, 5 / 6, 8 / 7]
 
 
-def test_others_are_what_was_busy_and_not_ours() -> None:
+def test_others_are_busy_time_not_ours() -> None:
     before = Clocks(wall=10.0, busy=100.0, own=7.0)
     assert share_of_others(before, Clocks(12.0, 103.0, 9.0), 2) == 0.25
     assert share_of_others(before, Clocks(12.0, 103.0, 10.01), 2) == 0, "ticks"
 
 
-def test_our_own_work_is_not_that_of_others() -> None:
+def test_own_work_is_not_others() -> None:
     before, until = read_clocks([]), psutil.Process().cpu_times().user + 0.3
     while psutil.Process().cpu_times().user < until:
         sum(range(10_000))
@@ -75,7 +75,7 @@ def test_our_own_work_is_not_that_of_others() -> None:
     assert after.wall > before.wall
 
 
-def test_the_work_of_processes_that_have_ended_is_ours() -> None:
+def test_ended_processes_count_as_ours() -> None:
     """The load generator, and PostgreSQL's process of each connection."""
     before = cpu_seconds([psutil.Process()])
     busy = "import time\nwhile time.process_time() < 0.5: pass"
@@ -92,7 +92,7 @@ def test_the_work_of_processes_that_have_ended_is_ours() -> None:
         (50, LOUD, Verdict.UNCLEAR),
     ],
 )
-def test_only_a_quiet_machine_holds_or_misses_a_bar(ours: int, others: float, verdict: Verdict) -> None:
+def test_only_quiet_machine_decides_bar(ours: int, others: float, verdict: Verdict) -> None:
     (line,) = duel_lines(bars(Bound(at_least=0.7)), fought([ours] * 8, [100] * 8, others))
     assert line.verdict is verdict
     assert str(line) == (
@@ -101,12 +101,12 @@ def test_only_a_quiet_machine_holds_or_misses_a_bar(ours: int, others: float, ve
     )
 
 
-def test_an_interval_across_the_bar_is_not_clear() -> None:
+def test_interval_across_bar_is_unclear() -> None:
     (line,) = duel_lines(bars(Bound(at_least=0.7)), fought([60, 80] * 8, [100] * 16))
     assert line.verdict is Verdict.UNCLEAR
 
 
-def test_a_ratio_of_times_has_its_bar_above() -> None:
+def test_ratio_of_times_has_upper_bar() -> None:
     duelled = Duel([(measured("a", p99_us=15), measured("b", p99_us=10))] * 8)
     (line,) = duel_lines(bars(Bound(at_most=1.2), p99), duelled)
     assert line.verdict is Verdict.MISSED
@@ -122,9 +122,7 @@ def test_a_ratio_of_times_has_its_bar_above() -> None:
         ([100, 90, 60, 100], [LOUD] * 4, Verdict.UNCLEAR),
     ],
 )
-def test_the_slowest_round_counts_where_the_machine_was_quiet(
-    rates: list[int], others: list[float], verdict: Verdict
-) -> None:
+def test_slowest_quiet_round_counts(rates: list[int], others: list[float], verdict: Verdict) -> None:
     rounds = [measured(STEADY, r, others=o) for r, o in zip(rates, others, strict=True)]
     line = steady_line([measured("another", 1), *rounds])
     assert line is not None

@@ -55,7 +55,7 @@ def schema() -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
 @pytest.mark.soak("of the benchmarks alone")
-def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grown_rows_equal_fed_rows(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
     grow(gateway, MADE_UP, actor=TESTER)
@@ -75,7 +75,8 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
     assert {row[1] for row in grown["transfers"]} == set(Status) - {Status.TRANSFER_UNKNOWN}
 
 
-def test_nearly_all_are_completed_and_the_others_are_of_every_kind() -> None:
+def test_nearly_all_complete_others_vary() -> None:
+    """The others are of every kind."""
     many = list(SyntheticTransfers(100_000, NOW))
     unusual = [transfer for transfer in many if not transfer.usual]
     assert 0.7 < len(unusual) * synthetic_transfers.UNUSUAL_IN / len(many) < 1.3
@@ -90,7 +91,8 @@ def test_the_same_are_made_every_time() -> None:
     ][:5]
 
 
-def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: FlaskClient) -> None:
+def test_growing_needs_empty_database(gateway: Gateway, client: FlaskClient) -> None:
+    """It leaves no log."""
     grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
     before = state(gateway)
     with pytest.raises(SandboxRefused, match="not empty"):

@@ -31,9 +31,7 @@ AT_MOST = Bound(at_most=1.2)
         (0.0, float("inf"), Verdict.UNCLEAR, Verdict.UNCLEAR),
     ],
 )
-def test_a_bar_is_judged_by_the_whole_interval(
-    low: float, high: float, at_least: Verdict, at_most: Verdict
-) -> None:
+def test_whole_interval_decides_the_bar(low: float, high: float, at_least: Verdict, at_most: Verdict) -> None:
     assert AT_LEAST.verdict(Interval(low, high)) is at_least
     assert AT_MOST.verdict(Interval(low, high)) is at_most
 
@@ -56,7 +54,8 @@ def test_the_same_ratios_tell_the_same() -> None:
     assert found.lowest <= found.interval.low < 1.0 < found.interval.high <= found.highest
 
 
-def test_one_wild_round_moves_neither_median_nor_interval_far() -> None:
+def test_wild_round_barely_moves_estimate() -> None:
+    """Neither the median nor the interval."""
     steady = [0.95, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 0.94, 1.06, 0.93, 1.07]
     wild = [*steady[:-1], 40.0]
     assert estimate(wild).interval.high <= 1.06
@@ -64,7 +63,7 @@ def test_one_wild_round_moves_neither_median_nor_interval_far() -> None:
 
 
 @pytest.mark.soak("thousands of samples")
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_interval_covers_truth_as_stated() -> None:
     """15 rounds around 1 with a spread of 10 %, and one in ten of them twice as slow."""
     draw = random.Random(7)
     runs = 200

@@ -17,7 +17,7 @@ ENDED = "console error: Failed to load resource: the server responded with a sta
 
 
 @pytest.mark.soak("two browsers that sign in three times")
-def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
+def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill("Ethereum, as typed")

@@ -145,7 +145,7 @@ def test_how_a_page_looks(visit: Visit, path: str) -> None:
     "path", ["api/estimateAmt/", "errors/", "interface/", "operations/", "sandbox/", "metrics/"]
 )
 @pytest.mark.soak("seconds of a browser for each page")
-def test_on_a_narrow_phone_no_table_breaks_a_word(visit: Visit, path: str) -> None:
+def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     visit.page.set_viewport_size(NARROW)
     page = visit.open(f"/docs/{path}")
     assert page.locator("article table").count()
@@ -156,7 +156,7 @@ def test_on_a_narrow_phone_no_table_breaks_a_word(visit: Visit, path: str) -> No
 
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
 @pytest.mark.soak("seconds of a script of a megabyte")
-def test_every_field_of_a_request_has_a_label(visit: Visit, size: ViewportSize) -> None:
+def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
     expect(page.get_by_role("button", name="TRY").first).to_be_visible(timeout=SLOW)

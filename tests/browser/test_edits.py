@@ -57,7 +57,7 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the form")
-def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
+def test_raising_cap_and_adding_tier(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
     go(page.get_by_role("row").filter(has_text="Ethereum").get_by_role("link").first)
@@ -141,7 +141,7 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
 
 
 @pytest.mark.soak("two pages of a browser; the rule has tests without one")
-def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
+def test_second_editor_sees_the_conflict(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     mine = visit.open("/admin/chains/137")
     theirs = mine.context.new_page()

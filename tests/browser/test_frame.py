@@ -15,7 +15,7 @@ from tests.browser.looking import PHONE, go
 pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the pages")
 
 
-def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> None:
+def test_first_wrong_field_has_focus(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill(" ")
@@ -26,7 +26,7 @@ def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> Non
     expect(page).not_to_have_title(re.compile("^Error: "))
 
 
-def test_a_wrong_password_is_heard_at_the_first_field(visit: Visit) -> None:
+def test_first_field_describes_wrong_password(visit: Visit) -> None:
     page = visit.open("/admin/sign-in")
     visit.give_password("someone@example.org", "wrong password")
     expect(page.get_by_label("Email")).to_be_focused()
@@ -34,7 +34,8 @@ def test_a_wrong_password_is_heard_at_the_first_field(visit: Visit) -> None:
     visit.check_accessibility()
 
 
-def test_escape_closes_the_menu_and_the_skip_link_comes_first(visit: Visit) -> None:
+def test_escape_closes_menu(visit: Visit) -> None:
+    """The skip link is reached first."""
     visit.sign_in(email_of(Role.VIEWER))
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/admin/audit/")

@@ -149,7 +149,7 @@ def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the forms")
-def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server) -> None:
+def test_document_is_applied_in_part(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")
     look(visit)

@@ -169,7 +169,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the forms")
-def test_fees_of_many_routes_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     fees = (
         "SELECT group_concat(base_fee) FROM (SELECT base_fee FROM routes WHERE dst_chain_id = 56 ORDER BY id)"
     )
@@ -265,7 +265,7 @@ def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin/test_search.py finds it")
-def test_a_transfer_is_found_from_an_explorer_url(visit: Visit, ledger: Ledger) -> None:
+def test_explorer_url_finds_transfer(visit: Visit, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     link = page.locator("main a[href*='/tx/']").first.get_attribute("href")
     page = visit.open("/admin/routes/")
@@ -328,7 +328,7 @@ def test_a_token_is_connected_and_estimated(visit: Visit, server: Server, ledger
 
 
 @pytest.mark.soak("seconds of a browser; only the page's script narrows")
-def test_only_tokens_of_the_chosen_chains_are_offered(visit: Visit) -> None:
+def test_chosen_chains_limit_tokens_offered(visit: Visit) -> None:
     page = at(visit, "/admin/")
     for path, chains, token in (
         ("pools/new", "[name=chain_id]", "select[name=symbol]"),

@@ -67,7 +67,7 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
-def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: SharedSqlite) -> None:
+def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) -> None:
     page = device.sign_in(OPERATOR)
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
     page = add_passkey(device, "this laptop")
@@ -121,7 +121,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
-def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
+def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     """A device without any passkey."""
     visit.base = visit.base.replace("127.0.0.1", "localhost")
     session = visit.page.context.new_cdp_session(visit.page)
@@ -136,7 +136,7 @@ def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
-def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
+def test_password_by_others_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():
         with writing(gateway_of(app).engine) as connection:

@@ -14,7 +14,7 @@ from tests.browser.looking import go
 pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 
 
-def test_a_second_factor_from_its_setup_to_its_use(visit: Visit) -> None:
+def test_second_factor_from_setup_to_use(visit: Visit) -> None:
     page = visit.sign_in(email_of(Role.VIEWER))
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
     visit.open("/admin/account/")

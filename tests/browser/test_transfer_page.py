@@ -88,7 +88,7 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
 
 
 @pytest.mark.soak("seconds of a browser; only what makes pages changes how they look")
-def test_every_page_on_every_screen_in_both_themes(phone: Visit) -> None:
+def test_every_page_screen_and_theme(phone: Visit) -> None:
     phone.page.emulate_media(reduced_motion="reduce")
     found = []
     for path in some(PATHS, 5):
@@ -139,7 +139,7 @@ def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
 
 
 @pytest.mark.soak("a server of its own; tests/transfer_page has what the page says of the doors")
-def test_where_waiting_is_not_served_nobody_asks_for_it(
+def test_without_waiting_nobody_requests_it(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
     """So the browser has no error to show; the page follows by asking."""
@@ -206,7 +206,7 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/transfer_page has what can be copied")
-def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None:
+def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
     page.get_by_text("Confirm it yourself").click()

@@ -47,7 +47,7 @@ def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; test_jobs finds one by an address")
-def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
+def test_link_from_user_opens_transfer(visit: Visit) -> None:
     """From anywhere, without the mouse; and a note for whoever looks next."""
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
@@ -116,7 +116,7 @@ def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the page")
-def test_an_estimate_that_is_refused_and_one_that_passes(visit: Visit) -> None:
+def test_refused_and_passing_estimate(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/estimates/")
     page.get_by_label("From").select_option("1")

@@ -26,7 +26,7 @@ def asked(app: Flask, key: str, path: str = "/v2/getTransferConfigs") -> int:
     return app.test_client().get(path, headers={"Authorization": f"Bearer {key}"}).status_code
 
 
-def test_a_key_is_made_used_listed_and_revoked(app: Flask) -> None:
+def test_key_is_made_used_listed_revoked(app: Flask) -> None:
     key = made(app, "wallet")
     assert key.startswith("gwk_")
     assert (asked(app, key), asked(app, key[:-1] + "~"), asked(app, key, "/v2/webhooks")) == (200, 401, 403)
@@ -71,9 +71,7 @@ def test_what_is_refused(app: Flask, words: tuple[str, ...], said: str) -> None:
     assert len(run(app, "list").stdout.splitlines()) == 2
 
 
-def test_a_second_person_is_needed_where_keys_are_guarded(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guarded_keys_need_second_person(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     guarded = gateway_of(app).but(two_persons=TwoPersons(frozenset({API_KEYS})))
     use_gateway(app, guarded)
     refused = run(app, "create", "wallet")

@@ -30,7 +30,8 @@ def fill(app: Flask) -> None:
     run(app, "ingest-tokens", "create", "relayer-1")
 
 
-def test_what_commands_did_is_listed_shown_and_exported(app: Flask) -> None:
+def test_actions_are_listed_shown_exported(app: Flask) -> None:
+    """What commands did."""
     fill(app)
     me = f"cli:{pwd.getpwuid(os.getuid()).pw_name}"
     listed = run(app, "audit", "list", "--actor", me, "--action", "network").stdout.splitlines()
@@ -84,7 +85,7 @@ def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
         assert told in refused.stderr
 
 
-def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:
+def test_broken_link_ends_verification(app: Flask) -> None:
     fill(app)
     with writing(current_gateway().engine) as connection:
         connection.execute(update(AuditRecord).where(AuditRecord.id >= 2).values(detail="nothing"))
@@ -94,7 +95,7 @@ def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:
     assert len(broken.stderr.splitlines()) == 1
 
 
-def test_a_time_that_is_none_ends_it_with_one_line(app: Flask) -> None:
+def test_unreadable_time_ends_with_one_line(app: Flask) -> None:
     fill(app)
     with writing(current_gateway().engine) as connection:
         connection.execute(sql("UPDATE audit_records SET at = 'soon' WHERE id = 2"))
@@ -106,7 +107,7 @@ def test_a_time_that_is_none_ends_it_with_one_line(app: Flask) -> None:
         assert line.startswith("Error: record 2 cannot be read: it was changed in the database")
 
 
-def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:
+def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:
     assert run(app, "audit", "verify", "--head", "1:abc").exit_code == 2
     assert run(app, "audit", "list", "--since", "yesterday").exit_code == 2
     missing = run(app, "audit", "show", "1")

@@ -42,7 +42,7 @@ def rows(file: Path | str) -> list[str]:
         connection.close()
 
 
-def test_the_copy_is_whole_and_its_owners_alone(on_sqlite: Flask, tmp_path: Path) -> None:
+def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path) -> None:
     load_sandbox(
         current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
     )

@@ -55,7 +55,7 @@ def actions(app: Flask) -> list[str]:
     return [row.action for row in list_audit(gateway_of(app).database)]
 
 
-def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Guard) -> None:
+def test_import_names_the_guarded_sections(filled: Flask, guard: Guard) -> None:
     guard("chains", "routes", "operators")
     document = changed("routes.0.base_fee", "1")
     document["chains"][0]["name"] = "Mainnet"
@@ -83,7 +83,8 @@ def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Gua
     assert glass.actor.startswith("cli:")
 
 
-def test_an_import_of_other_sections_or_of_stops_alone_needs_nothing(filled: Flask, guard: Guard) -> None:
+def test_unguarded_import_needs_no_second_person(filled: Flask, guard: Guard) -> None:
+    """Nor one of stops alone."""
     guard("chains", "tokens", "pegged_pairs", "blocked_addresses")
     document = changed("routes.0.base_fee", "1")
     document["chains"][0] |= {"disabled": True, "disabled_reason": "incident"}
@@ -99,7 +100,7 @@ def test_an_import_of_other_sections_or_of_stops_alone_needs_nothing(filled: Fla
     assert "for changes of chains, tokens, pegged_pairs:" in back.stderr
 
 
-def test_an_import_from_configs_obeys_the_same_rule(app: Flask, guard: Guard) -> None:
+def test_import_from_configs_obeys_rule(app: Flask, guard: Guard) -> None:
     guard("routes", "config_fields")
     configs = Path(__file__).parents[1] / "contract" / "vectors" / "transfer_configs_testnet.json"
     refused = run(app, "network", "import", "--from-configs", str(configs))
@@ -111,7 +112,7 @@ def test_an_import_from_configs_obeys_the_same_rule(app: Flask, guard: Guard) ->
     assert "two_persons.break_glass" in actions(app)
 
 
-def test_a_reason_that_nothing_asks_for_is_not_recorded(filled: Flask) -> None:
+def test_unneeded_reason_is_not_recorded(filled: Flask) -> None:
     document = changed("routes.0.base_fee", "1")
     made = run(filled, "network", "import", "--break-glass", WHY, "-", stdin=text(document))
     assert made.exit_code == 0
@@ -148,7 +149,7 @@ def test_accounts_and_tokens(filled: Flask, guard: Guard, words: tuple[str, ...]
     assert list_accounts(gateway_of(filled).database) != before or words[0] == "ingest-tokens"
 
 
-def test_the_first_accounts_and_the_end_of_a_token_need_nothing(app: Flask, guard: Guard) -> None:
+def test_first_accounts_and_revocation_need_nothing(app: Flask, guard: Guard) -> None:
     guard("operators", "ingest_tokens")
     for email in ("one@example.org", "two@example.org"):
         assert run(app, "operators", "create", email, "--role", "admin").exit_code == 0
@@ -161,9 +162,8 @@ def test_the_first_accounts_and_the_end_of_a_token_need_nothing(app: Flask, guar
 
 
 @pytest.mark.parametrize("section", ["pools", "routes", "validators"])
-def test_a_section_that_reporters_change_keeps_one_person_from_making_a_token(
-    filled: Flask, guard: Guard, section: str
-) -> None:
+def test_one_person_cannot_make_guarded_token(filled: Flask, guard: Guard, section: str) -> None:
+    """Where a section that reporters change is guarded."""
     assert run(filled, "ingest-tokens", "create", "before").exit_code == 0
     guard(section, "operators")
     for words in (("create", "relayer", "--type", "fee.updated"), ("rotate", "before")):

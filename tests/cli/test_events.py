@@ -45,7 +45,7 @@ def test_ingest_prints_the_verdict(run: Run, file: Path) -> None:
     assert json.loads(again.stdout) == {"accepted": 0, "repeated": 3, "refused": []}
 
 
-def test_ingest_reads_standard_input_and_tells_what_it_refused(run: Run) -> None:
+def test_ingest_reads_stdin_and_reports_refusals(run: Run) -> None:
     lines = ["", json.dumps(sent(1)), "nonsense", json.dumps(about(1, "transfer.confirmed", event_id="x"))]
     result = run("ingest", "-", input="\n".join(lines))
     verdict = json.loads(result.stdout)
@@ -53,7 +53,7 @@ def test_ingest_reads_standard_input_and_tells_what_it_refused(run: Run) -> None
     assert [(r["line"], r["id"]) for r in verdict["refused"]] == [(3, "")]
 
 
-def test_a_terminal_that_knows_few_letters_ends_no_repair(app: Flask, run: Run) -> None:
+def test_limited_terminal_ends_no_repair(app: Flask, run: Run) -> None:
     """Symbols are any text, and each row is told while others are still to be repaired."""
     run(
         "ingest", "-", input="\n".join(json.dumps(sent(n, symbol=s)) for n, s in ((1, "CAFÉ💰"), (2, "USDT")))
@@ -67,7 +67,7 @@ def test_a_terminal_that_knows_few_letters_ends_no_repair(app: Flask, run: Run) 
     assert run("verify").exit_code == 0
 
 
-def test_a_file_that_is_not_there_is_said_plainly(run: Run) -> None:
+def test_missing_file_is_reported_plainly(run: Run) -> None:
     result = run("ingest", "nowhere.ndjson")
     assert result.exit_code == 2
     assert "No such file" in result.stderr
@@ -88,7 +88,7 @@ def test_replay_says_how_much_it_did(run: Run, file: Path) -> None:
     assert run("replay").stdout == "replayed: 2 transfers\n"
 
 
-def test_verify_prints_what_differs_and_replay_repairs_it(run: Run, file: Path) -> None:
+def test_verify_prints_differences_replay_repairs(run: Run, file: Path) -> None:
     assert (run("verify").exit_code, run("verify").stdout) == (
         0,
         "verified: 0 transfers, 0 rows differ from the log\n",
@@ -117,9 +117,7 @@ def test_verify_prints_what_differs_and_replay_repairs_it(run: Run, file: Path) 
     assert run("verify").exit_code == 0
 
 
-def test_verify_shows_how_far_it_is_on_a_terminal(
-    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_shows_progress_on_terminal(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("ingest", str(file))
     shown: list[int] = []
 
@@ -133,7 +131,7 @@ def test_verify_shows_how_far_it_is_on_a_terminal(
     assert shown == [2]
 
 
-def test_retract_prints_the_id_by_which_it_can_be_undone(run: Run, file: Path) -> None:
+def test_retract_prints_id_for_undoing(run: Run, file: Path) -> None:
     run("ingest", str(file))
     retracted = run("retract", "--id", released(1)["id"], "--reason", "wrong")
     assert retracted.exit_code == 0
@@ -161,7 +159,7 @@ def test_retract_says_what_it_needs(run: Run, args: tuple[str, ...], said: str) 
     assert said in result.stderr
 
 
-def test_prune_tells_what_it_would_do_and_does_it(run: Run, file: Path) -> None:
+def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
     run("ingest", str(file))
     told = run("prune", "--before", "2026-06-02T00:00:00Z", "--dry-run")
     assert told.exit_code == 0
@@ -180,7 +178,8 @@ def test_prune_tells_what_it_would_do_and_does_it(run: Run, file: Path) -> None:
     assert exported.stderr.startswith("note: 1 pruned transfers")
 
 
-def test_prune_keeps_what_answers_need_and_says_so(run: Run) -> None:
+def test_prune_reports_what_must_stay(run: Run) -> None:
+    """What answers need is kept."""
     told = run("prune", "--before", "2100-01-01T00:00:00Z", "--dry-run")
     assert told.stdout.startswith("transfers since 20")
     wrong = run("prune", "--before", "last week")

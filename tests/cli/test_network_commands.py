@@ -20,7 +20,7 @@ def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:
     return app.test_cli_runner().invoke(args=["network", *arguments], input=stdin)
 
 
-def test_a_file_is_imported_and_exported_as_it_was(app: Flask, tmp_path: Path) -> None:
+def test_file_is_imported_and_exported_unchanged(app: Flask, tmp_path: Path) -> None:
     path = tmp_path / "network.json"
     path.write_bytes(text(network()))
     imported = run(app, "import", str(path))
@@ -44,7 +44,8 @@ def test_a_dry_run_tells_and_does_nothing(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("option", [(), ("--dry-run",)])
-def test_a_refused_document_exits_1_with_a_line_an_error(app: Flask, option: tuple[str, ...]) -> None:
+def test_refused_document_exits_with_lines(app: Flask, option: tuple[str, ...]) -> None:
+    """One for each error, and the code 1."""
     document = changed("routes.0.rate.value", "1e3")
     document["chains"][1]["fee"] = 1
     refused = run(app, "import", "-", *option, stdin=text(document))
@@ -61,7 +62,7 @@ def test_what_is_no_json_is_refused(app: Flask) -> None:
     assert refused.stderr.startswith("the document is not JSON")
 
 
-def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_database_ends_with_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(*_: object, **__: object) -> None:
         raise OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked"))
 
@@ -85,7 +86,7 @@ CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.js
         "sqlite:////nowhere/at/all/gateway.db",
     ],
 )
-def test_a_document_of_an_answer_is_printed_without_a_database(database: str) -> None:
+def test_configs_convert_without_a_database(database: str) -> None:
     """What reads the document before anything is installed."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "network", "import", "--from-configs", CONFIGS]
     environment = {"DATABASE_URL": database, "PATH": "/usr/bin:/bin", "SECRET_KEY": ""}

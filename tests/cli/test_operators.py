@@ -40,7 +40,7 @@ def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
     assert "No such file" in missing.output
 
 
-def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
+def test_account_from_creation_to_end(app: Flask) -> None:
     made = run(app, "create", "Someone@Example.org", "--role", "operator")
     assert made.output == "created someone@example.org with the role operator\n"
     account = find_account(current_gateway().database, email="someone@example.org")
@@ -106,7 +106,8 @@ def test_without_a_password_it_asks(app: Flask) -> None:
     assert PASSWORD not in asked.output
 
 
-def test_a_lost_second_factor_is_forgotten_with_passkeys_and_recovery_codes(app: Flask) -> None:
+def test_lost_second_factor_is_reset_entirely(app: Flask) -> None:
+    """With its passkeys and recovery codes."""
     run(app, "create", "a@example.org", "--role", "admin")
     gateway = current_gateway()
     account = find_account(gateway.database, email="a@example.org")

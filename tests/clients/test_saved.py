@@ -164,7 +164,8 @@ def test_any_flipped_bit_is_noticed(tmp_path: Path) -> None:
     assert refused(judged(tmp_path, answers))
 
 
-def test_any_flipped_bit_of_the_powers_is_noticed_against_what_the_contract_keeps(tmp_path: Path) -> None:
+def test_flipped_power_bit_breaks_contract_hash(tmp_path: Path) -> None:
+    """Powers are compared with what the contract keeps."""
     answers = [
         changed("powers", place, other)
         for place, power in enumerate(raw("powers"))
@@ -274,7 +275,8 @@ def test_a_spoiled_answer_says_why(tmp_path: Path) -> None:
         assert reason in verdict, name
 
 
-def test_a_stranger_among_the_signatures_is_noticed_though_the_quorum_stands(tmp_path: Path) -> None:
+def test_stranger_among_signatures_is_noticed(tmp_path: Path) -> None:
+    """Though the quorum is reached without it."""
     ctx, _, answer = answer_for(SendKind.POOL)
     stranger = text(sign(ctx, b64decode(answer["wd_onchain"]), key("stranger")))
     sigs = answer["sorted_sigs"]
@@ -323,7 +325,7 @@ def test_what_a_gateway_answers(tmp_path: Path, served: dict[str, tuple[Answer, 
         assert refused(verdicts), "\n".join(verdicts)
 
 
-def test_a_power_of_nought_is_read_in_either_spelling(tmp_path: Path) -> None:
+def test_zero_power_reads_in_either_spelling(tmp_path: Path) -> None:
     """A gateway writes one zero byte; gateways of this kind have written no byte, too."""
     ctx, _, answer = answer_for(SendKind.POOL)
     there = ("--chain", "137", "--contract", f"0x{ctx.contract.hex()}")

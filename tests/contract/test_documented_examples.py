@@ -17,7 +17,7 @@ def test_every_example_is_answered_so(empty_url: str) -> None:
 
 
 @pytest.mark.one_database
-def test_an_example_has_the_fields_of_its_operation_where_clients_are_read_strictly(empty_url: str) -> None:
+def test_strict_examples_have_operation_fields(empty_url: str) -> None:
     app = sandbox_on(empty_url, doors=("api", "wait"), compat_clients=False)
     document = app.test_client().get("/openapi.json").get_json()
     shown = {each["operationId"]: each for path in document["paths"].values() for each in path.values()}

@@ -94,7 +94,7 @@ def pages(client: FlaskClient, size: int) -> Iterator[tuple[Page, dict[str, Any]
 
 
 @pytest.mark.parametrize("size", [7, 100])
-def test_a_strict_client_reads_every_page_of_the_sandbox(client: FlaskClient, size: int) -> None:
+def test_strict_client_reads_every_page(client: FlaskClient, size: int) -> None:
     seen: list[str] = []
     for page, _ in pages(client, size):
         times = [int(each.ts) for each in page.history]

@@ -106,7 +106,7 @@ def test_every_field_is_answered_again(production: Flask) -> None:
 
 
 @pytest.mark.one_database
-def test_every_field_is_answered_again_over_grpc_web(production: Flask) -> None:
+def test_grpc_web_answers_every_field(production: Flask) -> None:
     for name in ("GetTransferConfigs", "GetTransferConfigsForAll"):
         asked, answered = METHODS[name]
         answer = post(production.test_client(), name, frame(asked().SerializeToString()))
@@ -164,7 +164,7 @@ def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> T
 
 @pytest.mark.one_database
 @pytest.mark.soak("imports the whole configuration twice")
-def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) -> None:
+def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
     """Once there are fees, also a token that its chain does not list."""
     document = json.loads(export_network(gateway_of(production).database))
     for pair in document["pegged_pairs"]:
@@ -265,7 +265,7 @@ def test_unknown_fields_are_answered_as_they_came(app: Flask, tmp_path: Path) ->
     assert import_network(*gateway_of(app).editing, exported, actor=TESTER).changes == ()
 
 
-def test_no_way_of_the_sandbox_is_derived_that_has_no_route(tmp_path: Path) -> None:
+def test_every_derived_way_has_a_route(tmp_path: Path) -> None:
     app = sandbox_app(tmp_path)
     ours, client = configs_of(app), app.test_client()
     ways = sorted({*pool_ways(ours)} | {*pegged_ways(ours)} | {*burn_mint_ways(ours)})

@@ -105,7 +105,7 @@ def test_every_recorded_answer_is_given_again(empty_url: str) -> None:
 
 
 @pytest.mark.one_database
-def test_so_it_is_where_clients_are_read_strictly(empty_url: str) -> None:
+def test_strict_answers_equal_recorded_ones(empty_url: str) -> None:
     """But for what is recorded apart."""
     apart: list[Exchange] = json.loads(STRICT.read_text(encoding="utf-8"))
     answers = {json.dumps(each["request"]): each["answer"] for each in apart}

@@ -74,7 +74,7 @@ def kept(timer: Timer, writes: Writes) -> CachedReads:
     return CachedReads(10, writes, timer, most=3)
 
 
-def test_an_answer_is_given_again_until_it_is_too_old(kept: CachedReads, timer: Timer) -> None:
+def test_answer_is_reused_until_too_old(kept: CachedReads, timer: Timer) -> None:
     source = Source(timer)
     assert kept.run_read("a", source) == (1, 1.0)  # its age counts from before it was asked for
     timer.now += 8.5
@@ -103,7 +103,7 @@ def test_nothing_is_an_answer_as_well(kept: CachedReads, timer: Timer) -> None:
     assert len(asked) == 1
 
 
-def test_what_this_process_writes_drops_all_of_it(kept: CachedReads, timer: Timer, writes: Writes) -> None:
+def test_own_write_drops_everything(kept: CachedReads, timer: Timer, writes: Writes) -> None:
     source = Source(timer)
     kept.run_read("a", source)
     writes.ended()
@@ -111,9 +111,7 @@ def test_what_this_process_writes_drops_all_of_it(kept: CachedReads, timer: Time
     assert kept.run_read("a", source)[0] == 2
 
 
-def test_what_was_read_while_somebody_wrote_is_given_to_nobody_later(
-    kept: CachedReads, timer: Timer, writes: Writes
-) -> None:
+def test_read_during_a_write_is_not_kept(kept: CachedReads, timer: Timer, writes: Writes) -> None:
     source = Source(timer)
 
     def read() -> int:
@@ -125,7 +123,7 @@ def test_what_was_read_while_somebody_wrote_is_given_to_nobody_later(
     assert kept.run_read("a", source)[0] == 2
 
 
-def test_no_more_are_kept_than_allowed_and_the_first_goes_first(kept: CachedReads, timer: Timer) -> None:
+def test_oldest_entry_goes_beyond_the_maximum(kept: CachedReads, timer: Timer) -> None:
     source = Source(timer, seconds=0)
     for key in ("a", "b", "c"):
         kept.run_read(key, source)
@@ -165,9 +163,7 @@ def test_fifty_threads_ask_the_database_once(kept: CachedReads, timer: Timer) ->
     assert held.asked == 1
 
 
-def test_who_asks_after_a_write_does_not_wait_for_a_reading_from_before_it(
-    kept: CachedReads, writes: Writes
-) -> None:
+def test_later_request_skips_read_before_write(kept: CachedReads, writes: Writes) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
         early = pool.submit(kept.run_read, "a", held)
@@ -179,7 +175,7 @@ def test_who_asks_after_a_write_does_not_wait_for_a_reading_from_before_it(
     assert kept.run_read("a", lambda: "unasked")[0] == "new"
 
 
-def test_who_asks_too_late_does_not_wait_for_a_slow_reading(kept: CachedReads, timer: Timer) -> None:
+def test_late_request_skips_slow_read(kept: CachedReads, timer: Timer) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
         early = pool.submit(kept.run_read, "a", held)
@@ -190,7 +186,7 @@ def test_who_asks_too_late_does_not_wait_for_a_slow_reading(kept: CachedReads, t
         assert early.result(20)[0] == "old"
 
 
-def test_an_error_reaches_all_who_wait_and_is_not_kept(kept: CachedReads) -> None:
+def test_error_reaches_all_and_is_not_kept(kept: CachedReads) -> None:
     held = Held(ends=[ValueError("no")])
     with ThreadPoolExecutor(ASKERS) as pool:
         asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
@@ -259,7 +255,8 @@ print("well")
 
 
 @pytest.mark.soak("a process of its own; threads do the same")
-def test_fifty_greenlets_ask_once_and_one_that_is_killed_stops_nobody() -> None:
+def test_fifty_greenlets_request_once() -> None:
+    """One that is killed stops no other."""
     command = [sys.executable, "-c", GREENLETS]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ran.stdout == "well\n", ran.stderr

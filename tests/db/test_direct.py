@@ -47,7 +47,7 @@ def statements() -> Iterator[list[str]]:
 
 
 @pytest.mark.usefixtures("fees")
-def test_the_same_rows_as_core_each_time_by_one_statement() -> None:
+def test_rows_equal_core_by_one_statement() -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     for _ in range(3):
         with statements() as seen, reading(current_gateway().reads) as connection:
@@ -81,7 +81,7 @@ def test_errors_are_those_of_core() -> None:
 
 @pytest.mark.postgresql_alone  # SQLite goes on after an error
 @pytest.mark.usefixtures("fees")
-def test_an_error_in_a_transaction_is_its_own() -> None:
+def test_transaction_error_is_its_own() -> None:
     """And not that the transaction takes no further statement, which would hide what is unavailable."""
     one_over = select(literal(1) / bindparam("by", type_=Integer))
     direct = DirectSelect(one_over, int)
@@ -112,7 +112,7 @@ def test_a_lost_connection_is_dropped_and_named() -> None:
 
 
 @pytest.mark.usefixtures("fees")
-def test_a_connection_keeps_one_cursor_for_each_select() -> None:
+def test_connection_keeps_cursor_per_select() -> None:
     one, other = (DirectSelect(STATEMENT, lambda *values: values) for _ in range(2))
     with reading(current_gateway().reads) as connection:
         for direct in (one, other) * 3:

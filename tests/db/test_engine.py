@@ -16,7 +16,7 @@ from app.transfers.models import ChainProgress
 from tests.feed.services.world import NOW
 
 
-def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None:
+def test_waiting_writer_sees_earlier_write(database_url: str) -> None:
     """Also where transactions see the database as of their first statement, which is the waiting."""
     url = make_url(database_url)
     if url.get_backend_name() == "postgresql":
@@ -64,7 +64,7 @@ def _write_a_row(file: Path) -> None:
     engine.dispose()
 
 
-def test_the_first_hours_of_the_year_1_are_read_west_of_utc(database_url: str) -> None:
+def test_year_1_is_read_west_of_utc(database_url: str) -> None:
     """In a session of New York they would be in the year 1 BC, which Python has no time for."""
     url = make_url(database_url)
     if url.get_backend_name() == "postgresql":

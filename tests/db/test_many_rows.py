@@ -97,7 +97,7 @@ def test_amounts_of_any_size_stay_exact(app: Flask, write: Any) -> None:
     assert rows_of(Transfer, "sender", "kind") == [(None, None)] * 3
 
 
-def test_an_appended_row_whose_key_is_taken_undoes_the_transaction(app: Flask) -> None:
+def test_taken_key_undoes_the_transaction(app: Flask) -> None:
     engine = current_gateway().engine
     with pytest.raises(IntegrityError), writing(engine) as connection:
         append(connection, Event, [log_row(1)])
@@ -109,7 +109,7 @@ def test_an_appended_row_whose_key_is_taken_undoes_the_transaction(app: Flask) -
 @pytest.mark.parametrize(
     "wrong", [{"amount": 2**256}, {"amount": -1}, {"updated_at": AT.replace(tzinfo=None)}]
 )
-def test_a_value_out_of_its_range_is_not_written(app: Flask, write: Any, wrong: dict[str, Any]) -> None:
+def test_value_out_of_range_is_refused(app: Flask, write: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises((ValueError, StatementError)), writing(current_gateway().engine) as connection:
         write(connection, Transfer, [transfer_row(1), transfer_row(2, **wrong)])
     assert rows_of(Transfer, "status") == []
@@ -117,7 +117,7 @@ def test_a_value_out_of_its_range_is_not_written(app: Flask, write: Any, wrong: 
 
 @pytest.mark.postgresql_alone  # SQLite has no lengths
 @pytest.mark.parametrize("write", [append, upsert])
-def test_a_text_that_is_too_long_is_never_cut(app: Flask, write: Any) -> None:
+def test_long_text_is_never_cut(app: Flask, write: Any) -> None:
     with pytest.raises(DataError), writing(current_gateway().engine) as connection:
         write(connection, Transfer, [transfer_row(1, symbol="x" * 65)])
 
@@ -129,7 +129,7 @@ def test_listeners_hear_of_appended_rows(app: Flask) -> None:
     assert len([statement for statement in heard if " events " in statement]) == 1
 
 
-def test_rows_that_are_there_are_set_and_others_inserted(app: Flask) -> None:
+def test_present_rows_are_set_others_inserted(app: Flask) -> None:
     with writing(current_gateway().engine) as connection:
         upsert(connection, ChainProgress, [{"chain_id": 1, "highest_block": 5, "newest_at": AT}])
         rows = [
@@ -140,7 +140,7 @@ def test_rows_that_are_there_are_set_and_others_inserted(app: Flask) -> None:
     assert rows_of(ChainProgress, *rows[0]) == [tuple(row.values()) for row in rows]
 
 
-def test_a_row_that_is_all_key_is_appended(app: Flask) -> None:
+def test_key_only_row_is_appended(app: Flask) -> None:
     row = {"transfer_id": transfer_row(1)["transfer_id"], "tx_hash": ODD}
     with writing(current_gateway().engine) as connection:
         upsert(connection, Transfer, [transfer_row(1)])
@@ -185,7 +185,7 @@ class TestPending:
         assert rows_of(Event, "seq") == [(1,)]
         assert rows_of(ChainProgress, "chain_id", "highest_block") == [(1, 1)]
 
-    def test_each_sees_what_was_written_before_to_its_table(self, app: Flask) -> None:
+    def test_writes_see_earlier_writes_to_table(self, app: Flask) -> None:
         key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
         with writing(current_gateway().engine) as connection:
             for n in (1, 2, 3):
@@ -194,7 +194,7 @@ class TestPending:
         assert rows_of(ChainProgress, "highest_block") == [(3,)]
         assert rows_of(LatencyCount, "n") == [(6,)]
 
-    def test_a_row_may_refer_to_one_that_waits_with_it(self, app: Flask) -> None:
+    def test_row_may_refer_to_waiting_row(self, app: Flask) -> None:
         transfer = transfer_row(1)
         with writing(current_gateway().engine) as connection:
             append(connection, Transfer, [transfer])
@@ -219,7 +219,7 @@ class TestPending:
         assert rows_of(ChainProgress, "chain_id") == [(2,)]
         assert rows_of(Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
 
-    def test_an_error_undoes_all_of_them_and_has_its_type(self, app: Flask) -> None:
+    def test_error_undoes_all_with_its_type(self, app: Flask) -> None:
         engine = current_gateway().engine
         with writing(engine) as connection:
             append(connection, Event, [log_row(1)])

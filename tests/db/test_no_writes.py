@@ -90,7 +90,7 @@ def big(number: int) -> list[dict[str, object]]:
     return [sent(n, src_tx_hash="0x" + f"{n:064x}") for n in range(number, number + 400)]
 
 
-def test_what_cannot_be_written_is_answered_and_told(
+def test_refused_write_is_answered_and_reported(
     app: Flask, client: FlaskClient, disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert client.get("/readyz").status_code == 200

@@ -34,7 +34,7 @@ def test_who_waits_longest_is_next() -> None:
     assert tickets.take(0)
 
 
-def test_a_ticket_that_does_not_come_in_time() -> None:
+def test_ticket_times_out() -> None:
     tickets = Tickets(1)
     assert tickets.take(0)
     assert not tickets.take(0.01)
@@ -42,7 +42,7 @@ def test_a_ticket_that_does_not_come_in_time() -> None:
     assert tickets.take(0)
 
 
-def test_a_pool_without_a_free_connection_says_so(tmp_path) -> None:
+def test_exhausted_pool_reports_it(tmp_path) -> None:
     engine = create_engine(
         f"sqlite:///{tmp_path / 'a.db'}", poolclass=FairPool, pool_size=1, max_overflow=1, pool_timeout=0.01
     )
@@ -58,7 +58,7 @@ def test_a_pool_without_a_free_connection_says_so(tmp_path) -> None:
     engine.dispose()
 
 
-def test_a_connection_that_cannot_be_made_takes_no_place(tmp_path) -> None:
+def test_failed_connection_takes_no_place(tmp_path) -> None:
     engine = create_engine(
         f"sqlite:///{tmp_path / 'missing' / 'a.db'}",
         poolclass=FairPool,

@@ -35,7 +35,7 @@ def settings(engine: Engine) -> tuple[str, str]:
         return tuple(found.one())  # type: ignore[return-value]
 
 
-def test_a_writer_waits_no_longer_than_its_kind_of_work(engine: Engine, app: Flask) -> None:
+def test_writer_waits_by_kind_of_work(engine: Engine, app: Flask) -> None:
     with writing(gateway_of(app).engine):
         began = time.monotonic()
         with pytest.raises(OperationalError), writing(engine):
@@ -69,7 +69,7 @@ def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
 
 
 @pytest.mark.postgresql_alone  # SQLite has no such limit
-def test_a_statement_that_takes_too_long_is_ended(engine: Engine) -> None:
+def test_slow_statement_is_ended(engine: Engine) -> None:
     with reading(engine) as connection, pytest.raises(OperationalError, match="statement timeout"):
         connection.execute(text("SELECT pg_sleep(5)"))
 
@@ -87,7 +87,7 @@ def test_commands_have_time(app: Flask) -> None:
 
 
 @pytest.mark.postgresql_alone
-def test_a_migration_leaves_the_other_processors_to_those_who_ask(database_url: str) -> None:
+def test_migration_uses_no_parallel_workers(database_url: str) -> None:
     for timeouts, helpers in ((MIGRATION, "0"), (CONSOLE, "2")):
         engine = create_engine(database_url)
         prepare(engine, timeouts)

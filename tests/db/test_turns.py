@@ -64,7 +64,7 @@ def test_an_operator_goes_first_while_waiting(reporter: Engine, operator: Engine
         assert not written.result(), "who writes does not wait any more"
 
 
-def test_a_file_that_cannot_be_opened_stops_nobody(reporter: Engine, file: Path) -> None:
+def test_unopenable_file_stops_nobody(reporter: Engine, file: Path) -> None:
     turns = turns_of(str(file))
     assert turns is not None
     turns.mkdir()

@@ -59,7 +59,7 @@ def test_an_amount_out_of_range_is_refused(app: Flask, value: int) -> None:
         )
 
 
-def test_every_column_of_chain_ids_takes_64_bits() -> None:
+def test_chain_id_columns_take_64_bits() -> None:
     """Also those that refer to a chain, whose type is that of what they refer to."""
     narrow = [
         f"{table.name}.{column.name}"

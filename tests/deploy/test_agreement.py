@@ -153,7 +153,7 @@ def test_systemd_starts_the_same_doors() -> None:
         assert doors[name] == services[name]["environment"]["DOORS"]
 
 
-def test_the_console_is_in_no_process_that_the_public_reaches() -> None:
+def test_public_processes_lack_the_console() -> None:
     public = {"public", "waiting", "gateway-1", "gateway-2", "public-1", "public-2"}
     for where, variables in environments():
         name = where.split()[1].removesuffix(".env")
@@ -208,7 +208,8 @@ def test_ports_agree() -> None:
         )
 
 
-def test_the_ports_of_the_units_are_those_of_nginx_and_prometheus() -> None:
+def test_ports_agree_across_all_files() -> None:
+    """Of the units, nginx and Prometheus."""
     files = [env_file(file) for file in sorted((DEPLOY / "systemd/env").glob("*.env"))]
     serving = [file for file in files if "PORT" in file]
     upstreams = (DEPLOY / "nginx/gateway-place/upstreams.conf").read_text()
@@ -220,7 +221,7 @@ def test_the_ports_of_the_units_are_those_of_nginx_and_prometheus() -> None:
     assert len(set(all_ports)) == len(all_ports)
 
 
-def test_every_secret_that_is_named_is_handed_over() -> None:
+def test_every_named_secret_is_provided() -> None:
     whole = compose()
     for name, service in whole["services"].items():
         given = {each if isinstance(each, str) else each["source"] for each in service.get("secrets", ())}
@@ -280,7 +281,7 @@ def test_all_units_are_contained_alike() -> None:
     assert "ProtectSystem=strict" in parts["gateway@.service"]
 
 
-def test_who_ends_is_given_the_time_that_the_server_takes() -> None:
+def test_stop_timeout_exceeds_graceful_timeout() -> None:
     graceful = int(re.findall(r"^graceful_timeout = (\d+)", (ROOT / "gunicorn.conf.py").read_text(), re.M)[0])
     for service in own_services().values():
         assert int(service.get("stop_grace_period", "99s").rstrip("s")) > graceful
@@ -289,7 +290,7 @@ def test_who_ends_is_given_the_time_that_the_server_takes() -> None:
     assert int(units()["gateway@.service"]["TimeoutStopSec"][0]) > graceful
 
 
-def test_the_pooler_and_the_roles_are_those_of_the_guide() -> None:
+def test_pooler_and_roles_match_the_guide() -> None:
     guide = (ROOT / "docs/scaling.md").read_text()
     ini = ConfigParser()
     ini.read_string("\n".join((DEPLOY / "pgbouncer/pgbouncer.ini").read_text().split("%include")[:1]))
@@ -310,7 +311,7 @@ def test_the_pooler_and_the_roles_are_those_of_the_guide() -> None:
     assert int(server[0]) > int(ini["pgbouncer"]["default_pool_size"]) * 2
 
 
-def test_redis_lets_the_gateway_count_and_nothing_else() -> None:
+def test_redis_allows_only_counting() -> None:
     """A right that is missing is noticed by nobody: each process would count for itself."""
     (rule,) = re.findall(r"^user gateway (.*)$", (DEPLOY / "redis/users.acl.example").read_text(), re.M)
     rights = rule.removeprefix("on >CHANGE_ME ")

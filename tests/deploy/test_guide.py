@@ -89,7 +89,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(etc, code)
 
 
-def test_servers_can_read_what_is_theirs_and_nobody_the_secrets(machine: Machine) -> None:
+def test_servers_read_files_but_no_secrets(machine: Machine) -> None:
     machine.install()
     modes = {name: (machine.etc / name).stat().st_mode & 0o777 for name in SERVERS_READ}
     assert modes == SERVERS_READ
@@ -97,7 +97,8 @@ def test_servers_can_read_what_is_theirs_and_nobody_the_secrets(machine: Machine
         assert machine.etc.joinpath(folder).stat().st_mode & 0o777 == 0o700
 
 
-def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(machine: Machine) -> None:
+def test_passwords_agree_and_stay_hidden(machine: Machine) -> None:
+    """No list of processes shows them."""
     shown, etc = machine.install(), machine.etc
     secrets = {file.name: file.read_text().strip() for file in (etc / "gateway/secrets").iterdir()}
     owner, serving, redis = (
@@ -113,7 +114,7 @@ def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(machin
     assert not [each for each in (owner, serving, redis) if each in shown]
 
 
-def test_a_second_run_changes_nothing_and_restarts_no_server(machine: Machine) -> None:
+def test_second_run_changes_nothing(machine: Machine) -> None:
     first = machine.install()
     assert all(f"systemctl restart {server}" in first for server in SERVERS)
     (machine.etc / "gateway/gateway.env").write_text("PUBLIC_URL=https://another.example.net\n")
@@ -125,13 +126,13 @@ def test_a_second_run_changes_nothing_and_restarts_no_server(machine: Machine) -
     assert "CREATE DATABASE" not in second
 
 
-def test_changed_settings_of_a_server_restart_it_alone(machine: Machine) -> None:
+def test_changed_settings_restart_only_their_server(machine: Machine) -> None:
     machine.install()
     (machine.etc / "pgbouncer/pgbouncer.ini").write_text("[pgbouncer]\n")
     assert re.findall("systemctl restart (.*)", machine.install()) == ["pgbouncer "]
 
 
-def test_the_host_name_is_that_of_the_settings(machine: Machine) -> None:
+def test_host_name_follows_the_settings(machine: Machine) -> None:
     machine.install()
     settings = (machine.etc / "gateway/gateway.env").read_text().splitlines()
     assert f"PUBLIC_URL=https://{HOST}" in settings
@@ -144,7 +145,7 @@ def test_the_watcher_starts_once_nodes_are_named(machine: Machine) -> None:
     assert "systemctl enable -q --now gateway-watcher" in machine.install()
 
 
-def test_nginx_is_left_alone_until_there_is_a_certificate(machine: Machine) -> None:
+def test_nginx_waits_for_a_certificate(machine: Machine) -> None:
     assert "nginx" not in re.findall("^(?:systemctl reload )?(nginx)", machine.install(), re.MULTILINE)
     assert not (machine.etc / "nginx/conf.d/gateway.conf").exists()
     for name in ("fullchain.pem", "privkey.pem"):

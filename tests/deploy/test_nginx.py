@@ -108,7 +108,7 @@ IDS = {
 
 
 @pytest.mark.parametrize(("sent", "kept"), IDS.items())
-def test_an_id_is_kept_where_the_gateway_keeps_it(places: Places, sent: str, *, kept: bool) -> None:
+def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, kept: bool) -> None:
     _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
     told = json.loads(body)["x-request-id"]
     assert told == sent if kept else re.fullmatch("[0-9a-f]{32}", told)
@@ -122,7 +122,7 @@ def test_a_request_without_an_id_gets_one(places: Places) -> None:
     assert request_of({"HTTP_X_REQUEST_ID": told}).public_id == told
 
 
-def test_the_log_has_the_id_and_no_query(places: Places) -> None:
+def test_log_has_id_without_query(places: Places) -> None:
     places.nginx.ask("GET", "/v2/transferHistory?acct_addr=0xabc", headers={"X-Request-Id": "of-this-test"})
     (line,) = places.nginx.logged("of-this-test")
     assert (line["path"], line["status"], line["address"]) == ("/v2/transferHistory", 200, "127.0.0.1")
@@ -149,7 +149,7 @@ def test_who_waits_is_sent_elsewhere(places: Places, path: str, place: str) -> N
     "path",
     ["/admin", "/admin/", "//admin/", "/%61dmin/", "/ingest/v1/events", "/x/../ingest/v1/cursor", "/readyz"],
 )
-def test_the_public_reaches_no_console_and_no_feed(places: Places, path: str) -> None:
+def test_public_cannot_reach_console_or_feed(places: Places, path: str) -> None:
     response, body = places.nginx.ask("GET", path)
     assert (response.status, response.headers["X-Gateway-Reason"]) == (404, Reason.PATH_NOT_FOUND.value)
     assert json.loads(body)["err"]["code"] == 500
@@ -224,7 +224,7 @@ def test_what_nginx_refuses_has_the_envelope(places: Places) -> None:
         ("TRACE", "/v2/getTransferConfigs", {}, 405),
     ],
 )
-def test_what_nginx_cannot_use_is_refused_with_the_envelope(
+def test_nginx_refuses_with_the_envelope(
     places: Places, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     response, body = places.nginx.ask(method, path, headers=headers)
@@ -232,7 +232,7 @@ def test_what_nginx_cannot_use_is_refused_with_the_envelope(
     assert asked_of(places) == {}
 
 
-def test_every_reason_that_nginx_gives_is_one_of_the_gateways() -> None:
+def test_nginx_reasons_belong_to_gateway() -> None:
     text = (DEPLOY / "nginx/gateway/refusals.conf").read_text()
     (reasons,) = re.findall(r"map \$status \$gateway_reason \{(.*?)\}", text, re.DOTALL)
     given = {line.split()[1].rstrip(";") for line in reasons.strip().splitlines()}
@@ -241,7 +241,7 @@ def test_every_reason_that_nginx_gives_is_one_of_the_gateways() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), READS)
-def test_a_read_is_asked_again_of_the_other(places: Places, method: str, path: str) -> None:
+def test_read_is_retried_at_other_gateway(places: Places, method: str, path: str) -> None:
     """Whichever of the two is asked first."""
     for dying in ("first", "second"):
         places["first"].dies = places["second"].dies = False
@@ -252,7 +252,7 @@ def test_a_read_is_asked_again_of_the_other(places: Places, method: str, path: s
 
 
 @pytest.mark.parametrize(("method", "path"), WRITES)
-def test_a_write_that_was_sent_is_never_sent_again(places: Places, method: str, path: str) -> None:
+def test_sent_write_is_never_retried(places: Places, method: str, path: str) -> None:
     places["first"].dies = places["second"].dies = True
     response, body = places.nginx.ask(method, path, b"{}")
     assert sum(map(len, asked_of(places).values())) == 1
@@ -261,7 +261,7 @@ def test_a_write_that_was_sent_is_never_sent_again(places: Places, method: str, 
     assert json.loads(body)["err"]["code"] == 500
 
 
-def test_a_gateway_that_is_gone_costs_nobody_anything(tmp_path: Path) -> None:
+def test_stopped_gateway_fails_no_request(tmp_path: Path) -> None:
     """Its port is closed: nothing was sent, so writes go to the other one, too."""
     with standing_in() as alive:
         ports = dict.fromkeys(PLACES.values(), alive.port) | {"first": free_port()}
@@ -270,7 +270,7 @@ def test_a_gateway_that_is_gone_costs_nobody_anything(tmp_path: Path) -> None:
                 assert nginx.ask(method, path, b"{}")[0].status == 200
 
 
-def test_connections_to_the_gateway_are_closed_first_by_nginx() -> None:
+def test_nginx_closes_gateway_connections_first() -> None:
     """The side that closes first must not be the gateway, or a request in flight is lost."""
     kept = int(re.search(r"^keepalive = (\d+)$", (DEPLOY.parent / "gunicorn.conf.py").read_text(), re.M)[1])  # type: ignore[index]
     for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
@@ -304,7 +304,7 @@ def test_the_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak("seconds of waiting")
-def test_those_who_wait_are_bounded_by_their_network(tmp_path: Path) -> None:
+def test_waiting_requests_are_bounded_by_network(tmp_path: Path) -> None:
     """An IPv4 address, and of IPv6 the /64 that a subscriber has: also where bytes of it are line ends."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         nginx = install(tmp_path, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
@@ -338,7 +338,7 @@ def test_those_who_wait_are_bounded_by_their_network(tmp_path: Path) -> None:
             assert waits("203.0.113.11")
 
 
-def test_the_end_of_the_certificate_is_shown_by_the_commands_of_its_alert(places: Places) -> None:
+def test_alert_commands_show_certificate_end(places: Places) -> None:
     typed = CERTIFICATE.code.replace("gateway.example.org:443", f"localhost:{places.nginx.ports[PUBLIC]}")
     typed = typed.replace("/etc/nginx", str(places.nginx.folder))
     done = subprocess.run([program("bash"), "-c", typed], capture_output=True, text=True, check=True)

@@ -81,7 +81,7 @@ def exposed(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         yield told
 
 
-def test_the_metrics_of_the_gateway_are_asked_for_and_no_others(exposed: Exposition) -> None:
+def test_dashboard_shows_exactly_gateway_metrics(exposed: Exposition) -> None:
     told = labels_of(exposed.text())
     exporters = re.compile(r"\b(node|pg|pgbouncer|probe)_\w+")
     assert {alert["alert"] for alert in alerts() if exporters.search(alert["expr"])} == OF_MACHINES
@@ -131,7 +131,7 @@ def test_each_alert_fires_and_stays_silent() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_alert_has_a_page_that_says_what_to_do() -> None:
+def test_each_alert_has_instructions() -> None:
     page = (ROOT / "docs/alerts.md").read_text()
     for alert in alerts():
         name = alert["alert"]

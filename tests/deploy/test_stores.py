@@ -119,7 +119,7 @@ def test_the_settings_are_taken(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("place", [PLACE, "compose/pgbouncer-place.ini"])
-def test_the_pooler_has_every_setting_that_is_written(stores: Stores, place: str) -> None:
+def test_pooler_has_every_written_setting(stores: Stores, place: str) -> None:
     """PgBouncer takes what it does not read for its defaults, and says nothing."""
     with folder_of_somebody() as folder, pgbouncer(folder, stores.postgres, place) as port:
         written = _settings(folder / "pgbouncer.ini") | _settings(folder / "place.ini")
@@ -140,7 +140,7 @@ def _console(stores: Stores, port: int) -> str:
     return stores.url(port).removesuffix("/gateway") + "/pgbouncer"
 
 
-def test_who_waits_in_the_pooler_is_shown_by_the_commands_of_the_alerts(stores: Stores) -> None:
+def test_alert_commands_show_pooler_waiters(stores: Stores) -> None:
     """As docs/alerts.md has them: by the user of the process, and from elsewhere by the gateway's role."""
     (here,) = re.findall(r"^su postgres -c '(psql .*SHOW POOLS.*)'$", POOLS.code, re.M)
     (there,) = re.findall(r"^docker compose exec postgres sh -c '(.*SHOW POOLS.*)'$", POOLS.code, re.M)
@@ -173,7 +173,7 @@ def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
             gateway.flushall()
 
 
-def test_the_gateway_may_look_at_the_pooler_and_change_nothing_of_it(stores: Stores) -> None:
+def test_gateway_role_reads_pooler_only(stores: Stores) -> None:
     with psycopg.connect(_console(stores, stores.pgbouncer), autocommit=True) as connection:
         for statement in ("PAUSE", "RELOAD", "SHUTDOWN", "SET pool_mode = 'session'"):
             with pytest.raises(psycopg.Error, match="admin access needed"):

@@ -55,7 +55,7 @@ def estimate(gateway: Gateway, **changes: Any) -> None:
         )
 
 
-def test_every_end_of_an_estimate_is_counted_where_it_is_made(gateway: Gateway) -> None:
+def test_every_estimate_outcome_is_counted(gateway: Gateway) -> None:
     estimate(gateway)
     estimate(gateway)
     estimate(gateway, amt=0)
@@ -114,7 +114,7 @@ def test_threads_lose_no_count(gateway: Gateway) -> None:
     assert table(gateway) == {(MINUTE, 0, ""): 16_000}
 
 
-def test_the_thread_writes_by_itself_and_the_end_writes_the_rest(gateway: Gateway) -> None:
+def test_thread_writes_and_end_flushes(gateway: Gateway) -> None:
     counts = EstimateCounts(gateway.engine, gateway.clock, 0.01)
     counts.answered()
     for _ in range(500):

@@ -41,11 +41,11 @@ def test_failures_are_counted_by_their_outcome() -> None:
     assert found.recovered == 4
 
 
-def test_what_failed_before_the_fault_is_no_part_of_its_recovery() -> None:
+def test_earlier_failure_is_not_recovery_time() -> None:
     assert recovered_after(steady(-5, 0, "503") + steady(0, 10), BEGAN, BEGAN) == 0
 
 
-def test_a_good_second_between_bad_ones_is_no_recovery() -> None:
+def test_brief_good_second_is_no_recovery() -> None:
     seen = steady(0, 2, "503") + steady(2, 4) + steady(4, 5, "503") + steady(5, 9)
     assert recovered_after(seen, BEGAN, BEGAN) == 5
     assert recovered_after(seen, BEGAN, BEGAN + 6) == 0

@@ -93,7 +93,7 @@ def test_a_syslog_that_comes_back(tmp_path: Path) -> None:
         server.socket.close()
 
 
-def test_a_failure_is_told_once_and_its_end_as_well(caplog: pytest.LogCaptureFixture) -> None:
+def test_failure_and_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     good, bad = Kept(), Kept()
     good.name, bad.fails = "elsewhere", True
     anchors = Anchors([bad, good])
@@ -107,7 +107,7 @@ def test_a_failure_is_told_once_and_its_end_as_well(caplog: pytest.LogCaptureFix
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 
 
-def test_the_newest_is_tried_again_though_none_follows() -> None:
+def test_newest_head_is_retried() -> None:
     place = Kept()
     place.fails = True
     anchors = Anchors([place], retry_seconds=0.01)
@@ -137,7 +137,7 @@ def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("silent", ["before it is connected", "afterwards"])
-def test_a_syslog_that_hangs_holds_no_other_place_up(
+def test_hanging_syslog_delays_no_other_anchor(
     silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.audit.keys.TIMEOUT_SECONDS", 0.2)

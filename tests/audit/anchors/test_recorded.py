@@ -62,7 +62,7 @@ def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
     assert (code, "two different heads" in said) == (2, True), said
 
 
-def test_nothing_is_noted_of_what_is_not_committed(anchored: Flask, heads: Path) -> None:
+def test_uncommitted_head_is_not_noted(anchored: Flask, heads: Path) -> None:
     gateway = gateway_of(anchored)
     write(gateway, 1)
     before = heads.read_text()
@@ -80,7 +80,7 @@ def test_nothing_is_noted_of_what_is_not_committed(anchored: Flask, heads: Path)
     assert heads.read_text() == before
 
 
-def test_a_change_is_made_though_its_head_cannot_be_noted(anchored: Flask, heads: Path) -> None:
+def test_change_succeeds_without_noting_head(anchored: Flask, heads: Path) -> None:
     visitor = signed_in(anchored, Role.VIEWER)
     gateway = gateway_of(anchored)
     assert "could not be noted" not in visitor.get("/admin/audit/").text

@@ -124,7 +124,7 @@ def test_nobody_without_the_key_moves_the_beginning(gateway: Gateway, tmp_path: 
         assert fault(gateway)
 
 
-def test_only_the_record_of_an_archive_says_where_the_log_begins(gateway: Gateway) -> None:
+def test_only_archive_record_moves_log_start(gateway: Gateway) -> None:
     with reading(gateway.engine) as connection:
         mac = connection.scalar(select(AuditRecord.mac).where(AuditRecord.id == 2))
     assert mac is not None
@@ -134,7 +134,7 @@ def test_only_the_record_of_an_archive_says_where_the_log_begins(gateway: Gatewa
     assert fault(gateway).startswith("record 1 is missing; record 3 follows")
 
 
-def test_a_forged_end_of_an_archive_is_found_where_it_is_claimed(gateway: Gateway, tmp_path: Path) -> None:
+def test_forged_archive_end_is_found(gateway: Gateway, tmp_path: Path) -> None:
     """The chain fits from record 5 on, but the record that says where it begins is not the sealed one."""
     archive(gateway, tmp_path / "one")
     with writing(gateway.engine) as connection:
@@ -152,7 +152,7 @@ def test_a_forged_end_of_an_archive_is_found_where_it_is_claimed(gateway: Gatewa
 
 
 @pytest.mark.parametrize("last_done", ["_write", "_sync", "delete_up_to"])
-def test_a_run_that_was_ended_can_be_repeated(
+def test_interrupted_run_can_be_repeated(
     gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last_done: str
 ) -> None:
     really = getattr(verification, last_done)

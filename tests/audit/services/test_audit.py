@@ -153,7 +153,7 @@ def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
     assert (verify_audit(*gateway.audited).fault or "").startswith("record 3 does not match")
 
 
-def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
+def test_noted_head_reveals_cut_tail(gateway: Gateway) -> None:
     write(gateway, 3)
     noted = {row.id: row.mac for row in rows(gateway)}
     tamper(gateway, drop(3))
@@ -178,7 +178,7 @@ def test_keys_follow_each_other(gateway: Gateway) -> None:
     assert (stale.fault or "").startswith("record 5 was sealed with an older key")
 
 
-def test_a_key_is_made_at_first_need_outside_the_database(gateway: Gateway, tmp_path: Path) -> None:
+def test_key_is_made_outside_the_database(gateway: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "deep" / "audit_key"
     gateway = gateway.but(audit_keys=AuditKeys("", (), file))
     assert not file.exists()
@@ -195,7 +195,7 @@ def test_a_key_is_made_at_first_need_outside_the_database(gateway: Gateway, tmp_
     assert [path.name for path in file.parent.iterdir()] == ["audit_key"]
 
 
-def test_processes_that_make_the_key_at_once_agree(tmp_path: Path) -> None:
+def test_concurrent_processes_agree_on_key(tmp_path: Path) -> None:
     file, start, seen = tmp_path / "audit_key", threading.Barrier(8), []
 
     def make() -> None:
@@ -241,7 +241,8 @@ def test_writers_at_once_make_one_chain(gateway: Gateway) -> None:
     assert verify_audit(*gateway.audited).count == 20
 
 
-def test_texts_that_a_database_cannot_keep_are_kept_otherwise(gateway: Gateway) -> None:
+def test_unstorable_texts_are_kept_altered(gateway: Gateway) -> None:
+    """Of what a database cannot keep."""
     odd = Actor("a\0b\ud800" + "x" * 300, Source.CONSOLE, "1" * 100)
     record_separately(*gateway.audited, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
     (row,) = rows(gateway)
@@ -282,7 +283,7 @@ def test_pages_filters_and_export(gateway: Gateway) -> None:
     }
 
 
-def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway: Gateway) -> None:
+def test_part_of_name_finds_every_row(gateway: Gateway) -> None:
     routes = [AuditedChange(f"route {token} 1 -> 56", None, {}) for token in ("USDC", "USDT")]
     with writing(gateway.engine) as connection:
         for subject, changes in (("2 routes", routes), ("chain 5", []), ("chain 56", [])):
@@ -305,7 +306,7 @@ def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway:
     ] == [1]
 
 
-def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
+def test_import_is_one_record(gateway: Gateway) -> None:
     import_network(*gateway.editing, text(network()), actor=ALICE)
     import_network(*gateway.editing, text(network()), actor=ALICE)
     import_network(*gateway.editing, text(changed("chains.0.disabled", True)), actor=ALICE, dry_run=True)

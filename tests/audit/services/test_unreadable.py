@@ -25,7 +25,7 @@ UNREADABLE = {
 
 
 @pytest.mark.every_database
-def test_a_record_that_cannot_be_read_is_the_first_fault(app: Flask) -> None:
+def test_unreadable_record_is_first_fault(app: Flask) -> None:
     """The one in the middle of a chunk, after records that are good."""
     gateway = current_gateway()
     for number in range(3):

@@ -52,7 +52,7 @@ def strict(open_app: OpenApp) -> Flask:
 @pytest.mark.parametrize("kind", [*UNDECLARED, "application/json"])
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize(("transfer_id", "bridge"), [(ID, 1), (DEPOSIT, 2), (UNKNOWN, 0)])
-def test_a_status_of_json_that_is_not_declared(
+def test_status_with_undeclared_content_type(
     app: Flask, prefix: str, kind: str | None, transfer_id: str, bridge: int
 ) -> None:
     asked = json.dumps({"transfer_id": transfer_id})
@@ -81,7 +81,7 @@ def test_a_quote_without_a_tolerance(app: Flask, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("zero", [0, "0"])
-def test_a_tolerance_of_0_that_is_sent_is_refused(app: Flask, zero: object) -> None:
+def test_zero_tolerance_is_refused(app: Flask, zero: object) -> None:
     asked = QUOTE | {"slippage_tolerance": zero}
     client = app.test_client()
     for response in (
@@ -122,7 +122,7 @@ def test_over_grpc_web_the_setting_changes_nothing(open_app: OpenApp, changes: d
         assert read(answer, "EstimateAmt").err.code == code
 
 
-def test_a_client_of_two_chains_finds_them_and_their_way_in_the_sandbox(tmp_path: Path) -> None:
+def test_client_needing_two_chains_finds_them(tmp_path: Path) -> None:
     """It reads chains 592 and 336 of the configs without a look whether they are there."""
     client = sandbox_app(tmp_path).test_client()
     configs = client.get("/v2/getTransferConfigsForAll").get_json()

@@ -90,7 +90,7 @@ def asked(app: Flask, prefix: str, operation: str, **changes: Any) -> TestRespon
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("operation", GO)
-def test_answers_and_errors_of_every_kind_are_read(app: Flask, prefix: str, operation: str) -> None:
+def test_all_clients_read_answers_and_errors(app: Flask, prefix: str, operation: str) -> None:
     path = prefix + operation
     method = "POST" if operation in POSTED else "GET"
     large = {"method": method, "data": b" " * 70_000, "content_type": "application/json"}
@@ -137,7 +137,7 @@ def test_the_rate_limit_is_read(open_app: OpenApp) -> None:
         read_by_all(operation, response.get_data())
 
 
-def test_who_waits_reads_the_answers_of_the_status(open_app: OpenApp) -> None:
+def test_waiting_clients_read_status_answers(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), rate_limit="4/hour")
     configure(app)
     tell(app, sent(ID))
@@ -152,7 +152,7 @@ def test_who_waits_reads_the_answers_of_the_status(open_app: OpenApp) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 414, 431])
-def test_what_the_server_cannot_read_is_answered_readably(status: int) -> None:
+def test_unreadable_request_is_answered_readably(status: int) -> None:
     """With the fields of all operations: who refuses unknown names looks at the HTTP status first."""
     body = unread_answer(status, "Refused", "").partition(b"\r\n\r\n")[2]
     for validate in ZOD.values():

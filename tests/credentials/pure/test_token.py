@@ -36,7 +36,7 @@ def test_other_texts_have_no_public_id() -> None:
         assert key_id_of(text.encode()) is None, text
 
 
-def test_the_digest_is_a_sha256_and_only_the_token_has_it() -> None:
+def test_digest_is_sha256_of_the_token() -> None:
     token = IngestToken("name", digest_of(TOKEN.encode()))
     assert token.digest == hashlib.sha256(TOKEN.encode()).digest()
     assert token.is_(TOKEN.encode())

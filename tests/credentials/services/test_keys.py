@@ -185,7 +185,7 @@ def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
     make(gateway, "c")
 
 
-def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
+def test_proposed_key_counts_once_made(gateway: Gateway) -> None:
     guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
     with pytest.raises(ReasonMissing):
         issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="")

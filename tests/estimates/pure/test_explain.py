@@ -118,7 +118,8 @@ def test_the_limit_that_binds_is_the_tightest():
     assert [name for name, limit in thin.items() if limit.binds] == ["dst_balance"]
 
 
-def test_what_the_destination_can_pay_is_found_across_tiers():
+def test_affordable_amount_is_found_across_tiers():
+    """What the destination can pay."""
     inputs = usdt(dst_pool=pool_with(added=985 * 10**18))
     steep = (FeeTier(0, 0), FeeTier(1000 * TOKEN, 20_000))
     inputs = replace(inputs, route=replace(inputs.route, tiers=steep))
@@ -129,7 +130,7 @@ def test_what_the_destination_can_pay_is_found_across_tiers():
     assert all(explain(ask(inputs, amt=amt)).refusal.check is Check.DST_BALANCE for amt in above)
 
 
-def test_the_chains_minimum_binds_where_it_is_the_larger():
+def test_larger_chain_minimum_binds():
     inputs = usdt(src_chain=replace(usdt().src_chain, minimal_max_slippage=700_000))
     assert limits(inputs)["minimal_max_slippage"].binds
     assert not limits(usdt())["minimal_max_slippage"].binds
@@ -156,7 +157,7 @@ def test_the_checks_of_a_pegged_transfer():
     assert {limit.name for limit in explain(pegged()).limits} == {"result_size", "fees"}
 
 
-def test_as_much_as_can_be_said_is_said():
+def test_partial_facts_are_explained():
     nothing = explain(usdt(src_chain=None))
     assert (nothing.terms, nothing.limits, nothing.bridge_type) == ((), (), BridgeType.UNDEFINED)
     assert set(terms(ask(usdt(), amt=0))) == {"base_fee", "drop_gas_amt"}

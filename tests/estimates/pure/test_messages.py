@@ -148,7 +148,7 @@ def small_inputs(seed: int) -> EstimateInputs:
 
 
 @for_seeds(800, small_inputs)
-def test_the_named_amounts_are_the_nearest_that_pass(inputs):
+def test_named_amounts_are_nearest_passing(inputs):
     """By trying every amount that the source pool could take."""
     got = refusal(inputs)
     if got is None or "pools is empty" in got.msg or got.check is Check.CURVE:
@@ -222,7 +222,7 @@ class TestWords:
             "you can transfer 4000000 USDT at this moment"
         )
 
-    def test_nothing_passes_where_the_chains_minimum_is_the_whole(self):
+    def test_chain_minimum_of_whole_passes_nothing(self):
         inputs = usdt(src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=10**6), open_destinations=())
         got = refusal(inputs)
         assert got.msg.endswith(
@@ -288,7 +288,7 @@ class TestWords:
         assert got.msg.endswith("Chain 6, Chain 7 and 3 more")
 
     @pytest.mark.parametrize("symbol", ["<b>x</b>", "\ud800", "a\x00b", "x" * 33, "", "\u202eUSDT"])
-    def test_what_was_asked_is_repeated_only_where_it_is_harmless(self, symbol):
+    def test_only_harmless_input_is_repeated(self, symbol):
         inputs = ask(usdt(src_token=None, dst_token=None), token_symbol=symbol)
         assert refusal(inputs).msg.startswith("This token is not supported on Ethereum")
 

@@ -142,7 +142,7 @@ def test_the_earlier_check_wins(later, earlier):
     assert (got.code, got.reason, got.check) == (code, reason, check)
 
 
-def test_with_all_flaws_at_once_they_are_named_from_the_first():
+def test_checks_run_in_their_order():
     """From the last check to the first, each flaw laid over all the later ones takes the answer."""
     inputs = base()
     for name in LAST_TO_FIRST:
@@ -159,7 +159,7 @@ def test_every_error_code_is_met():
     assert met == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
 
 
-def test_an_empty_side_of_a_curve_comes_after_the_caps_and_before_the_fees():
+def test_empty_curve_side_ranks_between_caps_and_fees():
     empty = on_curve(dst_pool=pool_with(added=5, relayed=5))
     assert (refusal(empty).code, refusal(empty).check) == (1004, Check.DST_BALANCE)
     capped = replace(empty, src_pool=replace(empty.src_pool, total_cap=0))
@@ -168,7 +168,8 @@ def test_an_empty_side_of_a_curve_comes_after_the_caps_and_before_the_fees():
     assert refusal(dear).code == 1004
 
 
-def test_a_balance_under_a_unit_of_18_decimals_is_an_empty_side():
+def test_balance_below_unit_is_empty_side():
+    """One under a unit of 18 decimals."""
     inputs = on_curve()
     dust = replace(
         inputs, dst_token=replace(inputs.dst_token, decimals=36), dst_pool=pool_with(added=10**18 - 1)
@@ -191,7 +192,7 @@ def test_the_range_of_the_tolerance(tolerance, passes):
         assert refusal(inputs).reason is Reason.BAD_SLIPPAGE_TOLERANCE
 
 
-def test_a_tolerance_that_was_left_out_counts_zero_and_passes():
+def test_missing_tolerance_is_zero_and_passes():
     inputs = ask(usdt(), slippage_tolerance=0, tolerance_left_out=True)
     assert estimate(inputs).slippage_tolerance == 0
 
@@ -211,7 +212,7 @@ def test_the_age_of_the_base_fee(age, passes):
         assert refusal(inputs).reason is Reason.FEE_STALE
 
 
-def test_equal_to_a_limit_passes_and_one_more_does_not():
+def test_limits_are_inclusive():
     amt = 10**7
     inputs = ask(usdt(), amt=amt)
     receive = estimate(inputs).estimated_receive_amt
@@ -266,7 +267,7 @@ class TestPegged:
         assert (got.code, got.reason) == (1001, Reason.NO_PEGGED_PAIR)
         assert "omit is_pegged" in got.msg
 
-    def test_a_pair_answers_where_there_is_no_route(self):
+    def test_pair_answers_without_a_route(self):
         """Over gRPC-Web false cannot be told from left out, and some clients always send it."""
         assert estimate(ask(pegged(), is_pegged=False)) == estimate(ask(pegged(), is_pegged=True))
         got = refusal(ask(replace(usdt(), route=None), is_pegged=False))

@@ -38,7 +38,7 @@ def worked_out(inputs: EstimateInputs):
 
 @settings(max_examples=volume(600))
 @given(pools)
-def test_a_pool_transfers_answer_is_within_its_bounds(inputs):
+def test_pool_answer_is_within_bounds(inputs):
     got = answer(inputs)
     assume(got is not None)
     assert inputs.src_chain.minimal_max_slippage <= got.max_slippage < 10**6
@@ -49,7 +49,7 @@ def test_a_pool_transfers_answer_is_within_its_bounds(inputs):
 
 @settings(max_examples=volume(400))
 @given(pools, st.integers(0, 2**100))
-def test_receiving_never_grows_when_the_base_fee_does(inputs, more):
+def test_higher_base_fee_never_receives_more(inputs, more):
     fee = inputs.route.base_fee
     dearer = replace(inputs, route=replace(inputs.route, base_fee=replace(fee, amount=fee.amount + more)))
     assert worked_out(dearer).receive == worked_out(inputs).receive - more
@@ -58,7 +58,7 @@ def test_receiving_never_grows_when_the_base_fee_does(inputs, more):
 
 @settings(max_examples=volume(400))
 @given(pools, st.integers(0, 20_000))
-def test_receiving_never_grows_when_the_protocol_fee_does(inputs, more):
+def test_higher_protocol_fee_never_receives_more(inputs, more):
     tiers = tuple(FeeTier(tier.from_amount, tier.ppm + more) for tier in inputs.route.tiers)
     dearer = replace(inputs, route=replace(inputs.route, tiers=tiers))
     assert worked_out(dearer).receive <= worked_out(inputs).receive
@@ -66,7 +66,7 @@ def test_receiving_never_grows_when_the_protocol_fee_does(inputs, more):
 
 @settings(max_examples=volume(400))
 @given(pegged_cases(), st.integers(0, 2**100))
-def test_a_pegged_transfer_receives_less_for_a_higher_fee(inputs, more):
+def test_higher_pegged_fee_receives_less(inputs, more):
     dearer = replace(inputs, pegged=replace(inputs.pegged, base_fee=inputs.pegged.base_fee + more))
     assert worked_out(dearer).receive == worked_out(inputs).receive - more
 

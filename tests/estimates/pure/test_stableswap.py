@@ -66,7 +66,7 @@ def test_against_the_closed_solution(pool, amp, share):
 
 @settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
-def test_pools_near_balance_are_exact_to_a_few_units(pool, amp, share):
+def test_balanced_pools_are_nearly_exact(pool, amp, share):
     x, y = pool
     dx = x * share // 10**6 + 1
     with precision:
@@ -90,7 +90,7 @@ def test_the_second_iteration_agrees(x, y, amp, dx):
 
 @settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
-def test_the_contracts_order_of_divisions_differs_by_a_few_units_at_most(pool, amp, share):
+def test_contract_division_order_differs_little(pool, amp, share):
     """Curve's contracts divide factor by factor."""
     x, y = pool
     dx, ann = x * share // 10**6 + 1, 2 * amp
@@ -117,7 +117,8 @@ def test_the_contracts_order_of_divisions_differs_by_a_few_units_at_most(pool, a
     st.integers(0, HUGE),
     st.one_of(st.integers(1, 5), st.integers(1, HUGE)),
 )
-def test_more_in_never_brings_less_out_nor_the_whole_pool(x, y, amp, dx, more):
+def test_more_input_never_yields_less(x, y, amp, dx, more):
+    """Nor the whole pool."""
     try:
         d = invariant(x, y, amp)
         less, greater = (swap_output(x, y, d, amp, amount) for amount in (dx, dx + more))
@@ -126,7 +127,7 @@ def test_more_in_never_brings_less_out_nor_the_whole_pool(x, y, amp, dx, more):
     assert 0 <= less <= greater < y
 
 
-def test_near_the_end_of_a_pool_more_in_never_brings_less_out():
+def test_near_empty_pool_stays_monotonic():
     """Where the new balance is a few units, the iteration's stop within 1 is a large part of it."""
     for amp in (1, 2, 10, 100):
         for x in range(1, 40):
@@ -136,7 +137,7 @@ def test_near_the_end_of_a_pool_more_in_never_brings_less_out():
                 assert outputs == sorted(outputs)
 
 
-def test_equal_pools_are_their_sum_and_give_almost_one_to_one():
+def test_equal_pools_swap_nearly_one_to_one():
     pool = 5 * 10**24
     d = invariant(pool, pool, 200)
     assert d == 2 * pool
@@ -162,7 +163,7 @@ def test_no_balance(x, d, amp):
         balance_for(x, d, amp)
 
 
-def test_every_curve_of_pools_out_of_balance_settles():
+def test_every_unbalanced_curve_settles():
     for lean in range(19):
         for amp in (1, 10, 200, 5000):
             for odd in (1, 3, 7, 123_456_789):
@@ -175,7 +176,7 @@ def test_an_iteration_that_does_not_settle_ends():
         invariant(1, 2**1200, 1)
 
 
-def test_the_invariant_is_worked_out_once_for_all_amounts() -> None:
+def test_invariant_is_computed_once() -> None:
     inputs = on_curve()
     pricing._cached_invariant.cache_clear()
     for amt in range(10**6, 10**6 + 20):

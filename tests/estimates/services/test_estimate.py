@@ -70,7 +70,7 @@ def test_configured_terms_price_a_pool_transfer(gateway: Gateway) -> None:
     assert estimate.slippage_tolerance == 5000
 
 
-def test_the_minimum_of_the_source_chain_and_the_gas_of_the_destination_count(gateway: Gateway) -> None:
+def test_chain_minimum_and_destination_gas_count(gateway: Gateway) -> None:
     document = network()
     document["chains"][0]["minimal_max_slippage"] = 400_000
     document["chains"][2]["drop_gas_amt"] = "77"
@@ -96,7 +96,7 @@ def test_pegged_transfers_are_found_from_the_pairs(
         assert estimate.perc_fee == 10**18 * 500 // 10**6
 
 
-def test_pools_are_opening_values_and_what_events_moved(gateway: Gateway) -> None:
+def test_pools_add_events_to_opening_values(gateway: Gateway) -> None:
     move(gateway, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
     move(gateway, 56, added=2**256, relayed=1)
     inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
@@ -167,7 +167,8 @@ def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
     assert epoch.start <= unix < epoch.end
 
 
-def test_facts_are_one_statement_and_only_where_they_count(gateway: Gateway) -> None:
+def test_facts_take_one_needed_statement(gateway: Gateway) -> None:
+    """None where they do not count."""
     gateway = gateway.but(snapshots=NetworkSnapshots(gateway.engine, 30))
     configure(gateway, "pools.0.epoch_cap", str(10**12))
     gateway.snapshots.current()

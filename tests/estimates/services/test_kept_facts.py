@@ -94,9 +94,8 @@ def statements(gateway: Gateway) -> Any:
     statements.end()
 
 
-def test_in_any_order_of_writes_and_questions_no_answer_is_too_old_or_mixed(
-    open_app: OpenApp, database: SharedDatabase
-) -> None:
+def test_mixed_operations_never_answer_stale_facts(open_app: OpenApp, database: SharedDatabase) -> None:
+    """In any order of writes and requests."""
     gateways = gateway_of(open_app()), gateway_of(open_app())
     fill_network(database, gateways[0].engine)
 
@@ -113,9 +112,7 @@ def test_in_any_order_of_writes_and_questions_no_answer_is_too_old_or_mixed(
     hold()
 
 
-def test_a_process_keeps_what_another_changes_until_the_age_is_reached(
-    open_app: OpenApp, database: SharedDatabase
-) -> None:
+def test_other_process_change_counts_after_age(open_app: OpenApp, database: SharedDatabase) -> None:
     gateways = gateway_of(open_app()), gateway_of(open_app())
     fill_network(database, gateways[0].engine)
     both = TwoProcesses(gateways, AGE)
@@ -129,7 +126,7 @@ def test_a_process_keeps_what_another_changes_until_the_age_is_reached(
 
 
 @pytest.mark.parametrize("epoch_seconds", [60, 2])
-def test_when_an_epoch_ends_its_volume_is_not_used_again(
+def test_ended_epoch_volume_is_not_reused(
     open_app: OpenApp, database: SharedDatabase, epoch_seconds: int
 ) -> None:
     gateways = gateway_of(open_app()), gateway_of(open_app())
@@ -160,7 +157,7 @@ def test_a_pegged_transfer_asks_for_no_facts(gateway: Gateway, statements: State
     assert statements.taken() == 0
 
 
-def test_each_part_of_the_facts_is_of_now_after_a_write(gateway: Gateway) -> None:
+def test_writes_renew_each_part_of_facts(gateway: Gateway) -> None:
     configure(gateway, "pools.0.epoch_cap", str(10**40))
     before = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     move(gateway, 1, added=7)
@@ -173,7 +170,7 @@ def test_each_part_of_the_facts_is_of_now_after_a_write(gateway: Gateway) -> Non
 
 @pytest.mark.parametrize("engine", ["engine", "feed"])
 @pytest.mark.parametrize("fails", [False, True])
-def test_whatever_ends_a_transaction_of_a_writer_drops_the_facts(
+def test_every_transaction_end_drops_facts(
     gateway: Gateway, statements: Statements, engine: str, fails: bool
 ) -> None:
     """Of both engines that write: also one that is said to have failed may be committed."""
@@ -188,9 +185,7 @@ def test_whatever_ends_a_transaction_of_a_writer_drops_the_facts(
     assert statements.taken() == 2
 
 
-def test_a_bound_of_a_token_comes_of_kept_facts(
-    gateway: Gateway, statements: Statements, timer: Timer
-) -> None:
+def test_token_bound_uses_kept_facts(gateway: Gateway, statements: Statements, timer: Timer) -> None:
     address = "0x" + "11" * 20
     configure(gateway, "tokens.0.address", address)  # of USDT alone
     for _ in range(2):
@@ -216,7 +211,7 @@ def test_the_age_is_told(gateway: Gateway, timer: Timer) -> None:
     assert ages == [0, 0.5, 0]
 
 
-def test_fifty_who_ask_at_once_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
+def test_fifty_requests_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
     asked, all_here = gateway.public.run_read, threading.Barrier(ASKERS, timeout=30)
 
     class Slow:
@@ -244,7 +239,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
 
 
 @pytest.mark.soak("waits for seconds")
-def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> None:
+def test_default_age_is_one_second(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1
     serving = open_app(config_max_age_seconds=DEFAULT_AGE)

@@ -211,7 +211,7 @@ def test_blocks_end_at_their_time(gateway: Gateway) -> None:
     )
 
 
-def test_a_base_fee_that_is_too_old_is_not_quoted(gateway: Gateway) -> None:
+def test_stale_base_fee_is_not_quoted(gateway: Gateway) -> None:
     configure(gateway, "routes.0.base_fee_max_age_seconds", 60)
 
     def after(seconds: float) -> Gateway:

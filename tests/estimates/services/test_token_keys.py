@@ -94,7 +94,7 @@ def test_bounds_of_amounts(gateway: Gateway) -> None:
         assert ask(gateway, amt=amt).estimated_receive_amt > 0
 
 
-def test_what_a_message_names_is_within_the_bounds(gateway: Gateway) -> None:
+def test_named_amount_is_within_bounds(gateway: Gateway) -> None:
     document = network()
     document["tokens"][0] |= {"max_send": "6000000000"}
     document["pools"][0] |= {"epoch_cap": "1000000"}
@@ -110,14 +110,14 @@ def test_bounds_count_for_pegged_transfers_too(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("key", ["base_fee", "perc_fee_tiers"])
-def test_fees_that_are_not_known_are_not_quoted(gateway: Gateway, key: str) -> None:
+def test_unknown_fees_are_not_quoted(gateway: Gateway, key: str) -> None:
     put(gateway, "routes", **{key: None})
     got = refusal(gateway)
     assert (got.code, got.reason) == (ErrCode.ERROR_CODE_COMMON, Reason.FEE_STALE)
     assert refusal(gateway, amt=0).reason is Reason.AMOUNT_ZERO
 
 
-def test_the_feed_gives_the_base_fee_and_nothing_else(gateway: Gateway) -> None:
+def test_feed_provides_only_base_fee(gateway: Gateway) -> None:
     fee = {"id": "fee-1", "type": "fee.updated", "at": rfc3339(gateway.clock()), "symbol": "USDT"}
     fee |= {"src_chain_id": 1, "dst_chain_id": 56, "base_fee": "7"}
     put(gateway, "routes", base_fee=None)
