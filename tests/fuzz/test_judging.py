@@ -137,7 +137,7 @@ def always(reply: bytes) -> Iterator[tuple[str, int]]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def test_a_fault_becomes_a_finding_with_its_number() -> None:
+def test_fault_becomes_numbered_finding() -> None:
     with always(answer(500, b"Connection: close\r\n", b"oops")) as (host, port):
         client, outcome = Client(host, port, 1, WORLD), Outcome()
         for number in range(20):

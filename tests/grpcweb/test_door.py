@@ -69,7 +69,7 @@ def test_a_status(app: Flask, client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("rate", [Fraction(10) ** 39, Fraction(10) ** 400, Fraction(2**129)])
-def test_a_rate_beyond_a_float_is_the_largest(rate: Fraction) -> None:
+def test_rate_beyond_float_is_largest(rate: Fraction) -> None:
     estimate = Estimate(1, rate, 0, 0, 1, 1, 1, 0, BridgeType.POOL)
     assert estimate_answer(estimate).bridge_rate == struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 

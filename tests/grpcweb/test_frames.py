@@ -59,7 +59,7 @@ def test_a_compressed_message(body: bytes) -> None:
         read_message(body, LONGEST)
 
 
-def test_the_length_counts_whether_the_message_is_there_or_not() -> None:
+def test_length_counts_without_the_message() -> None:
     for body in (frame(bytes(LONGEST + 1)), b"\0\0\1\0\1", b"\0\xff\xff\xff\xff" + b"x" * 9):
         with pytest.raises(TooLarge):
             read_message(body, LONGEST)
@@ -75,7 +75,7 @@ def test_an_answer() -> None:
 
 
 @given(pieces=st.lists(st.binary(max_size=20), max_size=8))
-def test_base64_in_pieces_with_padding_of_their_own(pieces: list[bytes]) -> None:
+def test_base64_pieces_have_own_padding(pieces: list[bytes]) -> None:
     assert decode_text(b"".join(map(base64.b64encode, pieces))) == b"".join(pieces)
 
 
@@ -97,7 +97,7 @@ def test_what_is_not_base64(text: str) -> None:
         decode_text(text.encode())
 
 
-def test_text_takes_time_that_grows_with_its_length_alone() -> None:
+def test_decoding_time_grows_with_length_only() -> None:
     """The longest bodies that could make a careless pattern try everything."""
     for tail in (b"", b"=", b"A", b"!", b"A="):
         for body in (b"AAAA" * 33_000, b"AA==" * 33_000, b"AA" * 66_000, b"=" * 132_000):
@@ -123,7 +123,7 @@ def test_grpc_message(text: str, encoded: str) -> None:
 
 
 @given(text=st.text(max_size=40))
-def test_grpc_message_is_printable_ascii_and_comes_back(text: str) -> None:
+def test_grpc_message_is_printable_and_reversible(text: str) -> None:
     encoded = encode_status_message(text)
     assert all(0x20 <= ord(character) <= 0x7E for character in encoded)
     assert unquote(encoded) == text.encode(errors="replace").decode()

@@ -67,7 +67,7 @@ def test_uint64() -> None:
             question(field(2, number), LATENCY)
 
 
-def test_a_longer_spelling_of_a_small_number_is_that_number() -> None:
+def test_long_spelling_of_small_number() -> None:
     assert question(b"\x08\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00")["src_chain_id"] == 1
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_message(raw: bytes) -> None:
         question(raw)
 
 
-def test_faults_are_named_in_the_order_of_the_fields() -> None:
+def test_faults_follow_field_order() -> None:
     def refuse(_: object) -> None:
         raise ValueError("no")
 

@@ -187,7 +187,7 @@ def test_the_way_to_the_refund(gateway: Gateway) -> None:
     assert set(steps(got).values()) == {DONE}
 
 
-def test_what_fell_is_known_and_nothing_of_it_stands(gateway: Gateway) -> None:
+def test_fallen_transfer_is_known_without_steps(gateway: Gateway) -> None:
     feed(gateway, sent(1), about(1, "transfer.confirmed", at=-80, block=100))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
     got = follow(gateway, transfer_id(1))
@@ -243,7 +243,7 @@ def test_how_long_it_takes(gateway: Gateway) -> None:
     assert pace is not None and pace.is_late
 
 
-def test_only_https_is_linked_to_and_no_decimals_are_guessed(gateway: Gateway) -> None:
+def test_only_https_links_and_known_decimals(gateway: Gateway) -> None:
     with gateway.engine.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE chains SET explore_url = 'http://scan1.example' WHERE chain_id = 1"

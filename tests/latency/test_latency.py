@@ -64,9 +64,7 @@ def test_what_this_process_takes_counts_at_once(gateway: Gateway) -> None:
     assert median(gateway) == 40
 
 
-def test_what_another_takes_counts_once_the_age_is_reached(
-    gateway: Gateway, other: Gateway, timer: Timer
-) -> None:
+def test_other_process_counts_after_age(gateway: Gateway, other: Gateway, timer: Timer) -> None:
     assert median(gateway) is None
     pay(other, 1, 30)
     timer.now += AGE - 0.01

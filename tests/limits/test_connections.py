@@ -66,7 +66,7 @@ def test_who_is_interrupted_leaves_no_answer_behind(own_redis: RedisServer) -> N
     assert times(counts, "b") == 1
 
 
-def test_a_command_without_an_answer_is_not_sent_again() -> None:
+def test_unanswered_command_is_not_resent() -> None:
     heard: list[bytes] = []
 
     def answer_once(listening: socket.socket) -> None:
@@ -88,7 +88,7 @@ def test_a_command_without_an_answer_is_not_sent_again() -> None:
     assert len(heard) == 2
 
 
-def test_who_finds_none_free_waits_for_one_and_not_for_ever(own_redis: RedisServer) -> None:
+def test_exhausted_connections_wait_with_limit(own_redis: RedisServer) -> None:
     counts = SharedCounts(f"{own_redis.url}?max_connections=2&timeout=0.3&socket_timeout=1.5")
     times(counts, "a")
     with frozen(own_redis), ThreadPoolExecutor(3) as threads:
@@ -130,7 +130,7 @@ print(longest, time.monotonic() - began)
 """
 
 
-def test_other_greenlets_go_on_while_it_is_silent(own_redis: RedisServer) -> None:
+def test_greenlets_continue_while_silent(own_redis: RedisServer) -> None:
     """More than there are connections wait for an answer or for a connection, and nobody else with them."""
     with frozen(own_redis):
         command = [sys.executable, "-c", GREENLETS, own_redis.url]

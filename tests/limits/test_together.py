@@ -38,7 +38,7 @@ def test_it_counts_down(url: str) -> None:
     assert standing(Windows("asks", store), "3/hour") == (3, 2, False)
 
 
-def test_of_several_limits_the_one_with_the_least_left_is_told(url: str) -> None:
+def test_tightest_limit_is_reported(url: str) -> None:
     requests, limits = windows(url), "4/hour;3/minute"
     seen = [standing(requests, limits) for _ in range(4)]
     assert seen == [(3, 2, False), (3, 1, False), (3, 0, False), (3, 0, True)]
@@ -124,7 +124,7 @@ def test_threads_lose_no_count_in_memory() -> None:
         assert sum(threads.map(asks, range(8))) == 100
 
 
-def test_a_process_that_was_forked_has_connections_of_its_own(redis_server: RedisServer) -> None:
+def test_forked_process_has_its_own_connections(redis_server: RedisServer) -> None:
     requests, limit = windows(redis_server.url), limits_of("1000/hour")
     requests.count(limit, "me")  # a connection is open, which forking would share
     fork = multiprocessing.get_context("fork")

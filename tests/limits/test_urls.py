@@ -40,7 +40,7 @@ def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
         assert right in Path("docs/limits.md").read_text()
 
 
-def test_a_user_who_may_not_count_is_told_of_at_the_start(own_redis: RedisServer) -> None:
+def test_user_without_rights_is_reported_at_start(own_redis: RedisServer) -> None:
     """It can sign in and ask whether Redis is there; otherwise nobody would notice."""
     own_redis.do("ACL", "SETUSER", "other", "on", ">p", "resetkeys", "~LIMITS*", *RIGHTS[:-1])
     assert "no permissions" in complaint(f"unix://other:p@{own_redis.socket}")

@@ -8,7 +8,7 @@ from app.http.limits import IN_MEMORY, Limit, LimitStore, LimitUsage, OwnCounts,
 from tests.timer import Timer
 
 
-def test_whoever_waits_as_long_as_told_may_ask_again() -> None:
+def test_waiting_as_stated_allows_request() -> None:
     timer = Timer()
     windows, limits = Windows("requests", LimitStore(IN_MEMORY, timer)), limits_of("1/minute")
     assert windows.count(limits, "me") == LimitUsage(1, 0, 60, is_over=False)
@@ -19,7 +19,7 @@ def test_whoever_waits_as_long_as_told_may_ask_again() -> None:
     assert not windows.count(limits, "me").is_over
 
 
-def test_the_limit_with_the_least_left_is_told() -> None:
+def test_tightest_limit_is_reported() -> None:
     timer = Timer()
     windows = Windows("requests", LimitStore(IN_MEMORY, timer))
     limits = limits_of("3/second;4/hour")
@@ -66,7 +66,7 @@ def test_memory_has_an_end() -> None:
     assert counts.count("caller 0", limits) == [(1, 60_000)]
 
 
-def test_a_caller_who_begins_again_is_the_newest() -> None:
+def test_returning_caller_is_the_newest() -> None:
     timer = Timer()
     counts, limits = OwnCounts(timer, most_counters=100), [Limit(5, 60)]
     counts.count("first", limits)

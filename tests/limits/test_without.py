@@ -75,7 +75,7 @@ Act = Callable[[RedisServer], None]
         pytest.param(lock, unlock, True, id="locked"),
     ],
 )
-def test_each_counts_for_itself_until_it_is_back(
+def test_each_counts_alone_until_return(
     own_redis: RedisServer, caplog: pytest.LogCaptureFixture, breaks: Act, mends: Act, keeps: bool
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -107,7 +107,7 @@ def test_each_counts_for_itself_until_it_is_back(
     assert "hidden-word" not in caplog.text
 
 
-def test_a_question_that_is_asked_again_keeps_nobody_else_waiting(own_redis: RedisServer) -> None:
+def test_retry_keeps_nobody_waiting(own_redis: RedisServer) -> None:
     process = Process(own_redis.url)
     process.ask()
     freeze(own_redis)

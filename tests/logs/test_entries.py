@@ -125,7 +125,7 @@ def test_an_exception_is_within_its_entry() -> None:
     assert (lines[0], lines[-1]) == ("Traceback (most recent call last):", "KeyError: 'what'")
 
 
-def test_what_is_logged_for_a_request_has_its_id_in_both_formats() -> None:
+def test_log_formats_have_the_request_id() -> None:
     token = SERVED.set(Served("abc-1", {OPERATION: "grpcweb.EstimateAmt"}))
     try:
         entry = formatted(msg="x")
@@ -191,7 +191,7 @@ def test_only_the_gateways_own_lines_tell_heads() -> None:
     assert list(audit_heads([f"{line}\n" for line in (*others, genuine)])) == [f"6:{MAC}"]
 
 
-def test_what_can_be_read_stays_as_it_is() -> None:
+def test_readable_text_stays_unchanged() -> None:
     for text in ("", "GET /admin/ answered 500", "Zürich, 東京: 1 €, C:\\new"):
         assert printable(text) == text
 
@@ -222,9 +222,7 @@ def test_commands_write_warnings_by_lines() -> None:
 @pytest.mark.parametrize("text", ["x", "\\", '"', "\n", "€", "\U0001f600", "\u202e"])
 @pytest.mark.parametrize("length", [2000, LONGEST, 100_000])
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_no_line_is_too_long_and_each_says_the_most_it_can(
-    log_format: LogFormat, length: int, text: str
-) -> None:
+def test_lines_are_bounded_and_informative(log_format: LogFormat, length: int, text: str) -> None:
     error = ValueError(f"begins{text * length}ends")
     token = SERVED.set(Served("r" * 64, {OPERATION: "v2.get_transfer"}))
     try:
@@ -247,7 +245,7 @@ def test_no_line_is_too_long_and_each_says_the_most_it_can(
         SERVED.reset(token)
 
 
-def test_an_entry_of_the_request_log_has_what_is_known_of_its_request(
+def test_request_entry_has_known_fields(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "app.http.request_log")
@@ -267,7 +265,7 @@ def test_an_entry_of_the_request_log_has_what_is_known_of_its_request(
     assert EntryFormatter("console", "%(message)s").format(caplog.records[0]).endswith(" ms (request r-1)")
 
 
-def test_a_request_that_is_settled_holds_nothing_of_its_environment() -> None:
+def test_settled_request_frees_its_environment() -> None:
     """Thousands may wait for an answer."""
 
     class Environment(dict[str, Any]):

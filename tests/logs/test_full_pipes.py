@@ -40,9 +40,7 @@ def read_all(descriptor: int) -> str:
     return found.decode()
 
 
-def test_what_has_no_room_is_left_out_whole_and_the_next_entry_tells_it(
-    ends: Ends, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_dropped_entries_are_counted_by_next(ends: Ends, caplog: pytest.LogCaptureFixture) -> None:
     stream, read = ends
     place = DroppingStream(stream)
     line = "x" * (LONGEST - 1) + "\n"
@@ -60,14 +58,14 @@ def test_what_has_no_room_is_left_out_whole_and_the_next_entry_tells_it(
     assert len(caplog.messages) == 1
 
 
-def test_an_entry_of_many_lines_is_written_by_whole_lines(ends: Ends) -> None:
+def test_long_entry_is_written_by_lines(ends: Ends) -> None:
     stream, read = ends
     lines = [f"{number} {'ä' * 500}\n" for number in range(30)]
     DroppingStream(stream).write("".join(lines))
     assert read_all(read) == "".join(lines)
 
 
-def test_who_shares_a_pipe_may_go_on_waiting(ends: Ends) -> None:
+def test_sharing_pipe_stays_blocking(ends: Ends) -> None:
     stream, _ = ends
     before = os.get_blocking(stream.fileno())
     DroppingStream(stream).write("x\n")
@@ -75,7 +73,7 @@ def test_who_shares_a_pipe_may_go_on_waiting(ends: Ends) -> None:
     assert os.get_blocking(stream.fileno()) == (os.fstat(stream.fileno()).st_mode & 0o170000 == 0o010000)
 
 
-def test_a_file_is_written_where_it_is_and_so_is_what_takes_its_place(tmp_path: Path) -> None:
+def test_file_in_place_of_pipe_is_written(tmp_path: Path) -> None:
     """A server that becomes a daemon, or captures what is printed, puts a file in place of a pipe."""
     read, write = os.pipe()
     with os.fdopen(write, "w") as stream:

@@ -40,7 +40,7 @@ def test_what_is_named_a_secret_is_hidden(text: str, hidden: str) -> None:
     assert Private().without([text]) == [hidden]
 
 
-def test_the_secrets_of_the_settings_are_hidden_wherever_they_are() -> None:
+def test_secrets_of_settings_are_hidden() -> None:
     settings = Settings(
         database_url="postgresql://gateway:correct%20horse@db/gateway",
         database_replica_url="postgresql:///gateway?host=db2.example:5432&password=battery-staple",
@@ -63,7 +63,7 @@ def test_the_secrets_of_the_settings_are_hidden_wherever_they_are() -> None:
         assert private.without([text]) == [text]
 
 
-def test_values_that_are_parts_of_words_are_not_looked_for() -> None:
+def test_parts_of_words_are_not_hidden() -> None:
     private = Private(["gateway", ""])
     assert private.without(["the gateway starts"]) == ["the gateway starts"]
 

@@ -11,7 +11,8 @@ def record(text: str) -> logging.LogRecord:
     return logging.LogRecord("gunicorn.error", logging.WARNING, __file__, 1, text, (), None)
 
 
-def test_one_a_minute_is_logged_and_the_rest_counted() -> None:
+def test_one_refusal_a_minute_is_logged() -> None:
+    """The rest are counted."""
     now = [0.0]
     few = FewRefusals(lambda: now[0])
     logged = []

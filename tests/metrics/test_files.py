@@ -49,9 +49,10 @@ def count(patch: pytest.MonkeyPatch, files: MetricFiles, pid: int, number: int =
             seconds.labels(str(operation)).observe(0.004 * number)
 
 
-def test_the_counts_of_workers_are_added_up_whether_they_live_or_have_ended(
+def test_worker_counts_are_summed(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whether the workers live or have ended."""
     for pid in (101, 102, 103):
         count(monkeypatch, files, pid, number=pid)
     before = series(exposition.text())
@@ -66,9 +67,10 @@ def test_the_counts_of_workers_are_added_up_whether_they_live_or_have_ended(
     assert value(after, "gateway_request_seconds_sum", operation="3") == pytest.approx(0.004 * 306)
 
 
-def test_after_a_thousand_workers_there_are_few_files_and_a_scrape_is_short(
+def test_thousand_workers_leave_few_files(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A scrape stays short."""
     ended = volume(1_000, everyday=100)
     highest = 0.0
     for pid in range(1_000, 1_000 + ended):
@@ -95,9 +97,10 @@ def test_after_a_thousand_workers_there_are_few_files_and_a_scrape_is_short(
     assert min(times) < SCRAPE_SECONDS
 
 
-def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
+def test_reading_while_worker_ends_is_exact(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing is counted twice or missed."""
     workers = volume(60, everyday=30)
     for pid in range(1, workers + 1):
         count(monkeypatch, files, pid)
@@ -116,12 +119,12 @@ def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
     assert told == {workers * OPERATIONS}
 
 
-def test_a_process_that_counted_nothing_ends_without_a_word(files: MetricFiles) -> None:
+def test_process_without_counts_ends_silently(files: MetricFiles) -> None:
     files.add_up_ended(())
     assert names_in(files.directory) == set()
 
 
-def test_a_file_that_was_only_just_made_takes_no_other_along(
+def test_new_file_breaks_no_other(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count(monkeypatch, files, 1)
@@ -143,7 +146,7 @@ def test_who_reads_does_not_wait_for_ever(
     assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
 
 
-def test_the_master_does_not_wait_for_who_reads(
+def test_master_does_not_wait_for_readers(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that was stopped while it read; the counts of one that ended are told all the same."""
@@ -161,7 +164,7 @@ def test_the_master_does_not_wait_for_who_reads(
     assert series(exposition.text()) == now
 
 
-def test_a_file_that_breaks_off_takes_no_other_along(
+def test_truncated_file_breaks_no_other(
     files: MetricFiles,
     exposition: Exposition,
     monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +180,7 @@ def test_a_file_that_breaks_off_takes_no_other_along(
     assert OPERATIONS <= total(series(exposition.text()), "gateway_requests_total") < 2 * OPERATIONS
 
 
-def test_a_server_begins_with_nothing_and_removes_what_was_left_behind(tmp_path: Path) -> None:
+def test_server_starts_empty_and_cleans_up(tmp_path: Path) -> None:
     left_by_a_killed_one = tmp_path / f"gateway-metrics-{_user()}-99-abc"
     left_by_a_killed_one.mkdir()
     (left_by_a_killed_one / "counter_1.db").write_bytes(b"x")
@@ -197,7 +200,7 @@ def test_a_server_begins_with_nothing_and_removes_what_was_left_behind(tmp_path:
 
 
 @pytest.mark.soak("a server of its own")
-def test_a_server_leaves_the_directory_of_another_that_runs(tmp_path: Path) -> None:
+def test_running_server_directory_is_left(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from app.observability.metric_files import begin;"
         "print(begin(pathlib.Path(sys.argv[1])).directory, flush=True); sys.stdin.read()"
@@ -214,7 +217,7 @@ def test_a_server_leaves_the_directory_of_another_that_runs(tmp_path: Path) -> N
     assert not its.exists()
 
 
-def test_no_place_for_the_files_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_directory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(SystemExit, match=r"METRICS_PORT: no directory for metrics .*missing: "):

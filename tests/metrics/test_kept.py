@@ -42,18 +42,19 @@ def soon(kept: Cached[int], timeout: float = 10, oldest: float = 60) -> int | No
     return None if found is None else found.value
 
 
-def test_it_is_read_once_in_its_time_however_many_ask(source: Source) -> None:
+def test_value_is_read_once_per_period(source: Source) -> None:
     kept = Cached("a source", source.read, every=1000)
     assert [soon(kept) for _ in range(5)] == [1] * 5
     assert source.reads == 1
 
 
-def test_it_is_read_again_when_its_time_has_come(source: Source) -> None:
+def test_value_is_reread_after_period(source: Source) -> None:
     kept = Cached("a source", source.read, every=0)
     assert [soon(kept), soon(kept), soon(kept)] == [1, 2, 3]
 
 
-def test_who_asks_while_it_hangs_gets_what_was_known_and_starts_nothing(source: Source) -> None:
+def test_hanging_read_returns_known_value(source: Source) -> None:
+    """It starts no further read."""
     kept = Cached("a source", source.read, every=0)
     assert soon(kept) == 1
     source.free.clear()
@@ -74,9 +75,7 @@ def test_what_is_too_old_is_not_given(source: Source) -> None:
     assert Cached("another", source.read, every=0).current(0, 60) is None
 
 
-def test_what_cannot_be_read_is_logged_and_tried_again(
-    source: Source, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failed_read_is_logged_and_retried(source: Source, caplog: pytest.LogCaptureFixture) -> None:
     kept = Cached("a source", source.read, every=0)
     source.fails = True
     assert soon(kept) is None
@@ -85,7 +84,7 @@ def test_what_cannot_be_read_is_logged_and_tried_again(
     assert soon(kept) == 2
 
 
-def test_a_thread_that_cannot_be_had_is_not_the_end(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_thread_is_survived(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Cached("a source", source.read, every=0)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", no_thread)

@@ -25,7 +25,7 @@ def told(metrics: ProcessMetrics, gateway: Gateway) -> Series:
     return series(generate_latest(metrics._registry))
 
 
-def test_connections_are_told_by_what_they_are_for(app: Flask) -> None:
+def test_connections_are_reported_by_purpose(app: Flask) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
     with reading(gateway.reads), reading(gateway.reads), reading(gateway.feed):
         found = told(metrics, gateway)
@@ -39,9 +39,7 @@ def test_connections_are_told_by_what_they_are_for(app: Flask) -> None:
     assert value(found, "gateway_waiters") == 0
 
 
-def test_who_waits_for_a_connection_is_told_and_who_got_none_is_counted(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connection_waiters_and_timeouts_are_counted(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
     pool = gateway.feed.pool
     monkeypatch.setattr(pool, "_timeout", 0.5)
@@ -83,7 +81,7 @@ def test_a_replica_is_told_as_it_is(app: Flask, *, used: bool) -> None:
     assert value(found, "gateway_replica_lag_bytes") == 7
 
 
-def test_a_store_of_limits_that_is_away_is_told(app: Flask) -> None:
+def test_missing_limit_store_is_reported(app: Flask) -> None:
     metrics = ProcessMetrics()
     gateway = current_gateway().but(limit_store=LimitStore("redis://127.0.0.1:1/0"))
     assert value(told(metrics, gateway), "gateway_limits_shared") == 1
@@ -91,7 +89,7 @@ def test_a_store_of_limits_that_is_away_is_told(app: Flask) -> None:
     assert value(told(metrics, gateway), "gateway_limits_shared") == 0
 
 
-def test_a_head_that_cannot_be_noted_is_told(app: Flask, tmp_path: Path) -> None:
+def test_failed_head_note_is_reported(app: Flask, tmp_path: Path) -> None:
     metrics, usual = ProcessMetrics(), current_gateway()
     anchors = Anchors([AnchorFile(tmp_path / "not-there" / "heads")], retry_seconds=0.05)
     gateway = usual.but(audit_keys=AuditKeys("k" * 40, (), tmp_path / "key", anchors))
@@ -106,14 +104,14 @@ def test_a_head_that_cannot_be_noted_is_told(app: Flask, tmp_path: Path) -> None
         time.sleep(0.02)
 
 
-def test_the_age_of_the_configuration_is_told_once_there_is_one(app: Flask) -> None:
+def test_configuration_age_is_reported_once_known(app: Flask) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
     assert value(told(metrics, gateway), CONFIG_GOOD_AT) is None
     gateway.snapshots.current()
     assert 0 <= time.monotonic() - (value(told(metrics, gateway), CONFIG_GOOD_AT) or 0) < 10
 
 
-def test_the_oldest_kept_facts_of_the_last_moment_are_told(app: Flask) -> None:
+def test_oldest_used_facts_are_reported(app: Flask) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
     gateway.cached.run_read("key", lambda: 1)
     time.sleep(0.05)

@@ -59,7 +59,7 @@ def test_requests_are_counted_by_operation_and_status(counted: Counted) -> None:
     assert 0 < (value(now, "gateway_request_seconds_sum", door="health", operation="up") or 0) < 3
 
 
-def test_nothing_of_a_path_or_a_method_becomes_a_label(counted: Counted) -> None:
+def test_paths_and_methods_become_no_labels(counted: Counted) -> None:
     draw = random.Random(17)
     letters = string.ascii_letters + string.digits + "/._-%{}\"'\\\n é"
     known = [rule.rule for rule in counted.app.url_map.iter_rules()]
@@ -92,7 +92,7 @@ def test_which_release_runs_is_asked_beside_health(counted: Counted) -> None:
     assert total(counted.now, "gateway_requests_total", door="health", operation="version", code="200") == 1
 
 
-def test_what_fails_over_grpc_web_is_told_as_over_http(counted: Counted) -> None:
+def test_grpc_failures_count_as_http(counted: Counted) -> None:
     headers = {"Content-Type": "application/grpc-web+proto"}
     path = "/sgn.gateway.v1.Web/"
     counted.client.post(f"{path}GetTransferConfigs", data=frame(b""), headers=headers)
@@ -114,7 +114,7 @@ def test_a_fault_is_counted_as_500(counted: Counted) -> None:
     assert value(counted.now, "gateway_requests_total", door="api", operation="fault", code="500") == 1
 
 
-def test_a_stream_is_counted_and_its_time_is_not(counted: Counted) -> None:
+def test_stream_is_counted_without_duration(counted: Counted) -> None:
     counted.app.add_url_rule("/v2/rows", "v2.rows", lambda: Response(iter([b"a", b"b"])))
     assert counted.client.get("/v2/rows").data == b"ab"
     now = counted.now
@@ -123,7 +123,7 @@ def test_a_stream_is_counted_and_its_time_is_not(counted: Counted) -> None:
 
 
 @pytest.mark.parametrize("status", GrpcStatus)
-def test_a_status_of_grpc_counts_as_what_http_would_say(status: GrpcStatus) -> None:
+def test_grpc_status_counts_as_http_code(status: GrpcStatus) -> None:
     metrics = RequestMetrics(CollectorRegistry())
     answer = Response(headers={"grpc-status": str(int(status))})
     metrics.answered(Served("id", {OPERATION: "grpcweb.EstimateAmt"}), answer)
@@ -133,7 +133,7 @@ def test_a_status_of_grpc_counts_as_what_http_would_say(status: GrpcStatus) -> N
     assert total(now, "gateway_requests_total") == 1
 
 
-def test_who_waits_is_counted_when_answered_and_is_in_no_histogram(counted: Counted) -> None:
+def test_waiting_request_counts_without_duration(counted: Counted) -> None:
     answer = counted.client.get(f"/v2/waitTransferStatus?transfer_id=0x{7:064x}&timeout_seconds=1")
     assert answer.status_code == 200
     stream = counted.client.get(f"/v2/transferEvents?transfer_id=0x{7:064x}", buffered=False)

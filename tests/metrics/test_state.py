@@ -92,9 +92,7 @@ def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.Monk
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
 
 
-def test_a_reporter_is_as_old_as_its_last_accepted_event(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reporter_age_counts_from_accepted_event(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     name = _environment_reporter(sandbox)
     with writing(sandbox.engine) as connection:
         now = sandbox.clock()
@@ -112,9 +110,7 @@ def test_a_reporter_is_as_old_as_its_last_accepted_event(
 
 
 @pytest.mark.soak("loads the sandbox once more")
-def test_stuck_transfers_are_those_of_long_ago_as_well(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_transfers_count_as_stuck(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     much_later = sandbox.clock() + NEW_FOR * 30
     found = patiently(sandbox.but(clock=lambda: much_later), monkeypatch)
     unfinished = sum(
@@ -123,7 +119,7 @@ def test_stuck_transfers_are_those_of_long_ago_as_well(
     assert value(found, "gateway_transfers_stuck") == unfinished > 5
 
 
-def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_part_breaks_no_other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     hang = threading.Event()
 
     def fails() -> Sequence[Metric]:
@@ -154,9 +150,7 @@ def _environment_reporter(gateway: Gateway) -> str:
     return token.name
 
 
-def test_chains_that_are_watched_tell_how_far_they_are_behind(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watched_chains_report_their_lag(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     document = json.loads(export_network(sandbox.database))
     for chain in document["chains"]:
         if chain["id"] in (1, 10):
@@ -178,9 +172,7 @@ def test_chains_that_are_watched_tell_how_far_they_are_behind(
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
 
-def test_deliveries_that_wait_for_a_sender_are_told(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_due_deliveries_are_reported(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     now = sandbox.clock()
     active, paused = (_subscription(sandbox, metrics, now) for metrics in (State.ACTIVE, State.PAUSED))
     delivery = {

@@ -91,7 +91,7 @@ def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
 
 
 @pytest.mark.one_database
-def test_all_are_to_do_again_after_going_back(fed: Gateway) -> None:
+def test_downgrade_reopens_all_backfills(fed: Gateway) -> None:
     run_backfill(fed.database, BEGINNINGS)
     reopen(fed.database)
     assert progress_of(fed.database) == {}
@@ -136,7 +136,7 @@ def test_the_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
 
 
 @pytest.mark.one_database
-def test_the_command_says_where_there_is_nothing_to_fill(app: Flask) -> None:
+def test_command_reports_nothing_to_fill(app: Flask) -> None:
     runner = app.test_cli_runner()
     assert runner.invoke(args=["backfill"]).stdout == "this version has no backfills\n"
 

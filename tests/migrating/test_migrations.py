@@ -108,7 +108,7 @@ def columns_of(
 
 
 @pytest.mark.every_database
-def test_every_revision_goes_up_and_down_with_data(empty: Flask, tmp_path: Path) -> None:
+def test_every_revision_migrates_data_both_ways(empty: Flask, tmp_path: Path) -> None:
     """The first is not undone; a planted one behind the last takes a table with it."""
     directory = plant(tmp_path, PLANTED, downgrade='op.drop_table("planted")')
     before = contents()

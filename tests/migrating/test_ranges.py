@@ -19,9 +19,10 @@ from tests.databases import new_postgres_database
 
 
 @pytest.mark.parametrize(("asked", "times_longer"), [({}, 1), ({PERCENT: 20}, 4)])
-def test_every_row_is_written_once_and_others_have_their_time(
+def test_each_row_is_written_once(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], times_longer: int
 ) -> None:
+    """Others get their share of the time."""
     pauses, followed = list[float](), list[float]()
     # Of this module only: threads of applications of other tests may sleep meanwhile.
     monkeypatch.setattr(steps, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic))
@@ -45,14 +46,14 @@ def test_every_row_is_written_once_and_others_have_their_time(
 
 
 @pytest.mark.parametrize(("given", "percent"), [({}, 50), ({PERCENT: "1"}, 1), ({PERCENT: "100"}, 100)])
-def test_how_much_of_the_time_ranges_take_may_be_said(given: dict[str, str], percent: int) -> None:
+def test_share_of_time_can_be_set(given: dict[str, str], percent: int) -> None:
     assert requested_percent(given) == percent
 
 
 @pytest.mark.parametrize(
     "given", [{PERCENT: each} for each in ("0", "101", "-5", "05", "5.0", "५", "")] + [{"p": "5"}]
 )
-def test_an_argument_that_is_not_known_is_refused(given: dict[str, str]) -> None:
+def test_unknown_argument_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(CommandError, match="the only argument is percent=N, a whole number from 1 to 100"):
         requested_percent(given)
 
@@ -71,11 +72,11 @@ def test_an_upgrade_tells_its_migrations(
 
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize(("asked", "code"), [("percent=7", 0), ("percent=0", 1)])
-def test_a_wrong_argument_is_refused_also_where_sql_is_written_out(app: Flask, asked: str, code: int) -> None:
+def test_wrong_argument_is_refused_with_sql(app: Flask, asked: str, code: int) -> None:
     assert app.test_cli_runner().invoke(args=["db", "upgrade", "--sql", "--x-arg", asked]).exit_code == code
 
 
-def test_a_range_takes_as_long_as_it_shall() -> None:
+def test_range_size_follows_its_time() -> None:
     pace, seconds_a_row = Pace(), RANGE_SECONDS / 1_000
     sizes = []
     for _ in range(6):

@@ -12,6 +12,6 @@ from tests.programs import program
 
 @pytest.mark.minutes("gateways of two versions, nginx and a database of their own, three times replaced")
 @pytest.mark.parametrize("database", BACKENDS)
-def test_an_upgrade_and_the_way_back_change_no_answer(database: str) -> None:
+def test_upgrade_and_return_change_no_answer(database: str) -> None:
     program("nginx")
     assert rehearse(database, volume(2_000, 200)).wrong == []

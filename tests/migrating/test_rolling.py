@@ -14,7 +14,7 @@ RATE = 50
 
 
 @pytest.mark.minutes("two gateways of two versions, nginx and a database of their own")
-def test_no_request_fails_while_two_gateways_are_replaced() -> None:
+def test_rolling_upgrade_fails_no_request() -> None:
     program("nginx")
     seen = roll(REQUESTS, RATE)
     assert [one for one in seen if one.outcome != GOOD] == []

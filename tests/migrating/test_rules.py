@@ -28,7 +28,7 @@ def wrong_with(phase: str, exempt: Set[str], sql: str) -> str | None:
     return None if noted else "code that it takes something from must not be ready"
 
 
-def test_a_migration_says_whether_it_expands_or_contracts() -> None:
+def test_every_migration_declares_its_phase() -> None:
     for script in revisions(since=""):
         sql = sql_of(f"{script.down_revision or 'base'}:{script.revision}")
         assert wrong_with(script.module.PHASE, exemptions(script).keys(), sql) is None
@@ -50,7 +50,7 @@ def test_no_migration_locks_what_is_in_use() -> None:
     assert [str(complaint) for script in revisions() for complaint in complaints_about(script)] == []
 
 
-def test_an_exemption_has_a_reason_and_is_needed() -> None:
+def test_exemption_has_reason_and_is_needed() -> None:
     for script in revisions():
         exempt = exemptions(script)
         assert all(len(reason) > 10 for reason in exempt.values())

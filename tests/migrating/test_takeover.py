@@ -97,7 +97,7 @@ def schema() -> dict[str, object]:
     return {name: str(part) for name, part in found.items()}
 
 
-def test_it_is_taken_over_and_as_a_new_one(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_takeover_equals_new_database(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
     upgrade(directory=DIRECTORY)
     assert "it is at 0048 now" in caplog.text
     check(directory=DIRECTORY)
@@ -197,19 +197,20 @@ BEGUN = (
 """The journal of statuses is younger than the log: older code wrote transfers."""
 
 
-def test_a_backfill_that_has_not_ended_is_named(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_unfinished_backfill_is_named(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
     run(BEGUN, "UPDATE backfills SET ended_at = NULL WHERE name = 'settled-transfers'")
     assert "these backfills have not ended: settled-transfers. Run flask" in refused(caplog)
     run("UPDATE backfills SET ended_at = moved_at")
     upgrade(directory=DIRECTORY)
 
 
-def test_where_older_code_wrote_nothing_no_backfill_is_needed(before: Flask) -> None:
+def test_unneeded_backfill_is_not_required(before: Flask) -> None:
+    """Where older code wrote nothing."""
     run("DELETE FROM backfills")
     upgrade(directory=DIRECTORY)
     check(directory=DIRECTORY)
 
 
-def test_an_older_one_is_sent_to_the_release_before(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_older_schema_is_sent_to_previous_release(before: Flask, caplog: pytest.LogCaptureFixture) -> None:
     run("UPDATE alembic_version SET version_num = '0031'")
     assert "the database has revision 0031: first upgrade it to 0047" in refused(caplog)

@@ -51,7 +51,7 @@ def revision() -> str | None:
         return found
 
 
-def test_a_second_upgrade_waits_and_finds_nothing_to_do(
+def test_second_upgrade_waits_and_does_nothing(
     empty: Flask, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turn, "_LOOK_AGAIN_SECONDS", 0.05)
@@ -97,7 +97,7 @@ ROWS = 'op.execute("INSERT INTO planted SELECT n, 0 FROM generate_series(1, 1000
 RANGES = 'by_range("planted", "id", "UPDATE planted SET n = 1 WHERE {range}")'
 
 
-def test_who_has_lost_its_turn_works_at_no_further_range(
+def test_lost_turn_stops_further_ranges(
     empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Hours may be left by then, and another upgrade may have begun."""
@@ -120,7 +120,7 @@ def test_who_has_lost_its_turn_works_at_no_further_range(
     assert revision() == "9002"
 
 
-def test_who_has_lost_its_turn_commits_no_further_revision(
+def test_lost_turn_stops_further_revisions(
     empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory = plant(tmp_path, TABLE, ROWS)
@@ -144,7 +144,7 @@ def test_who_has_lost_its_turn_commits_no_further_revision(
     assert revision() == "9002"
 
 
-def test_whoever_waits_keeps_no_view_that_an_index_would_wait_for(empty: Flask) -> None:
+def test_waiting_holds_no_snapshot(empty: Flask) -> None:
     """Nor does whoever holds the lock: otherwise ``CREATE INDEX CONCURRENTLY`` would never end."""
     engine = create_engine(db.engine.url)
     with taking_turns(engine, lambda _words: None), psycopg.connect(conninfo(), autocommit=True) as other:
@@ -159,7 +159,7 @@ def column_of(table: str) -> str:
     return f'add_columns("{table}", sa.Column("planted", sa.Integer()))'
 
 
-def test_a_lock_that_is_not_granted_is_asked_for_again_and_nothing_is_half_done(
+def test_refused_lock_is_retried_without_leftovers(
     empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = plant(tmp_path, f"{column_of('chains')}\n{column_of('route_blocks')}")
@@ -184,7 +184,7 @@ def test_a_lock_that_is_not_granted_is_asked_for_again_and_nothing_is_half_done(
     holder.close()
 
 
-def test_each_revision_is_a_transaction_of_its_own(
+def test_each_revision_is_one_transaction(
     empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = plant(tmp_path, column_of("chains"), column_of("routes"))
@@ -200,7 +200,7 @@ def test_each_revision_is_a_transaction_of_its_own(
 INDEX = 'create_index("ix_planted", "transfers", ["amount"])'
 
 
-def test_an_index_that_was_broken_off_is_built_anew(empty: Flask, tmp_path: Path) -> None:
+def test_interrupted_index_is_rebuilt(empty: Flask, tmp_path: Path) -> None:
     upgrade(directory=DIRECTORY)
     with psycopg.connect(conninfo(), autocommit=True) as other:
         other.execute("CREATE INDEX ix_planted ON transfers (amount)")
@@ -251,9 +251,7 @@ def test_who_only_looks_waits_for_nobody(empty: Flask) -> None:
     engine.dispose()
 
 
-def test_on_sqlite_an_upgrade_that_fails_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_sqlite_upgrade_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There it is one transaction of the only writer, which waits for its turn as a whole."""
     file = tmp_path / "busy.db"
     application = create_app(make_settings(f"sqlite:///{file}"))

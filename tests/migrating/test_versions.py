@@ -59,7 +59,7 @@ def test_the_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> 
 
 
 @pytest.mark.minutes("a process of a whole gateway")
-def test_this_code_runs_on_a_schema_that_is_expanded(empty_url: str) -> None:
+def test_code_runs_on_expanded_schema(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, *EXPANDS)
     assert answers_of(ROOT, empty_url) == UNCHANGED
@@ -75,7 +75,7 @@ def test_a_floor_would_be_noticed(empty_url: str) -> None:
 
 
 @pytest.mark.minutes("a process of a whole gateway")
-def test_a_column_that_is_missed_would_be_noticed(empty_url: str) -> None:
+def test_missing_column_would_be_noticed(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, "ALTER TABLE chains DROP COLUMN block_delay")
     try:

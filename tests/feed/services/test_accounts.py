@@ -56,7 +56,7 @@ def test_the_sender_and_the_receiver_each_once(gateway: Gateway) -> None:
     }
 
 
-def test_a_transfer_keeps_its_place_from_its_announcement_on(gateway: Gateway) -> None:
+def test_transfer_keeps_place_since_announcement(gateway: Gateway) -> None:
     feed(gateway, about(1, "transfer.submitted", at=-110, src_chain_id=1, sender=OTHER.upper()))
     announced = {("somebody.near", -110_000, transfer_id(1))}
     assert listed(gateway) == announced
@@ -66,7 +66,7 @@ def test_a_transfer_keeps_its_place_from_its_announcement_on(gateway: Gateway) -
     assert listed(gateway) == announced | {(ME, -110_000, transfer_id(1))}
 
 
-def test_a_send_that_comes_again_later_keeps_its_place(gateway: Gateway) -> None:
+def test_repeated_send_keeps_its_place(gateway: Gateway) -> None:
     feed(gateway, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
     feed(gateway, sent(1, at=-50, block=105))
     assert listed(gateway) == {(ME, -100_000, transfer_id(1))}
@@ -74,7 +74,7 @@ def test_a_send_that_comes_again_later_keeps_its_place(gateway: Gateway) -> None
     assert listed(gateway) == {(ME, -50_000, transfer_id(1))}
 
 
-def test_what_nothing_is_known_of_is_not_listed(gateway: Gateway) -> None:
+def test_unknown_transfer_is_not_listed(gateway: Gateway) -> None:
     feed(gateway, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
     retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
     assert listed(gateway) == set()
@@ -126,7 +126,8 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     assert kept(gateway) == before
 
 
-def test_a_pruned_transfer_is_no_longer_listed_and_says_how_it_ended(gateway: Gateway) -> None:
+def test_pruned_transfer_is_unlisted_and_answered(gateway: Gateway) -> None:
+    """It says how it ended."""
     feed(gateway, sent(1), released(1), sent(2))
     later = gateway.but(clock=lambda: NOW + timedelta(days=30))
     prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)

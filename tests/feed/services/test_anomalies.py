@@ -136,16 +136,14 @@ def payouts_too_large(gateway: Gateway) -> list[str]:
         (None, 1_050_000_000),
     ],
 )
-def test_the_most_that_a_payout_may_be_follows_from_the_rate(
-    gateway: Gateway, rate: dict[str, Any] | None, most: int
-) -> None:
+def test_payout_limit_follows_the_rate(gateway: Gateway, rate: dict[str, Any] | None, most: int) -> None:
     with_route(gateway, rate)
     for n, amount in ((1, most), (2, most + 1)):
         feed(gateway, sent(n, dst_chain_id=3), released(n, amount=str(amount)))
     assert payouts_too_large(gateway) == [f"transfer:{transfer_id(2)}"]
 
 
-def test_a_payout_of_what_was_estimated_raises_nothing(gateway: Gateway, app: Flask) -> None:
+def test_estimated_payout_raises_nothing(gateway: Gateway, app: Flask) -> None:
     with_route(gateway, fixed("1.2"))
     query = "src_chain_id=1&dst_chain_id=3&token_symbol=USDT&amt=1000000000&slippage_tolerance=5000"
     estimate = app.test_client().get(f"/v2/estimateAmt?{query}").get_json()
@@ -154,14 +152,14 @@ def test_a_payout_of_what_was_estimated_raises_nothing(gateway: Gateway, app: Fl
     assert open_anomalies(gateway) == []
 
 
-def test_pegged_payouts_are_bound_by_the_amount_alone(gateway: Gateway) -> None:
+def test_amount_alone_bounds_pegged_payouts(gateway: Gateway) -> None:
     with_route(gateway, fixed("1.2"))
     deposit = sent(1, kind="deposit", dst_chain_id=3)
     feed(gateway, deposit, released(1, amount="1050000001"))
     assert payouts_too_large(gateway) == [f"transfer:{transfer_id(1)}"]
 
 
-def test_payouts_are_judged_again_where_the_rate_changes(gateway: Gateway) -> None:
+def test_rate_change_validates_payouts_again(gateway: Gateway) -> None:
     with_route(gateway, fixed("1.2"))
     feed(gateway, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
     told = [payouts_too_large(gateway)]
@@ -174,23 +172,22 @@ def test_payouts_are_judged_again_where_the_rate_changes(gateway: Gateway) -> No
     assert told == [[], raised, [], raised, []]
 
 
-def test_without_an_amount_the_amount_sent_counts_whatever_the_rate(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_missing_amount_counts_as_amount_sent(gateway: Gateway, status: Callable[[int], Any]) -> None:
+    """Whatever the rate."""
     with_route(gateway, fixed("1.2"))
     feed(gateway, sent(1, dst_chain_id=3), released(1))
     assert status(1).relayed_amount == 1_000_000_000
     assert open_anomalies(gateway) == []
 
 
-def test_it_ends_with_the_event_that_told_of_it(gateway: Gateway) -> None:
+def test_anomaly_ends_with_its_event(gateway: Gateway) -> None:
     feed(gateway, SEND, about(1, "transfer.failed", block=105))
     assert len(open_anomalies(gateway)) == 1
     feed(gateway, event("chain.reorged", chain_id=1, from_block=104))
     assert open_anomalies(gateway) == []
 
 
-def test_an_acknowledged_one_is_open_again_when_it_grows(gateway: Gateway) -> None:
+def test_growing_anomaly_loses_its_acknowledgement(gateway: Gateway) -> None:
     feed(gateway, SEND, about(1, "transfer.failed"))
     with writing(gateway.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="operator"))
@@ -201,7 +198,7 @@ def test_an_acknowledged_one_is_open_again_when_it_grows(gateway: Gateway) -> No
     assert (row.acknowledged_at, row.acknowledged_by, len(row.event_ids)) == (None, None, 3)
 
 
-def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None:
+def test_id_with_two_contents_is_anomaly(gateway: Gateway) -> None:
     feed(gateway, SEND)
     verdict = feed(gateway, {**SEND, "amount": "5"}, sent(2))
     assert (verdict.accepted, [r.id for r in verdict.refused]) == (1, [SEND["id"]])
@@ -221,12 +218,12 @@ def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None
         [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX), SEND, RELEASE],
     ],
 )
-def test_a_delay_and_a_payout_that_fit_raise_nothing(gateway: Gateway, events: list[dict[str, Any]]) -> None:
+def test_matching_delay_and_payout_raise_nothing(gateway: Gateway, events: list[dict[str, Any]]) -> None:
     feed(gateway, *events)
     assert open_anomalies(gateway) == []
 
 
-def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:
+def test_rotation_keeping_too_little_is_anomaly(gateway: Gateway) -> None:
     def rotation(at: float, *keys: int) -> dict[str, Any]:
         signers = [checksum_address(address_of(KEYS[key])) for key in keys]
         return event("validators.updated", at=at, chain_id=1, signers=signers, powers=["10"] * len(keys))
@@ -237,7 +234,7 @@ def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:
     assert (row.kind, row.event_ids) == ("rotation_keeps_too_little", [replaced["id"]])
 
 
-def test_a_pool_under_zero_is_raised_while_it_is(gateway: Gateway) -> None:
+def test_negative_pool_is_anomaly_meanwhile(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(
             insert(Pool).values(

@@ -52,7 +52,7 @@ def test_between_two_reorgs(gateway: Gateway, data: st.DataObject) -> None:
 
 @settings(max_examples=volume(80, 8))
 @given(data=st.data())
-def test_a_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.DataObject) -> None:
+def test_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.DataObject) -> None:
     """However often a chain went back, and whatever was retracted."""
     told = [data.draw(some_events()) for _ in range(3)]
     back = [data.draw(st.sampled_from(REORGS)) for _ in range(2)]
@@ -73,9 +73,7 @@ def _blocks_read(gateway: Gateway) -> list[tuple[int, int | None]]:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
-    gateway: Gateway, order: tuple[int, ...]
-) -> None:
+def test_submission_does_not_mark_chain_read(gateway: Gateway, order: tuple[int, ...]) -> None:
     """How far a chain was read says which reorganisations are too deep to be believed."""
     told = [
         about(2, "transfer.submitted", at=-102, src_chain_id=1),
@@ -104,9 +102,7 @@ FIRST, SECOND = ({**BURN, "src_chain_id": a, "dst_chain_id": 3 - a} for a in (2,
 
 
 @pytest.mark.parametrize("order", list(permutations(range(5))))
-def test_sends_that_name_different_chains_leave_none_read_too_far(
-    gateway: Gateway, order: tuple[int, ...]
-) -> None:
+def test_conflicting_sends_read_no_chain_too_far(gateway: Gateway, order: tuple[int, ...]) -> None:
     told = [
         sent(2, at=-102, block=80, **FIRST),
         sent(2, at=-101, block=90, **SECOND),
@@ -126,7 +122,7 @@ def test_sends_that_name_different_chains_leave_none_read_too_far(
         (((1, 3), (2, 3)), "transfer.failed", {1: 60_000_000, 2: 90}),
     ],
 )
-def test_nor_where_one_of_the_chains_is_the_same(
+def test_sends_sharing_chain_read_none_too_far(
     gateway: Gateway,
     chains: tuple[tuple[int, int], ...],
     event_type: str,
@@ -155,7 +151,7 @@ def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
     assert [row[:2] for row in found["chain_progress"]] == [(1, 149), (2, 60_000_000)]
 
 
-def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_taken_by_reorg_is_skipped(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (shared, chain_progress):
         monkeypatch.setattr(module, "HEADS", 1)
     taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]

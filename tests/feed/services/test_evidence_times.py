@@ -44,7 +44,7 @@ def test_the_stages_are_counted(gateway: Gateway) -> None:
     assert of["gateway"][0] == 30
 
 
-def test_it_is_counted_from_the_request_that_is_served(gateway: Gateway) -> None:
+def test_time_counts_from_served_request(gateway: Gateway) -> None:
     feed(gateway, sent(1, at=-310), prepared(1, request(1, seqnum=8), at=-300))
     claimable(gateway, 1, requested=-200, signing=-20)
     assert counted(gateway)["whole", 300] == (1, 200_000)
@@ -60,7 +60,7 @@ def test_it_is_counted_once(gateway: Gateway) -> None:
     assert counted(gateway) == {key: (2 * n, 2 * took) for key, (n, took) in before.items()}
 
 
-def test_what_never_gets_there_or_is_very_old_is_not_counted(gateway: Gateway) -> None:
+def test_unfinished_or_old_evidence_is_not_counted(gateway: Gateway) -> None:
     feed(gateway, sent(1), prepared(1, request(1)), signed(1, signature(request(1), KEYS[0])))
     claimable(gateway, 2, requested=-EVIDENCE_BOUNDS[-1] - 1, signing=-20)
     assert counted(gateway) == {}
@@ -68,7 +68,7 @@ def test_what_never_gets_there_or_is_very_old_is_not_counted(gateway: Gateway) -
     assert counted(gateway)["whole", EVIDENCE_BOUNDS[-1]][0] == 1
 
 
-def test_one_that_is_over_in_the_same_report_is_not_counted(gateway: Gateway) -> None:
+def test_refund_over_within_report_is_not_counted(gateway: Gateway) -> None:
     wanted = request(1)
     events = [sent(1), prepared(1, wanted), *(signed(1, signature(wanted, key)) for key in KEYS[:4])]
     feed(gateway, *events, about(1, "refund.completed", at=-5))

@@ -72,7 +72,7 @@ def test_who_follows_an_account_pays_nothing_either(gateway: Gateway) -> None:
     assert after < 1.5 * before + 200, (before, after)
 
 
-def test_retracting_is_no_more_work_after_many_retractions(gateway: Gateway) -> None:
+def test_retracting_does_not_slow_with_retractions(gateway: Gateway) -> None:
     feed(gateway, *(sent(n) for n in range(1, 8)))
     ids = iter([sent(n)["id"] for n in range(1, 8)])
     work = lambda: retract_ids(*gateway.audited, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
@@ -110,9 +110,7 @@ def test_retracting_a_fee_reads_no_others(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
-def test_of_fees_of_one_time_the_highest_id_counts_as_python_sorts(
-    gateway: Gateway, order: list[str]
-) -> None:
+def test_highest_id_wins_among_simultaneous_fees(gateway: Gateway, order: list[str]) -> None:
     """A database may sort ``B`` between ``a`` and ``c``."""
     ids = {"a": "B", "b": "a"}
     told = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
@@ -162,7 +160,7 @@ def test_an_icon_judges_no_transfer_again(gateway: Gateway, what: str) -> None:
 
 
 @pytest.mark.parametrize("decimal", [12, None])
-def test_the_decimals_of_a_pair_s_token_do(
+def test_decimals_of_pair_token_count(
     gateway: Gateway, status: Callable[[int], Any], decimal: int | None
 ) -> None:
     """What a payout without an amount took follows from them. Transfers through the pair must be over."""

@@ -22,7 +22,7 @@ def hashes(gateway: Gateway) -> set[tuple[str, str]]:
         return {("0x" + row.transfer_id.hex(), row.tx_hash) for row in rows}
 
 
-def test_what_the_row_holds_is_not_kept_twice(gateway: Gateway) -> None:
+def test_hash_of_row_is_not_stored_twice(gateway: Gateway) -> None:
     feed(gateway, sent(1, src_tx_hash=SEND), about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3))
     assert hashes(gateway) == set()
     feed(gateway, released(1))
@@ -31,7 +31,8 @@ def test_what_the_row_holds_is_not_kept_twice(gateway: Gateway) -> None:
     assert hashes(gateway) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
 
 
-def test_a_send_that_fell_is_still_found_and_moves_back_when_it_stands_again(gateway: Gateway) -> None:
+def test_fallen_send_stays_findable(gateway: Gateway) -> None:
+    """It moves back when it stands again."""
     feed(gateway, sent(1, event_id="send", src_tx_hash=SEND))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=100))
     assert hashes(gateway) == {(transfer_id(1), SEND)}

@@ -73,7 +73,7 @@ def test_the_log_does_not_grow_by_polls(shallow: Gateway) -> None:
     assert read_to(shallow) == (120, 120 - 1000)
 
 
-def test_an_upload_of_many_is_dropped_as_well(shallow: Gateway) -> None:
+def test_long_upload_drops_old_heads_too(shallow: Gateway) -> None:
     feed(shallow, *heads(1, 500))
     assert len(blocks(shallow)) <= DEPTH + 2
 
@@ -108,7 +108,7 @@ def test_of_another_reporter_it_is_news(shallow: Gateway) -> None:
     assert last.id == "head-50"
 
 
-def test_a_reporter_pushes_out_no_heads_of_others(shallow: Gateway) -> None:
+def test_reporter_displaces_no_foreign_heads(shallow: Gateway) -> None:
     one_by_one(shallow, *heads(1, 100), reporter="honest")
     before = blocks(shallow, "honest")
     one_by_one(shallow, *heads(10**9, 10**9 + 50, name="rogue", at=-1), reporter="rogue")
@@ -119,7 +119,7 @@ def test_a_reporter_pushes_out_no_heads_of_others(shallow: Gateway) -> None:
     assert read_to(shallow) == (101, 101 - 1000)
 
 
-def test_a_wrong_one_that_is_retracted_leaves_those_before_it(shallow: Gateway) -> None:
+def test_retracted_head_restores_earlier_ones(shallow: Gateway) -> None:
     one_by_one(shallow, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
     assert read_to(shallow) == (10**12, -1)
     one_by_one(shallow, *heads(101, 103))
@@ -159,7 +159,7 @@ def test_one_ahead_of_the_clock_drops_nothing(shallow: Gateway) -> None:
     assert read_to(shallow) == (20, 20 - 1000)
 
 
-def test_a_head_that_comes_after_deep_reorganisations_counts(shallow: Gateway) -> None:
+def test_head_after_deep_reorgs_counts(shallow: Gateway) -> None:
     """Step by step the chain goes back further than one reorganisation may."""
     one_by_one(shallow, *heads(1, 100))
     for block in (91, 82, 73):
@@ -179,7 +179,7 @@ def test_an_export_gives_the_same(shallow: Gateway, app: Flask) -> None:
     assert read_to(shallow) == before
 
 
-def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None:
+def test_one_acceptance_is_found_by_id(shallow: Gateway) -> None:
     """Of a head that fell and came again, by another reporter, only the later acceptance is left."""
     one_by_one(shallow, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
     one_by_one(shallow, head(12), reporter="slow")

@@ -133,19 +133,19 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
     assert last == "11:58:20"
 
 
-def test_a_chain_of_which_nothing_is_left_was_not_read(gateway: Gateway, app: Flask) -> None:
+def test_chain_without_events_was_not_read(gateway: Gateway, app: Flask) -> None:
     feed(gateway, sent(1) | {"id": "a send"})
     assert read_to(app) == {"1": "11:58:20"}
     retract_ids(*gateway.audited, ["a send"], "wrong", actor=TESTER)
     assert read_to(app) == {}
 
 
-def test_a_reorganisation_from_before_takes_back_what_it_reached(gateway: Gateway, app: Flask) -> None:
+def test_earlier_reorg_takes_what_it_reached(gateway: Gateway, app: Flask) -> None:
     feed(gateway, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
     assert read_to(app) == {"1": "11:55:00"}
 
 
-def test_which_request_paid_a_refund_is_found_by_the_validators_of_now(gateway: Gateway) -> None:
+def test_current_validators_identify_paid_request(gateway: Gateway) -> None:
     """Other transfers with the same withdraw id are answered by it."""
     paid, other = request(1), request(1, seqnum=8)
     done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)

@@ -127,7 +127,7 @@ def tell(gateway: Gateway, told: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FEEDS))
-def test_what_is_said_of_a_proven_send_is_the_same(app: Flask, gateway: Gateway, seed: int) -> None:
+def test_proven_send_is_answered_the_same(app: Flask, gateway: Gateway, seed: int) -> None:
     client, rng = app.test_client(), random.Random(seed)
     forget_events(gateway)
     sends = rng.sample(SENDS, rng.randrange(1, 3))
@@ -177,7 +177,7 @@ def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, hon
     assert status(app) == 8
 
 
-def test_a_signature_aside_is_not_forgotten_for_the_id_of_another(app: Flask, gateway: Gateway) -> None:
+def test_aside_signature_survives_foreign_id(app: Flask, gateway: Gateway) -> None:
     later = SIGNATURES[4:7]
     word = of(SENDS[0], about(1, "network.status", xfer_status=3))
     told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in later))
@@ -192,14 +192,14 @@ def test_signatures_that_wait_have_a_bound(gateway: Gateway) -> None:
     assert told_by(gateway, "hostile", *many).accepted == MAX_OF_A_TYPE
 
 
-def test_copies_of_signatures_that_count_have_a_bound(gateway: Gateway) -> None:
+def test_copies_of_counted_signatures_are_bounded(gateway: Gateway) -> None:
     told_by(gateway, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
     many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
     assert told_by(gateway, "b", *many).accepted == MAX_OF_A_TYPE
     assert told_by(gateway, "b", SIGNATURES[0] | {"id": "one more"}).refused
 
 
-def test_all_that_a_limited_token_says_of_a_transfer_has_a_bound(gateway: Gateway) -> None:
+def test_limited_token_is_bounded_per_transfer(gateway: Gateway) -> None:
     """The whole log of a transfer is read with each event about it, and for each stream that begins."""
     told_by(gateway, "a", SENDS[0])
     named = [
@@ -233,7 +233,7 @@ def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: 
     assert status(app) == 5
 
 
-def test_a_line_of_a_reporter_names_no_limits(gateway: Gateway) -> None:
+def test_reporter_cannot_set_limits(gateway: Gateway) -> None:
     told_by(gateway, "a", SENDS[0] | {"limited_to": [2**64]})
     [line] = export_log(gateway.database)
     assert "limited_to" not in json.loads(line)

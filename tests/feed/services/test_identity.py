@@ -50,7 +50,7 @@ def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize("taken", BY_ANOTHER, ids=[each["type"] for each in BY_ANOTHER])
-def test_a_reporter_of_one_chain_takes_no_id_from_that_of_another(
+def test_limited_reporter_takes_no_foreign_id(
     gateway: Gateway, status: Callable[[int], Any], taken: dict[str, Any]
 ) -> None:
     limited = Scope(chains=frozenset({3}))
@@ -65,7 +65,7 @@ def test_a_reporter_of_one_chain_takes_no_id_from_that_of_another(
         assert not connection.scalars(select(Anomaly.kind)).all()
 
 
-def test_the_same_subject_with_other_content_is_refused_and_raised(gateway: Gateway) -> None:
+def test_changed_content_is_refused_and_raised(gateway: Gateway) -> None:
     first = [
         sent(1) | {"id": "x"},
         sent(2) | {"id": "x"},
@@ -124,7 +124,7 @@ class TestWhatIsLeftOut:
                 assert connection.scalar(select(PoolCounter.added)) == 5
         assert all(each == found[0] for each in found)
 
-    def test_a_reorg_reaches_it_by_the_block_that_was_told_later(self, gateway: Gateway) -> None:
+    def test_reorg_reaches_block_reported_later(self, gateway: Gateway) -> None:
         feed(gateway, self.REPORTS[1], self.FULL)
         feed(gateway, event("chain.reorged", chain_id=1, from_block=90))
         with reading(gateway.engine) as connection:
@@ -132,9 +132,7 @@ class TestWhatIsLeftOut:
 
 
 class TestRetract:
-    def test_an_id_of_several_events_must_be_told_apart(
-        self, gateway: Gateway, status: Callable[[int], Any]
-    ) -> None:
+    def test_ambiguous_id_needs_its_subject(self, gateway: Gateway, status: Callable[[int], Any]) -> None:
         feed(
             gateway,
             sent(1) | {"id": "x"},
@@ -164,7 +162,7 @@ class TestRetract:
         with reading(gateway.engine) as connection:
             assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
-    def test_one_from_before_ids_had_subjects_names_what_had_the_id_then(
+    def test_id_before_subjects_keeps_its_meaning(
         self, gateway: Gateway, status: Callable[[int], Any]
     ) -> None:
         feed(gateway, sent(1) | {"id": "x"})
@@ -204,7 +202,7 @@ class TestRetract:
         ]
 
 
-def test_many_events_of_one_id_cost_a_lookup_nothing(gateway: Gateway) -> None:
+def test_lookup_cost_ignores_shared_ids(gateway: Gateway) -> None:
     """The row of the subject is found, not all rows of the id."""
     with writing(gateway.engine) as connection:
         rows = [

@@ -99,7 +99,7 @@ def test_rows_are_the_same_in_any_batches(gateway: Gateway, data: st.DataObject)
         assert in_batches == one_by_one
 
 
-def test_each_entry_of_a_batch_is_told_by_itself(gateway: Gateway) -> None:
+def test_batch_entries_are_reported_singly(gateway: Gateway) -> None:
     told = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
     feed(gateway, *told)
     assert steps(gateway) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
@@ -113,12 +113,12 @@ def test_what_changes_no_answer_has_no_row(gateway: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_an_entry_that_reaches_several_transfers_has_a_row_for_each(gateway: Gateway) -> None:
+def test_entry_has_row_per_transfer(gateway: Gateway) -> None:
     feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
     assert [row for row in steps(gateway) if row[0] == 4] == [(4, 1, 0)] * 3
 
 
-def test_a_paid_id_reaches_another_transfer_at_its_own_entry(gateway: Gateway) -> None:
+def test_paid_id_reaches_other_at_its_entry(gateway: Gateway) -> None:
     """The refund requests of both transfers have one withdraw id."""
     told: Events = []
     for n in (1, 2):
@@ -137,7 +137,7 @@ def test_a_paid_id_reaches_another_transfer_at_its_own_entry(gateway: Gateway) -
     assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
 
 
-def test_each_of_several_validator_sets_changes_an_open_refund(gateway: Gateway) -> None:
+def test_each_validator_set_changes_open_refund(gateway: Gateway) -> None:
     """The second set takes the quorum away, the third gives it back."""
     first, second = PEOPLE[:2]
     wd_onchain = request(1)
@@ -157,7 +157,7 @@ def test_each_of_several_validator_sets_changes_an_open_refund(gateway: Gateway)
     assert steps(gateway)[-2:] == [(7, 8, 7), (8, 7, 8)]
 
 
-def test_what_one_entry_does_in_several_projections_is_one_row(gateway: Gateway) -> None:
+def test_several_projections_make_one_row(gateway: Gateway) -> None:
     """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
     first, second = PEOPLE[:2]
     wd_onchain = request(1)
@@ -188,7 +188,7 @@ def test_a_replay_changes_no_row(gateway: Gateway) -> None:
     assert rows(gateway) == before
 
 
-def test_what_the_last_row_lacks_is_found_and_told(gateway: Gateway) -> None:
+def test_missing_last_row_is_reported(gateway: Gateway) -> None:
     """As beside code from before there was a journal, which writes none."""
     feed(gateway, sent(1), sent(2), released(1))
     with writing(gateway.engine) as connection:
@@ -212,7 +212,7 @@ def heads(gateway: Gateway) -> Heads:
 
 
 @pytest.mark.every_database
-def test_rows_go_with_their_transfer_and_no_number_is_given_again(gateway: Gateway) -> None:
+def test_rows_go_with_transfer_numbers_stay_used(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1))
     before = heads(gateway)
     for number in (2, 3):
@@ -225,7 +225,7 @@ def test_rows_go_with_their_transfer_and_no_number_is_given_again(gateway: Gatew
         before = heads(gateway)
 
 
-def test_what_only_shows_answers_otherwise_has_no_row(gateway: Gateway) -> None:
+def test_display_change_has_no_row(gateway: Gateway) -> None:
     feed(gateway, sent(1))
     before = rows(gateway)
     document = network()

@@ -166,7 +166,7 @@ def test_what_leaves_the_window_leaves_the_median(gateway: Gateway) -> None:
     assert_median(gateway, later)
 
 
-def test_what_leaves_the_window_is_counted_no_more(gateway: Gateway) -> None:
+def test_count_ends_with_the_window(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, at=-10))
     assert sum(counts(gateway).values()) == 2
     later = NOW + timedelta(days=7)

@@ -7,7 +7,7 @@ from tests.feed.services.world import feed, sent
 from tests.gateway import Gateway
 
 
-def test_more_ids_than_a_statement_has_places_for(gateway: Gateway) -> None:
+def test_more_ids_than_statement_parameters(gateway: Gateway) -> None:
     """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
     feed(gateway, sent(1))
     with writing(gateway.engine) as connection:

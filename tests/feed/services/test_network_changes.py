@@ -25,9 +25,7 @@ def without_network(gateway: Gateway) -> bytes:
     return document
 
 
-def test_a_refund_counts_when_its_network_becomes_known(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_refund_counts_once_network_is_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
     document = without_network(gateway)
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
@@ -36,9 +34,8 @@ def test_a_refund_counts_when_its_network_becomes_known(
     assert status(1).status == 8
 
 
-def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_release_counts_once_decimals_are_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
+    """A release that has no amount."""
     document = without_network(gateway)
     feed(gateway, sent(1), released(1))
     assert status(1).relayed_amount is None
@@ -48,7 +45,7 @@ def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
 
 
-def test_a_change_of_the_opening_validators_judges_refunds_again(
+def test_new_opening_validators_validate_refunds_again(
     gateway: Gateway, status: Callable[[int], Any]
 ) -> None:
     wd = request(1)

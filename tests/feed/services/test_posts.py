@@ -93,7 +93,7 @@ def posts_of_reporters(draw: st.DrawFn) -> list[Told]:
 
 @settings(max_examples=volume(2_000, 15))
 @given(data=st.data())
-def test_any_groups_come_to_what_one_after_the_other_comes_to(gateway: Gateway, data: st.DataObject) -> None:
+def test_grouped_posts_equal_single_posts(gateway: Gateway, data: st.DataObject) -> None:
     gateway = gateway.but(clock=Clock(), max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
     told = data.draw(posts_of_reporters())
     groups = data.draw(st.lists(st.integers(0, 3), min_size=len(told), max_size=len(told)))
@@ -129,9 +129,7 @@ HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
     ],
     ids=["signatures that waited", "heads that left the log"],
 )
-def test_what_could_matter_to_another_post_has_its_place(
-    gateway: Gateway, before: Events, told: list[Told]
-) -> None:
+def test_related_posts_keep_their_order(gateway: Gateway, before: Events, told: list[Told]) -> None:
     gateway = gateway.but(max_reorg_blocks=40)
     states = []
     for groups in ([[post] for post in made(told)], [made(told)]):
@@ -143,9 +141,7 @@ def test_what_could_matter_to_another_post_has_its_place(
     assert states[0] == states[1]
 
 
-def test_each_post_about_a_transfer_publishes_its_change(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_post_publishes_its_change(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[int] = []
 
     def note(_connection: Connection, changes: Sequence[Published], _now: datetime) -> None:
@@ -156,7 +152,7 @@ def test_each_post_about_a_transfer_publishes_its_change(
     assert published == [1, 3]
 
 
-def test_posts_about_different_transfers_take_the_statements_of_one(gateway: Gateway) -> None:
+def test_grouped_posts_share_statements(gateway: Gateway) -> None:
     def posts(first: int) -> list[Post]:
         lines = [[sent(n), about(n, "transfer.confirmed"), released(n)] for n in range(first, first + 8)]
         return made([(name, events) for name, events in zip("abababab", lines, strict=True)])
@@ -170,7 +166,7 @@ def test_posts_about_different_transfers_take_the_statements_of_one(gateway: Gat
     assert len(of_eight) == len(of_one) < 35
 
 
-def test_the_same_event_in_two_posts_is_accepted_once(gateway: Gateway) -> None:
+def test_event_in_two_posts_counts_once(gateway: Gateway) -> None:
     posts = made([("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])])
     together(gateway, posts)
     assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
@@ -178,7 +174,7 @@ def test_the_same_event_in_two_posts_is_accepted_once(gateway: Gateway) -> None:
     ]  # fmt: skip
 
 
-def test_each_line_has_the_name_of_its_reporter(gateway: Gateway) -> None:
+def test_each_line_keeps_its_reporter(gateway: Gateway) -> None:
     together(gateway, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
     with reading(gateway.engine) as connection:
         assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
@@ -231,7 +227,7 @@ def breaking(connection: Connection, _lines: int) -> None:
     "bad",
     [Terms(admit=refusing), Terms(charge=refusing), Terms(charge=breaking), Terms(refusing, refusing, 10)],
 )
-def test_an_error_of_one_post_is_only_its_own(gateway: Gateway, bad: Terms) -> None:
+def test_error_affects_one_post_only(gateway: Gateway, bad: Terms) -> None:
     posts = [("a", [sent(n), sent(n + 10)]) for n in range(4)]
     outcomes = posting(gateway, posts, lambda number: bad if number == 2 else Terms())
     assert outcomes[:2] + outcomes[3:] == [2, 2, 2]
@@ -305,12 +301,12 @@ class TestQueue:
             posts[5:],
         ]
 
-    def test_one_that_goes_alone_ends_a_group_and_is_none(self) -> None:
+    def test_post_going_alone_ends_the_group(self) -> None:
         queue, posts = PostQueue(), [self.post(goes_alone=n == 2) for n in range(5)]
         assert self.waiting(queue, posts) == [posts[:1], posts[1:2], posts[2:3], posts[3:]]
 
     @pytest.mark.parametrize("alone", [False, True])
-    def test_the_rest_of_a_long_one_goes_to_the_end(self, alone: bool) -> None:
+    def test_long_post_continues_at_the_end(self, alone: bool) -> None:
         queue, long, short = PostQueue(), self.post(2, goes_alone=alone), self.post()
         taken: list[list[Post]] = []
         other = threading.Thread(
@@ -329,7 +325,7 @@ class TestQueue:
         other.join(SECONDS)
         assert taken == [[long], [short], [long]]
 
-    def test_who_waits_too_long_is_not_committed_later(self) -> None:
+    def test_late_post_is_not_committed(self) -> None:
         queue, late = PostQueue(), self.post()
         taken: list[list[Post]] = []
 
@@ -343,7 +339,7 @@ class TestQueue:
         assert taken == [[first]]
         assert not queue._posts
 
-    def test_a_failure_of_several_makes_each_go_alone(self) -> None:
+    def test_group_failure_makes_each_go_alone(self) -> None:
         queue, posts = PostQueue(), [self.post() for _ in range(4)]
         tried: list[int] = []
 

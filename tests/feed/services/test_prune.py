@@ -84,7 +84,7 @@ def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     assert without(state(gateway), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
 
 
-def test_how_far_a_chain_was_read_is_known_without_what_went(gateway: Gateway, later: Gateway) -> None:
+def test_chain_progress_survives_pruning(gateway: Gateway, later: Gateway) -> None:
     wrong = event("chain.head", chain_id=1, block=10**12)
     feed(gateway, sent(1, block=500), released(1, at=-10), wrong)
     prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
@@ -121,7 +121,7 @@ def test_what_answers_need_is_kept(gateway: Gateway) -> None:
         assert told.transfers.total() == 1 - kept
 
 
-def test_the_epoch_of_a_capped_pool_is_kept(gateway: Gateway, later: Gateway) -> None:
+def test_epoch_of_capped_pool_is_kept(gateway: Gateway, later: Gateway) -> None:
     with writing(gateway.engine) as connection:
         values = dict.fromkeys(
             ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
@@ -153,7 +153,7 @@ def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> No
     }
 
 
-def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gateway) -> None:
+def test_pruned_ids_stay_known(gateway: Gateway, later: Gateway) -> None:
     gone = [sent(1), released(1)]
     feed(gateway, *gone)
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
@@ -168,7 +168,8 @@ def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gatewa
     ]
 
 
-def test_more_or_less_of_what_went_is_no_other_content(gateway: Gateway, later: Gateway) -> None:
+def test_pruned_content_may_have_fewer_fields(gateway: Gateway, later: Gateway) -> None:
+    """More or fewer fields are the same content; other values are refused."""
     gone = sent(1, log_index=4, nonce=9)
     feed(gateway, gone, released(1))
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
@@ -202,7 +203,7 @@ def test_the_cursor_of_a_silent_reporter_stays(gateway: Gateway, later: Gateway)
     assert cursor(later.database, token) == before is not None
 
 
-def test_a_reorganisation_that_would_reach_it_is_not_believed(gateway: Gateway, later: Gateway) -> None:
+def test_reorg_reaching_pruned_is_refused(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1, block=100), released(1, block=205), sent(2, block=101))
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
     verdict = feed(later, event("chain.reorged", chain_id=1, from_block=100))
@@ -220,7 +221,7 @@ def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None
         retract_reporter(*later.audited, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
-def test_a_retraction_of_a_retraction_gives_back_nothing_that_went(gateway: Gateway, later: Gateway) -> None:
+def test_double_retraction_restores_nothing_pruned(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1, event_id="the-send"), released(1))
     (first,) = retract_ids(*gateway.audited, ["the-send"], "wrong", actor=TESTER)
     (second,) = retract_ids(*gateway.audited, [first], "it was right", actor=TESTER)
@@ -299,7 +300,7 @@ def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gate
     assert [row[3] for row in state(gateway)["fed_fees"]] == [3]
 
 
-def test_an_export_of_what_is_left_gives_the_same(gateway: Gateway, later: Gateway) -> None:
+def test_export_after_pruning_is_equivalent(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
     feed(
         gateway,
@@ -334,7 +335,7 @@ def test_heads_of_before_go_at_once(
     assert state(gateway) == before
 
 
-def test_the_cursors_of_all_who_reported_a_transfer_stay(gateway: Gateway, later: Gateway) -> None:
+def test_cursors_of_all_reporters_stay(gateway: Gateway, later: Gateway) -> None:
     by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}
     for reporter, told in by.items():
         feed(gateway, told, reporter=f"env-{reporter}")

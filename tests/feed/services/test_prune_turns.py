@@ -43,9 +43,7 @@ def reports_meanwhile(
     return read
 
 
-def test_a_transfer_that_changes_before_the_writers_turn_stays(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transfer_changed_before_turn_stays(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(later, sent(1), released(1), sent(2), released(2))
     reports_meanwhile(later, monkeypatch, about(1, "transfer.confirmed", at=-60))
     found = prune(*later.audited, later.intake, LATER, actor=TESTER)
@@ -56,7 +54,7 @@ def test_a_transfer_that_changes_before_the_writers_turn_stays(
         assert connection.scalar(select(func.count()).select_from(PrunedEvent)) == 5
 
 
-def test_a_page_is_read_again_after_a_reorganisation(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_reread_after_reorg(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(later, sent(1), released(1))
     reorg = event("chain.reorged", at=0, chain_id=3, from_block=10**9)
     read = reports_meanwhile(later, monkeypatch, reorg)
@@ -79,9 +77,7 @@ def between_turns(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, *events: di
     return turns
 
 
-def test_a_transfer_that_changes_between_the_turns_of_a_page_stays(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transfer_changed_between_turns_stays(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(later, *(each for n in (1, 2, 3) for each in (sent(n), released(n, at=n - 60))))
     turns = between_turns(later, monkeypatch, about(3, "transfer.confirmed", at=-70))
     found = prune(*later.audited, later.intake, LATER, actor=TESTER)
@@ -89,9 +85,7 @@ def test_a_transfer_that_changes_between_the_turns_of_a_page_stays(
     assert pruned_ids(later) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 2)}
 
 
-def test_the_rest_of_a_page_is_read_again_after_a_reorganisation(
-    later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rest_is_reread_after_reorg(later: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reaches the payout of a transfer of the page, which is not finished then."""
     told = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
     feed(later, *told)
@@ -102,7 +96,7 @@ def test_the_rest_of_a_page_is_read_again_after_a_reorganisation(
     assert sum(looked) == 1
 
 
-def test_a_turn_takes_as_many_as_its_time_allows() -> None:
+def test_turn_size_follows_its_time() -> None:
     pace = prune_services.Pace()
     for _ in range(20):
         pace.after(pace.transfers, pace.transfers * 0.0002)

@@ -58,7 +58,7 @@ def held(row: Any) -> tuple[int, int]:
     return row.status, row.refund_reason
 
 
-def test_it_counts_while_the_status_would_be_6(gateway: Gateway, status: Status) -> None:
+def test_request_counts_while_status_is_6(gateway: Gateway, status: Status) -> None:
     feed(gateway, sent(1), bad(1))
     keep_ask(gateway, 1)
     assert held(status(1)) == (7, 0)

@@ -40,9 +40,7 @@ def counter(gateway: Gateway, chain_id: int = 1) -> tuple[int, ...]:
         return tuple(row) if row else (0, 0, 0, 0)
 
 
-def test_a_send_and_its_confirmations_fall_and_come_again(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_send_falls_with_confirmations_and_returns(gateway: Gateway, status: Callable[[int], Any]) -> None:
     send, confirmed = sent(1), about(1, "transfer.confirmed")
     feed(gateway, send, confirmed)
     assert status(1).status == 3
@@ -73,9 +71,7 @@ def test_a_reorg_below_leaves_what_is_deeper(gateway: Gateway, status: Callable[
     assert (status(1).status, status(2).status) == (1, 0)
 
 
-def test_blocks_of_the_destination_belong_to_the_send_s_destination(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_payout_blocks_belong_to_destination(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), released(1, block=500), reorg(400))
     assert status(1).status == 5
     feed(gateway, reorg(500, chain_id=2))
@@ -84,9 +80,7 @@ def test_blocks_of_the_destination_belong_to_the_send_s_destination(
         assert connection.execute(select(LatencyRecord)).all() == []
 
 
-def test_a_chain_learned_after_the_reorg_still_retracts(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_reorg_retracts_once_chain_is_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
     release = released(1, block=500)
     feed(gateway, release)
     assert status(1).status == 5
@@ -98,9 +92,8 @@ def test_a_chain_learned_after_the_reorg_still_retracts(
     assert status(1).status == 5
 
 
-def test_a_repetition_after_the_reorg_counts_once_the_chain_is_learned(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_repetition_counts_once_chain_is_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
+    """It came after the reorganisation."""
     release = released(1, block=500)
     feed(gateway, release, reorg(450, chain_id=2))
     assert feed(gateway, release).repeated == 1
@@ -117,9 +110,7 @@ def test_too_deep_a_reorg_is_refused(gateway: Gateway, status: Callable[[int], A
     assert status(1).status == 1
 
 
-def test_a_reorg_once_believed_is_believed_again_however_deep_by_then(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_accepted_reorg_repeats_at_any_depth(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
     verdict = feed(gateway, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
     assert (verdict.accepted, verdict.repeated, verdict.refused) == (2, 1, [])
@@ -144,7 +135,7 @@ def test_liquidity_falls_and_comes_again(gateway: Gateway) -> None:
     assert counter(gateway) == (12, 0, 0, 0)
 
 
-def test_a_rotation_taken_back_gives_the_refund_back(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_retracted_rotation_restores_refund(gateway: Gateway, status: Callable[[int], Any]) -> None:
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 8
@@ -168,9 +159,7 @@ def test_each_acceptance_is_kept(gateway: Gateway) -> None:
     ]
 
 
-def test_a_send_that_had_fallen_before_takes_no_confirmation_of_the_one_that_stands(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_fallen_send_takes_no_later_confirmation(gateway: Gateway, status: Callable[[int], Any]) -> None:
     """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing that stands."""
     feed(gateway, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
     assert status(1).status == 3
@@ -179,7 +168,7 @@ def test_a_send_that_had_fallen_before_takes_no_confirmation_of_the_one_that_sta
 
 
 @pytest.mark.parametrize("batches", ["one", "two", "the other order"])
-def test_a_send_tells_which_reorgs_had_reached_what_comes_again_beside_it(
+def test_send_dates_reorgs_of_earlier_events(
     gateway: Gateway, status: Callable[[int], Any], batches: str
 ) -> None:
     """The send puts the release on chain 2, whose reorg had orphaned it: its repetition counts."""
@@ -207,7 +196,7 @@ def blocks(gateway: Gateway) -> set[tuple[int, int]]:
         ((2, 1), None, {(1, 100), (2, 200)}),  # a send in a block outranks one without
     ],
 )
-def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
+def test_blocks_move_with_changed_chains(
     gateway: Gateway, route: tuple[int, int], block: int | None, expected: set[tuple[int, int]]
 ) -> None:
     """The payout's block stayed on the chain that a former send had said. Found by tests/fuzz."""

@@ -20,9 +20,7 @@ from tests.feed.services.world import feed, sent
 from tests.gateway import Gateway
 
 
-def test_the_lock_is_given_back_between_rows_of_sums(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_is_released_between_sums(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pool has a volume for each minute of years, and all of them may be missing."""
     monkeypatch.setattr("app.feed.services.reprojection.SUMS_AT_ONCE", 2)
     at_once: list[int] = []

@@ -46,9 +46,7 @@ def retract(gateway: Gateway, *events: dict[str, Any] | str) -> list[str]:
     return retract_ids(*gateway.audited, ids, "wrong", actor=TESTER)
 
 
-def test_a_retracted_release_falls_and_comes_back_with_the_retraction_s_retraction(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_double_retraction_restores_release(gateway: Gateway, status: Callable[[int], Any]) -> None:
     release = released(1)
     feed(gateway, sent(1), release)
     before = state(gateway)
@@ -61,9 +59,7 @@ def test_a_retracted_release_falls_and_comes_back_with_the_retraction_s_retracti
     assert status(1).status == 1
 
 
-def test_a_retracted_event_that_comes_again_stands_again(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_repeated_event_stands_after_retraction(gateway: Gateway, status: Callable[[int], Any]) -> None:
     release = released(1)
     feed(gateway, sent(1), release)
     retract(gateway, release)
@@ -71,9 +67,7 @@ def test_a_retracted_event_that_comes_again_stands_again(
     assert status(1).status == 5
 
 
-def test_a_retracted_send_takes_its_confirmations_with_it(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_retracted_send_takes_its_confirmations(gateway: Gateway, status: Callable[[int], Any]) -> None:
     send, confirmed = sent(1), about(1, "transfer.confirmed")
     feed(gateway, send, confirmed)
     retract(gateway, send)
@@ -82,9 +76,7 @@ def test_a_retracted_send_takes_its_confirmations_with_it(
     assert status(1).status == 1
 
 
-def test_a_send_that_a_reorg_took_back_before_takes_no_later_confirmation(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_reorganised_send_takes_no_later_confirmation(gateway: Gateway, status: Callable[[int], Any]) -> None:
     """The later confirmation is of the send in the new block."""
     orphaned, early = sent(1), about(1, "transfer.confirmed")
     feed(gateway, orphaned, early, event("chain.reorged", chain_id=1, from_block=100))
@@ -101,9 +93,8 @@ def test_a_send_that_a_reorg_took_back_before_takes_no_later_confirmation(
     assert status(1).status == 0
 
 
-def test_one_that_came_again_after_the_reorg_takes_its_confirmations(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_repeated_send_takes_its_confirmations(gateway: Gateway, status: Callable[[int], Any]) -> None:
+    """It came again after the reorganisation."""
     send = sent(1)
     feed(gateway, send, event("chain.reorged", chain_id=1, from_block=100), send)
     feed(gateway, about(1, "transfer.confirmed"))
@@ -111,7 +102,7 @@ def test_one_that_came_again_after_the_reorg_takes_its_confirmations(
     assert status(1).status == 0
 
 
-def test_a_retracted_reorg_gives_back_what_it_took(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_retracted_reorg_restores_everything(gateway: Gateway, status: Callable[[int], Any]) -> None:
     reorg = event("chain.reorged", chain_id=1, from_block=50)
     added = event("liquidity.added", chain_id=1, symbol="USDT", amount="7", block=60)
     feed(gateway, added, sent(1))
@@ -222,7 +213,7 @@ def test_replay_changes_nothing(gateway: Gateway) -> None:
     assert before["anomalies"]
 
 
-def test_an_exported_log_gives_the_same_answers_elsewhere(gateway: Gateway) -> None:
+def test_exported_log_gives_same_answers(gateway: Gateway) -> None:
     everything(gateway)
     before = state(gateway)
     lines = list(export_log(gateway.database))

@@ -57,7 +57,7 @@ def test_the_latest_counts_everywhere_in_any_order(gateway: Gateway, rotations: 
     ]
 
 
-def test_a_log_index_that_is_told_later_counts(gateway: Gateway) -> None:
+def test_later_log_index_counts(gateway: Gateway) -> None:
     first, second = ORDERED["the log index, not the text of the id"]
     bare = [{name: value for name, value in each.items() if name != "log_index"} for each in (first, second)]
     feed(gateway, *bare)

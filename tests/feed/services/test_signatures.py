@@ -87,9 +87,10 @@ def another_signature(key: bytes, nonce: int) -> bytes:
 
 
 class TestAside:
-    def test_it_counts_when_its_rotation_arrives_without_being_sent_again(
+    def test_rotation_activates_waiting_signature(
         self, gateway: Gateway, status: Callable[[int], Any]
     ) -> None:
+        """Without its being sent again."""
         verdict = feed(gateway, sent(1), prepared(1, WD), *BY_NEW)
         assert [refused.line for refused in verdict.refused] == [3, 4, 5]
         assert all(
@@ -112,7 +113,7 @@ class TestAside:
         assert all(each == found[0] for each in found)
 
     @pytest.mark.parametrize("undone", ["reorg", "retraction"])
-    def test_a_rotation_that_is_undone_and_done_again(
+    def test_rotation_undone_and_done_again(
         self, gateway: Gateway, status: Callable[[int], Any], undone: str
     ) -> None:
         feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
@@ -128,7 +129,7 @@ class TestAside:
         feed(gateway, ROTATION)
         assert status(1).status == 8
 
-    def test_no_more_than_the_bound_is_kept_and_nothing_twice(self, gateway: Gateway) -> None:
+    def test_signatures_aside_are_bounded_and_unique(self, gateway: Gateway) -> None:
         feed(gateway, sent(1), prepared(1, WD))
         strangers = [signed(1, signature(WD, keccak256(b"stranger %d" % n))) for n in range(MAX_ASIDE + 20)]
         for _ in range(2):
@@ -143,7 +144,7 @@ class TestAside:
         assert len(feed(gateway, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
         assert count(gateway, SignatureAside) == 0
 
-    def test_an_export_and_a_replay_tell_the_same(self, gateway: Gateway) -> None:
+    def test_export_and_replay_give_same(self, gateway: Gateway) -> None:
         feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
         before = state(gateway)
         replay(*gateway.audited, actor=TESTER)
@@ -155,7 +156,7 @@ class TestAside:
 
 
 class TestTooMany:
-    def test_few_wait_for_a_request_and_the_others_are_taken_with_it(
+    def test_few_wait_for_request_others_come_with_it(
         self, gateway: Gateway, status: Callable[[int], Any]
     ) -> None:
         junk = [signed(1, signature(WD, keccak256(b"junk %d" % n))) for n in range(MAX_WAITING)]
@@ -167,7 +168,7 @@ class TestTooMany:
         assert status(1).status == 8
         assert feed(gateway, *true).repeated == 4
 
-    def test_of_one_signer_the_least_is_folded_in_any_order(self, gateway: Gateway) -> None:
+    def test_least_signature_wins_in_any_order(self, gateway: Gateway) -> None:
         many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(1000, 1040)]
         found = []
         for order in (many, many[::-1], sorted(many, key=lambda e: e["signature"])):
@@ -189,9 +190,8 @@ class TestTooMany:
         least = min(many, key=lambda each: base64.b64decode(each["signature"]))
         assert least["signature"] in served
 
-    def test_copies_of_one_signature_too_and_a_retraction_brings_them_back(
-        self, gateway: Gateway, status: Callable[[int], Any]
-    ) -> None:
+    def test_copied_signatures_fold_and_return(self, gateway: Gateway, status: Callable[[int], Any]) -> None:
+        """A retraction brings them back."""
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
         feed(gateway, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 19)
@@ -211,9 +211,7 @@ class TestTooMany:
         assert count(gateway, Event) == 6
 
 
-def test_a_signature_of_another_request_is_not_dropped_for_it(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_signature_of_other_request_is_kept(gateway: Gateway, status: Callable[[int], Any]) -> None:
     other = request(1, amount=5)
     feed(gateway, sent(1), prepared(1, WD), prepared(1, other), about(1, "refund.requested"))
     both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]

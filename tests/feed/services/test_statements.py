@@ -15,7 +15,7 @@ def transfers(first: int, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_batch_of_many_takes_as_many_as_a_batch_of_one(gateway: Gateway) -> None:
+def test_large_batch_takes_as_many_statements(gateway: Gateway) -> None:
     feed(gateway, *transfers(1, 1))
     with statements(gateway) as of_one:
         assert feed(gateway, *transfers(2, 1)).accepted == 3

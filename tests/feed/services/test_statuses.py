@@ -84,7 +84,7 @@ def test_status(
     assert row.refund_reason == (words[-1] if expected == 6 else 0)
 
 
-def test_links_come_from_the_release_else_the_delay(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_links_prefer_release_over_delay(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
     assert status(1).src_tx_hash == "0x" + "01" * 32
     assert status(1).dst_tx_hash == "0x" + "11" * 32
@@ -92,9 +92,7 @@ def test_links_come_from_the_release_else_the_delay(gateway: Gateway, status: Ca
     assert status(1).dst_tx_hash == "0x" + "ee" * 32
 
 
-def test_the_earliest_of_a_type_supplies_links_and_amounts(
-    gateway: Gateway, status: Callable[[int], Any]
-) -> None:
+def test_earliest_event_supplies_links_and_amounts(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(
         gateway,
         sent(1, at=-90, amount="5", src_tx_hash="0x" + "22" * 32),

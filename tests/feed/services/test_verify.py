@@ -128,7 +128,7 @@ def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None
             assert after[name] == before[name], name
 
 
-def test_a_signature_that_is_needed_and_left_out_is_found(filled: Gateway) -> None:
+def test_missing_needed_signature_is_found(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         query = select(func.max(RefundBasis.event_id)).where(RefundBasis.transfer_id == id_of(5))
         assert connection.scalar(query)
@@ -152,7 +152,7 @@ def test_what_differs_is_said_in_words(filled: Gateway) -> None:
     assert wrong in lines
 
 
-def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> None:
+def test_chain_known_from_transfers_is_compared(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, block=200))
     before = everything(gateway)
     with writing(gateway.engine) as connection:
@@ -181,7 +181,7 @@ def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feed_continues_during_replay(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
     monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 2)
     before = stored(filled)
@@ -257,7 +257,7 @@ def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
+def test_second_replay_ends_the_first(filled: Gateway) -> None:
     """Else both might add what a sum lacks."""
     with writing(filled.engine) as connection:
         WRONG["pool_counters"](connection)
@@ -273,7 +273,7 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> None:
+def test_earlier_end_stops_no_later_replay(filled: Gateway) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     def wait(_transfers: int) -> None:

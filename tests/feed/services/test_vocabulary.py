@@ -57,7 +57,7 @@ def test_what_they_must_look_like(line: dict[str, Any], reason: str) -> None:
 
 
 @pytest.mark.one_database
-def test_spellings_of_a_contract_and_a_hash_are_one() -> None:
+def test_spellings_of_contract_and_hash_agree() -> None:
     spelled = [
         sent(1, contract=address(0xABCDEF)),
         sent(1, contract=address(0xABCDEF).lower()),

@@ -116,7 +116,7 @@ def test_every_type_and_its_fields_are_told() -> None:
     assert set(EVENT_CLASSES) - set(REPORTED) == {EventsRetracted.type}
 
 
-def test_the_ids_that_the_page_asks_for_fit() -> None:
+def test_ids_recommended_by_page_fit() -> None:
     form = r"[0-9]+:0x[0-9a-f]{64}:0x[0-9a-f]{64}:[0-9]+(?::[a-z.]+)?"
     ids = set(re.findall(form, PAGE))
     assert {len(each) for each in ids} == {137, 156}

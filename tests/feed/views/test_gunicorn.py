@@ -106,7 +106,7 @@ def connections_to_each_worker(server: Server, count: int) -> dict[int, list[HTT
     raise AssertionError(f"only {[len(kept) for kept in found.values()]} connections to a worker")
 
 
-def test_the_same_ids_from_two_processes_at_one_moment_count_once(feed: Feed) -> None:
+def test_same_ids_count_once_across_processes(feed: Feed) -> None:
     workers = connections_to_each_worker(feed.server, 3)
     connections = [connection for kept in workers.values() for connection in kept]
     reported = events("race", 120)
@@ -166,7 +166,7 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-def test_uploads_that_break_off_leave_nothing_half_done(feed: Feed) -> None:
+def test_broken_uploads_leave_nothing_partial(feed: Feed) -> None:
     body = ndjson(*events("broken", 30))
     chunked, length = "Transfer-Encoding: chunked", f"Content-Length: {len(body)}"
     answers = [
@@ -188,7 +188,7 @@ def test_uploads_that_break_off_leave_nothing_half_done(feed: Feed) -> None:
     assert "Traceback" not in feed.log.read_text()
 
 
-def test_a_reporter_that_vanishes_is_not_waited_for(feed: Feed) -> None:
+def test_silent_reporter_delays_nobody(feed: Feed) -> None:
     """Its socket stays open and silent; others report meanwhile."""
     reported = ndjson(*events("silent", BATCH + 100))
     with ThreadPoolExecutor(1) as pool:
@@ -213,7 +213,7 @@ def test_what_is_too_large_is_answered(feed: Feed) -> None:
 
 
 @pytest.mark.soak("four processes; test_tokens does the same in one")
-def test_a_token_made_and_revoked_by_another_process(feed: Feed) -> None:
+def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
     token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
     workers = connections_to_each_worker(feed.server, 1)
     for number, (connection,) in enumerate(workers.values()):
@@ -240,7 +240,7 @@ def test_what_was_reported_is_answered(feed: Feed) -> None:
 
 
 @pytest.mark.soak("seconds of waiting")
-def test_an_operator_writes_before_the_reporters_who_wait(feed: Feed) -> None:
+def test_operator_precedes_waiting_reporters(feed: Feed) -> None:
     """On SQLite, which lets anybody go next, this went well by chance once in five times."""
     connections = [feed.server.connect() for _ in range(4)]
 

@@ -156,9 +156,7 @@ def test_there_is_enough_to_refuse() -> None:
 
 
 @pytest.mark.parametrize("send", [post, post_gzip])
-def test_each_is_refused_and_the_good_ones_around_are_kept(
-    client: FlaskClient, gateway: Gateway, send: Any
-) -> None:
+def test_bad_lines_are_refused_good_ones_kept(client: FlaskClient, gateway: Gateway, send: Any) -> None:
     good = [sent(n) for n in range(2, len(LINES) + 2)]
     body = b"".join(
         bad + b"\n" + line(around) + b"\n" for (bad, _, _), around in zip(LINES, good, strict=True)

@@ -71,7 +71,7 @@ def naming(n: int) -> dict[str, Any]:
     return sent(n, symbol="NEW", token=address(7001))
 
 
-def test_the_configuration_is_read_once_for_many_batches(client: FlaskClient, gateway: Gateway) -> None:
+def test_configuration_is_read_once_for_batches(client: FlaskClient, gateway: Gateway) -> None:
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
     with rows_read(gateway) as found:
         for n in range(2, 6):
@@ -79,9 +79,10 @@ def test_the_configuration_is_read_once_for_many_batches(client: FlaskClient, ga
     assert found == []
 
 
-def test_a_change_by_another_process_counts_in_the_next_batch(
+def test_foreign_change_counts_in_next_batch(
     client: FlaskClient, gateway: Gateway, elsewhere: Gateway
 ) -> None:
+    """One by another process."""
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
     import_network(*elsewhere.editing, listing(address(7002)), actor=TESTER)
     with rows_read(gateway) as found:
@@ -102,9 +103,10 @@ def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, 
     assert verdict(post(client, [naming(1)]))["accepted"] == 1
 
 
-def test_a_rotation_in_another_process_counts_in_the_next_batch(
+def test_foreign_rotation_counts_in_next_batch(
     client: FlaskClient, open_interface: Callable[..., FlaskClient]
 ) -> None:
+    """One in another process."""
     client_of_another = open_interface(rate_limit="")
     wd = request(1)
     first = [rotation("q", 0, -25, block=4), sent(1), prepared(1, wd)]

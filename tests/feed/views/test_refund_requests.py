@@ -111,7 +111,7 @@ def test_a_page_is_bounded_and_leads_on(
 @pytest.mark.parametrize(
     "query", ["after=-1", "after=x", "after=1&after=2", "after=9223372036854775808", "after=%C2%B2"]
 )
-def test_what_is_no_place_to_read_on_from(client: FlaskClient, query: str) -> None:
+def test_invalid_position_to_read_from(client: FlaskClient, query: str) -> None:
     response = client.get(f"{REQUESTS}?{query}", headers=bearer(TOKEN))
     assert assert_refused(response, 400, "bad_request", None).startswith("after: ")
 

@@ -59,7 +59,7 @@ def told_of(gateway: Gateway) -> tuple[int | None, int]:
         return version, len(connection.scalars(select(Anomaly.id)).all())
 
 
-def test_a_batch_of_many_takes_as_many_statements_as_one(client: FlaskClient, gateway: Gateway) -> None:
+def test_large_batch_takes_same_statements(client: FlaskClient, gateway: Gateway) -> None:
     with work(gateway) as of_one:
         assert verdict(post(client, rotations(0, 1)))["accepted"] == 1
     with work(gateway) as of_many:
@@ -69,7 +69,7 @@ def test_a_batch_of_many_takes_as_many_statements_as_one(client: FlaskClient, ga
     assert told_of(gateway) == (61, 61)
 
 
-def test_a_new_set_reads_none_of_those_before_the_latest(
+def test_new_set_reads_only_latest(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict(post(client, rotations(0, 50)))
@@ -78,7 +78,7 @@ def test_a_new_set_reads_none_of_those_before_the_latest(
     assert told_of(gateway) == (53, 53)
 
 
-def test_one_out_of_order_writes_only_what_changes(client: FlaskClient, gateway: Gateway) -> None:
+def test_unordered_rotation_writes_only_changes(client: FlaskClient, gateway: Gateway) -> None:
     verdict(post(client, rotations(0, 40)))
     with work(gateway) as done:
         late = rotation("late", 2, -500, block=20, log_index=5)
@@ -102,7 +102,7 @@ AFTERWARDS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("last", AFTERWARDS.values(), ids=AFTERWARDS)
 @pytest.mark.parametrize("split", (1, 7, 60))
-def test_any_split_and_a_replay_come_to_the_same(
+def test_any_split_equals_replay(
     client: FlaskClient, gateway: Gateway, last: list[dict[str, Any]], split: int
 ) -> None:
     reported = [*rotations(0, 30), *PLACED]
@@ -131,7 +131,7 @@ def test_the_lock_is_given_back_between_parts(
     assert done["transactions"] == 1
 
 
-def test_one_token_has_a_bound_for_each_chain(
+def test_token_bound_is_per_chain(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validation, "MAX_ROTATIONS", 5)

@@ -124,7 +124,7 @@ DESTINATION = [("transfer.delayed", {}), ("transfer.released", {"dst_tx_hash": "
 
 
 @pytest.mark.parametrize(("kind", "fields"), SOURCE + DESTINATION)
-def test_what_comes_before_its_send_counts_when_the_send_comes(
+def test_early_event_counts_with_its_send(
     client: FlaskClient, gateway: Gateway, kind: str, fields: dict[str, Any]
 ) -> None:
     chain, other = (1, 2) if (kind, fields) in SOURCE else (2, 1)
@@ -167,7 +167,7 @@ def test_refund_requests_are_of_the_source(client: FlaskClient, gateway: Gateway
     assert reasons(client, of_one, ready) == {}
 
 
-def test_a_submission_tells_the_chain_of_a_failure_only(client: FlaskClient, gateway: Gateway) -> None:
+def test_submission_sets_chain_of_failure_only(client: FlaskClient, gateway: Gateway) -> None:
     of_one, of_two = limited(gateway, 1), limited(gateway, 2)
     send = proven(1)
     post(client, [of(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
@@ -184,9 +184,7 @@ FALSE = {"src_chain_id": 3, "dst_chain_id": 3, "block": 1}
 
 
 @pytest.mark.parametrize("first", ["the send", "the attack"])
-def test_a_token_of_one_chain_says_nothing_about_transfers_of_others(
-    client: FlaskClient, gateway: Gateway, first: str
-) -> None:
+def test_token_affects_only_its_chains(client: FlaskClient, gateway: Gateway, first: str) -> None:
     of_three = limited(gateway, 3)
     send = proven(1)
     attack = [
@@ -208,9 +206,7 @@ def test_a_token_of_one_chain_says_nothing_about_transfers_of_others(
     assert (answer(client, send), history_of(client)) == found
 
 
-def test_an_id_that_a_limited_token_used_first_is_free_for_others(
-    client: FlaskClient, gateway: Gateway
-) -> None:
+def test_id_of_limited_token_stays_free(client: FlaskClient, gateway: Gateway) -> None:
     of_three = limited(gateway, 3)
     send = proven(1)
     taken = of(send, released(1)) | {"id": send["id"]}
@@ -219,7 +215,7 @@ def test_an_id_that_a_limited_token_used_first_is_free_for_others(
     assert answer(client, send)["status"] == 1
 
 
-def test_what_a_reorg_took_back_still_tells_the_chain(client: FlaskClient, gateway: Gateway) -> None:
+def test_retracted_send_still_names_chain(client: FlaskClient, gateway: Gateway) -> None:
     of_one = limited(gateway, 1)
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     send = proven(1)
@@ -227,9 +223,8 @@ def test_what_a_reorg_took_back_still_tells_the_chain(client: FlaskClient, gatew
     assert answer(client, send)["status"] == 2
 
 
-def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
-    client: FlaskClient, gateway: Gateway
-) -> None:
+def test_reporter_affects_nothing_outside_scope(client: FlaskClient, gateway: Gateway) -> None:
+    """It neither learns nor raises anything."""
     of_one = limited(gateway, 1)
     foreign = proven(1, src_chain_id=2, dst_chain_id=1)
     post(client, [foreign])

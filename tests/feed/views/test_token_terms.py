@@ -54,7 +54,7 @@ class TestExpiry:
             assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
         assert len(kept(gateway)) == 1
 
-    def test_it_is_not_made_if_it_has_ended(self, gateway: Gateway) -> None:
+    def test_ended_token_is_not_made(self, gateway: Gateway) -> None:
         with pytest.raises(CredentialRefused, match="is in the past"):
             issue(*gateway.editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
 
@@ -71,7 +71,7 @@ class TestExpiry:
 class TestQuota:
     TERMS = TokenTerms(quota_events=5, quota_seconds=60)
 
-    def test_what_is_over_it_waits_and_nothing_is_half_written(
+    def test_excess_waits_and_nothing_is_partial(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
         token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
@@ -87,7 +87,7 @@ class TestQuota:
         at(60)
         assert verdict(post(client, heads(100, 3), token))["accepted"] == 1
 
-    def test_sending_a_large_portion_again_comes_to_an_end(
+    def test_repeated_large_portion_completes(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
         token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
@@ -132,7 +132,7 @@ class TestQuota:
 
 
 class TestRotation:
-    def test_both_are_valid_until_the_old_one_is_revoked(
+    def test_both_tokens_work_until_revocation(
         self, cli: FlaskCliRunner, client: FlaskClient, gateway: Gateway
     ) -> None:
         quota = TokenTerms(quota_events=3, quota_seconds=60)
@@ -182,7 +182,7 @@ class TestRotation:
         later = at(10)
         assert issue(*later.editing, second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER).text
 
-    def test_the_second_lasts_as_long_as_the_first(
+    def test_second_token_inherits_lifetime(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
         issue(

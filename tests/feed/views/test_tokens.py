@@ -40,7 +40,7 @@ def elsewhere(open_app: OpenApp) -> Flask:
     return open_app()
 
 
-def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
+def test_token_is_shown_once_only(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
     made = cli.invoke(args=["ingest-tokens", "create", "relayer-1"])
     assert made.exit_code == 0
     token = made.stdout.strip()
@@ -155,7 +155,7 @@ def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, said: str) -> No
     assert said in tried.stderr
 
 
-def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
+def test_revoked_token_ends_its_upload(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
@@ -227,7 +227,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         assert len(set(names)) == 3
 
 
-def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenApp) -> None:
+def test_environment_names_ignore_order(open_app: OpenApp) -> None:
     def names(*tokens: str) -> dict[str, str]:
         app = open_app(ingest_tokens=tokens)
         known = gateway_of(app).environment_tokens
@@ -236,7 +236,7 @@ def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenAp
     assert names("a", "b") == names("b", "a")
 
 
-def test_a_token_twice_in_the_environment_is_one(open_app: OpenApp) -> None:
+def test_duplicate_environment_token_is_one(open_app: OpenApp) -> None:
     app = open_app(ingest_tokens=("a", "b", "a"))
     assert len(gateway_of(app).environment_tokens) == 2
 
@@ -247,7 +247,7 @@ def test_no_token_no_feed(open_app: OpenApp) -> None:
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
 
 
-def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
+def test_token_lookup_is_one_read(client: FlaskClient, gateway: Gateway) -> None:
     token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
     statements: list[str] = []
 

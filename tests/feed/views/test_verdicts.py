@@ -43,7 +43,7 @@ def test_the_same_again_counts_once(client: FlaskClient, gateway: Gateway) -> No
     assert len(kept(gateway)) == 2
 
 
-def test_an_id_with_other_content_is_refused_and_raised(client: FlaskClient, gateway: Gateway) -> None:
+def test_id_with_other_content_is_refused(client: FlaskClient, gateway: Gateway) -> None:
     first = sent(1)
     post(client, [first])
     answer = verdict(post(client, [sent(2), first | {"amount": "1"}, sent(3)]))
@@ -70,9 +70,8 @@ def test_nothing_is_taken_of_nothing(client: FlaskClient, body: bytes) -> None:
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 0, "refused": []}
 
 
-def test_blank_lines_count_and_refusals_stand_in_the_order_of_lines(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusals_keep_line_order(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blank lines are counted."""
     monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is judged mix within batches
     first = sent(1)
     twice = json.dumps(first | {"amount": "1"}).encode()
@@ -93,7 +92,7 @@ def test_lines_may_end_either_way(client: FlaskClient, between: bytes, end: byte
     assert verdict(post(client, body))["accepted"] == 2
 
 
-def test_a_retracted_event_that_comes_again_is_accepted(client: FlaskClient) -> None:
+def test_repeated_event_is_accepted_after_retraction(client: FlaskClient) -> None:
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     post(client, [sent(1), reorg])
     assert status_of(client, 1) == 0

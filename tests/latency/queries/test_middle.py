@@ -63,7 +63,7 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> N
     assert twice() == (10 if counted else None)
 
 
-def test_all_that_was_counted_has_left_the_window(app: Flask) -> None:
+def test_everything_has_left_the_window(app: Flask) -> None:
     record([5, 6])
     with writing(current_gateway().engine) as connection:
         recount(connection, NOW)
@@ -95,7 +95,7 @@ def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_the_middles_of_all_pairs_are_those_of_each(app: Flask, counted: bool) -> None:
+def test_pair_medians_match_single_ones(app: Flask, counted: bool) -> None:
     draw = random.Random(7)
     pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
     for (src, dst), number in pairs.items():

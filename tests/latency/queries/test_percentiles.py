@@ -99,7 +99,7 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, latency: int) -> No
 
 
 @pytest.mark.parametrize("seed", range(volume(12)))
-def test_of_a_token_no_more_than_so_many_are_looked_at(app: Flask, seed: int) -> None:
+def test_token_reads_are_bounded(app: Flask, seed: int) -> None:
     """The window is the longest of whole seconds that has at most that many, and all in it count."""
     draw = random.Random(seed)
     ages = sorted(draw.randrange(60_000) / 1000 for _ in range(30))

@@ -28,9 +28,7 @@ STATEMENTS = {
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize("which", STATEMENTS)
 @pytest.mark.parametrize(("buckets", "with_a_middle"), [(200, 2), (201, 1)])
-def test_only_the_buckets_of_the_middle_are_read(
-    app: Flask, which: str, buckets: int, with_a_middle: int
-) -> None:
+def test_only_middle_buckets_are_read(app: Flask, which: str, buckets: int, with_a_middle: int) -> None:
     """Planned without the parameters' values, as for the hot path; each bucket once."""
     for src, dst in PAIRS:
         record([bucket << FINE for bucket in range(buckets) for _ in range(IN_EACH)], src=src, dst=dst)

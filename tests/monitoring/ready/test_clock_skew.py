@@ -83,9 +83,8 @@ def test_a_slow_answer_is_no_wrong_clock(app: Flask, timer: Timer) -> None:
     assert skew(app, Clock(AN_HOUR, takes=60), timer).seconds() == pytest.approx(-AN_HOUR, abs=0.9)
 
 
-def test_it_is_measured_every_few_seconds_with_one_statement(
-    app: Flask, timer: Timer, statements: list[str]
-) -> None:
+def test_skew_is_measured_by_one_statement(app: Flask, timer: Timer, statements: list[str]) -> None:
+    """Every few seconds."""
     clock = Clock()
     measured = skew(app, clock, timer)
     assert measured.complaint() is None
