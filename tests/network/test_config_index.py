@@ -59,7 +59,7 @@ def test_every_chain_and_token_as_it_stands(configs: dict[str, Any], index: Conf
             assert tokens(index, None, symbol, 0, int(chain_id))[1] is info["token"]
 
 
-def test_pegged_transfers_have_the_tokens_of_their_pair(index: ConfigIndex) -> None:
+def test_pegged_transfers_have_pair_tokens(index: ConfigIndex) -> None:
     def addresses(kind: SendKind, src: int, dst: int) -> list[str]:
         return [token["address"] for token in tokens(index, kind, "OWN", src, dst)]
 
@@ -70,7 +70,7 @@ def test_pegged_transfers_have_the_tokens_of_their_pair(index: ConfigIndex) -> N
     assert addresses(SendKind.DEPOSIT, 1, 9) == ["", ""]
 
 
-def test_what_is_not_configured_has_every_field_at_zero(index: ConfigIndex) -> None:
+def test_unconfigured_has_all_fields_zero(index: ConfigIndex) -> None:
     for unknown in (index.chain(ChainId(424242)), index.chain(None)):
         assert unknown.keys() == FIELDS
         assert not any(value for name, value in unknown.items() if name != "id")

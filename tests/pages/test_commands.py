@@ -139,7 +139,7 @@ def test_a_database_of_millions(shell: Shell, sqlite_template: Path) -> None:
     assert "grown: 200 transfers" in shell.run(GROW, {"10000000": "200"})
 
 
-def test_evidence_is_verified_by_the_set_of_the_chain(shell: Shell) -> None:
+def test_chain_set_verifies_evidence(shell: Shell) -> None:
     known = f"ID={REFUND} CONTRACT=0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820 NODE=https://node.example.org"
     hashed = "0x6ffbc443e09ab04878f2819870cc5d8dc42149d7725c3e7b47a049353f1aadf7"
     assert "VALID" in shell.run(SET_HASH, before=f"{known}; cast() {{ echo {hashed}; }}")

@@ -97,7 +97,7 @@ def line() -> Any:
     return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
 
 
-def test_the_gateway_has_every_command_and_its_options(line: Any) -> None:
+def test_every_command_and_option_exists(line: Any) -> None:
     commands = [command for block in SHELL for command in COMMAND.findall(block.code)]
     assert len(commands) > 50
     for command in commands:

@@ -236,7 +236,7 @@ def test_an_upgrade(installed: Shell, server: Server) -> None:
     assert "git checkout v1.4.0" in installed.notes
 
 
-def test_the_embedded_database_is_backed_up_and_restored(shell: Shell) -> None:
+def test_embedded_database_is_backed_up_restored(shell: Shell) -> None:
     shell.run(BACKUP)
     assert shell.run(BACKUP, code=1).count("exists") == 1
     (shell.code / "instance/gateway.db").write_text("lost")
@@ -245,7 +245,7 @@ def test_the_embedded_database_is_backed_up_and_restored(shell: Shell) -> None:
     assert ", 0 rows differ" in shell.run(VERIFY)
 
 
-def test_records_that_a_restored_backup_lacks_are_noticed(shell: Shell) -> None:
+def test_missing_records_after_restore_are_noticed(shell: Shell) -> None:
     shell.run(BACKUP, {"2026-11-22": "before"})
     note_heads(shell)
     shell.run("rm instance/gateway.db*; mv /backups/gateway-before.db instance/gateway.db")

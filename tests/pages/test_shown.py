@@ -75,7 +75,7 @@ def events(text: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.soak("a gateway of its own")
-def test_the_version_and_an_entry_in_the_log(server: Server, log: Path) -> None:
+def test_version_and_log_entry(server: Server, log: Path) -> None:
     with closing(server.ask("GET", "/version")) as answer:
         assert keys(json.loads(answer.read())) == keys(json.loads(VERSION.code))
     shown = json.loads(JSON_LOG.code)

@@ -89,7 +89,7 @@ def test_patroni_accepts_the_file(made: Path) -> None:
     assert len(complaints(file)) > len(WANTED_IN_VAIN)
 
 
-def test_a_leader_that_was_frozen_cannot_take_the_lead_back(made: Path) -> None:
+def test_frozen_leader_cannot_regain_lead(made: Path) -> None:
     """By ``etcd3`` Patroni 3.0.2 overwrites the key of another leader (docs/failover.md#patroni)."""
     (settings,) = documents(made / "etc/patroni/config.yml")
     assert "etcd" in settings
@@ -120,7 +120,7 @@ def test_every_word_is_filled_in(made: Path) -> None:
     assert f"ETCD_INITIAL_CLUSTER={peers}\n" in files[1].read_text()
 
 
-def test_the_script_writes_the_same_again_and_knows_the_nodes(made: Path) -> None:
+def test_script_is_repeatable_and_knows_nodes(made: Path) -> None:
     before = {file: file.read_text() for file in made.rglob("*") if file.is_file()}
     assert write(made, "db1").returncode == 0
     assert {file: file.read_text() for file in made.rglob("*") if file.is_file()} == before
@@ -166,14 +166,14 @@ def everything() -> Iterator[Served]:
 
 @pytest.mark.minutes("three nodes, two gateways, and a minute and a half for each failure")
 @pytest.mark.parametrize("fault", FAULTS if SOAK else (FAULTS[0], FAULTS[-1]), ids=lambda each: each.name)
-def test_a_failure_costs_no_answer_and_no_event(everything: Served, fault: Fault) -> None:
+def test_failure_loses_no_answer_or_event(everything: Served, fault: Fault) -> None:
     result = measure(everything, fault, FAULTS.index(fault) * EVENTS)
     print(result.line())
     assert result.complaints == []
 
 
 @pytest.mark.minutes("three nodes")
-def test_operators_let_another_node_lead_and_the_archive_follows(everything: Served) -> None:
+def test_switchover_takes_the_archive_along(everything: Served) -> None:
     cluster = everything.cluster
     former, other = cluster.leader, cluster.standby
     assert former.type(LIST).count("Sync Standby") == 2

@@ -23,7 +23,7 @@ def complaint(url: str, *, pooled: bool) -> str | None:
         return pooler_complaint(current_gateway().database)
 
 
-def test_a_pooler_that_nobody_told_of_is_refused(bouncer: Bouncer, database: str) -> None:
+def test_undeclared_pooler_is_refused(bouncer: Bouncer, database: str) -> None:
     found = complaint(bouncer.url(database), pooled=False)
     assert found and HIDDEN in found and "set DATABASE_POOLER=1" in found
     assert complaint(bouncer.url(database), pooled=True) is None

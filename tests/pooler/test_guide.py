@@ -21,7 +21,7 @@ RUN = blocks_of("docs/scaling.md")
 SETTINGS, LIMITED = RUN
 
 
-def test_it_starts_and_the_role_has_its_limits(roles: str) -> None:
+def test_pooler_starts_with_limited_role(roles: str) -> None:
     run_on(roles, "ALTER ROLE gateway RESET ALL", *LIMITED.code.splitlines())
     socket = make_url(roles).query["host"]
     assert isinstance(socket, str)

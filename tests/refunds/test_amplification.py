@@ -47,9 +47,7 @@ def strangers(number: int) -> list[dict[str, Any]]:
     return [signed(1, sign_digest(keccak256(b"%d" % n), PEOPLE[30])) for n in range(number)]
 
 
-def test_signatures_that_count_for_nothing_are_not_looked_at(
-    ask: Asker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_useless_signatures_are_not_read(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     ask.take(rotation(1, SET))
     assert ask.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
     assert cost(ask, monkeypatch) == (0, 0), "nothing but signatures is known"
@@ -74,7 +72,7 @@ def test_many_requests_are_not_all_shown(ask: Asker, monkeypatch: pytest.MonkeyP
     assert cost(ask, monkeypatch)[0] <= SHOWN_REQUESTS + 4
 
 
-def test_a_rotation_finds_signatures_that_counted_for_nothing(ask: Asker) -> None:
+def test_rotation_reads_useless_signatures_again(ask: Asker) -> None:
     ask.take(STORY.sent(), *(STORY.signed(key) for key in (*SET, PEOPLE[20], PEOPLE[21])))
     ask.take(STORY.prepared())
     assert ask.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"

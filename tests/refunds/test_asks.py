@@ -92,7 +92,8 @@ def test_a_wallets_way_from_6_to_8(client: FlaskClient, gateway: Gateway, door: 
     assert asks(gateway) == [(transfer_id(1), NOW)]
 
 
-def test_at_7_without_an_ask_nothing_is_written(client: FlaskClient, gateway: Gateway) -> None:
+def test_request_at_7_writes_nothing(client: FlaskClient, gateway: Gateway) -> None:
+    """Where none was kept before."""
     feed(gateway, sent(1), bad(), about(1, "refund.requested"))
     assert ask(client, "http", withdraw_req(transfer_id(1))) == TAKEN
     assert asks(gateway) == []

@@ -47,7 +47,7 @@ def refusal(bridge: Bridge, evidence: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_delayed_refund_pays_when_it_is_executed(
+def test_delayed_refund_pays_when_executed(
     ask: Asker, story: Story, evidence: dict[str, Any], version: int
 ) -> None:
     bridge = bridge_of(story, SET, version=version)
@@ -101,7 +101,7 @@ def test_the_threshold_itself_is_paid_at_once(story: Story, evidence: dict[str, 
     assert bridge.balance(RECEIVER) == AMOUNT
 
 
-def test_what_the_contract_refuses_is_what_the_evidence_names(story: Story, evidence: dict[str, Any]) -> None:
+def test_evidence_names_every_contract_refusal(story: Story, evidence: dict[str, Any]) -> None:
     bridge = bridge_of(story, SET)
     refused: dict[str, str] = {}
     with bridge.chain.undone():
@@ -141,9 +141,7 @@ def wrap(bridge: Bridge, story: Story) -> None:
     bridge.at.call("setWrapped", story.token)
 
 
-def test_a_volume_cap_lasts_to_the_end_of_its_epoch(
-    ask: Asker, story: Story, evidence: dict[str, Any]
-) -> None:
+def test_volume_cap_lasts_until_epoch_end(ask: Asker, story: Story, evidence: dict[str, Any]) -> None:
     other = Story(story.kind, 2)
     request = other.request(seqnum=8) if story.kind is SendKind.POOL else other.request()
     ask.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
@@ -158,7 +156,7 @@ def test_a_volume_cap_lasts_to_the_end_of_its_epoch(
     assert bridge.balance(RECEIVER) == 2 * AMOUNT
 
 
-def test_more_than_the_volume_cap_passes_in_no_epoch(story: Story, evidence: dict[str, Any]) -> None:
+def test_amount_over_cap_never_passes(story: Story, evidence: dict[str, Any]) -> None:
     bridge = bridge_of(story, SET)
     bridge.at.call("setEpochVolume", story.token, AMOUNT - 1, 600)
     for _ in range(3):
@@ -169,7 +167,7 @@ def test_more_than_the_volume_cap_passes_in_no_epoch(story: Story, evidence: dic
 
 
 @pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])
-def test_a_wrapped_token_is_paid_out_in_native_coin(ask: Asker, kind: SendKind) -> None:
+def test_wrapped_token_pays_native_coin(ask: Asker, kind: SendKind) -> None:
     story = Story(kind)
     ask.take(rotation(story.chain, SET), story.sent(), story.prepared())
     ask.take(*(story.signed(key) for key in SET))
@@ -179,7 +177,7 @@ def test_a_wrapped_token_is_paid_out_in_native_coin(ask: Asker, kind: SendKind) 
     assert (bridge.chain.coins(RECEIVER), bridge.balance(RECEIVER)) == (AMOUNT, 0)
 
 
-def test_a_delayed_payout_names_its_id_on_the_destination(ask: Asker, story: Story) -> None:
+def test_delayed_payout_names_destination_id(ask: Asker, story: Story) -> None:
     ask.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
     assert ask.status(story)["status"] == 11
     assert "the id, which was not reported" in ask.evidence(story)["missing"][0]

@@ -95,7 +95,7 @@ def test_no_flipped_bit_is_paid(story: Story, served: Call) -> None:
 
 
 @pytest.mark.one_database
-def test_it_is_bound_to_chain_contract_and_kind(story: Story, served: Call) -> None:
+def test_call_is_bound_to_chain_contract_kind(story: Story, served: Call) -> None:
     assert bridge_of(story).judge(served).startswith("0x")
     elsewhere: list[dict[str, Any]] = [{"chain": Chain(3 - story.chain)}, {"address": b"\x77" * 20}]
     elsewhere += [{"kind": kind.value} for kind in KINDS if kind is not story.kind]

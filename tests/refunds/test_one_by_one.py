@@ -24,7 +24,7 @@ def begin(ask: Asker, story: Story, powers: Powers = POWERS) -> None:
     ask.take(rotation(story.chain, powers), story.sent(), story.prepared())
 
 
-def test_status_8_exactly_when_the_quorum_is_reached(ask: Asker, story: Story) -> None:
+def test_status_8_exactly_at_quorum(ask: Asker, story: Story) -> None:
     begin(ask, story)
     power = 0
     assert ask.status(story)["status"] == 7
@@ -51,7 +51,7 @@ def test_a_flipped_signature_is_refused(ask: Asker, story: Story) -> None:
     assert ask.status(story)["status"] == 8
 
 
-def test_a_flipped_signature_that_came_first_never_counts(ask: Asker, story: Story) -> None:
+def test_early_flipped_signature_never_counts(ask: Asker, story: Story) -> None:
     """Before request and send are known it cannot be told from a true one: it is kept, for nothing."""
     spoiled = [signed(story.n, flip(story.signature(key), 300)) for key in POWERS]
     ask.feed(*spoiled)
@@ -60,7 +60,7 @@ def test_a_flipped_signature_that_came_first_never_counts(ask: Asker, story: Sto
     assert ask.evidence(story)["power_signed"] == "0"
 
 
-def test_after_a_flipped_request_bit_status_8_is_never_reached(ask: Asker, story: Story) -> None:
+def test_flipped_request_never_reaches_status_8(ask: Asker, story: Story) -> None:
     ask.take(rotation(story.chain, POWERS), story.sent())
     request = story.request()
     flipped = [flip(request, bit) for bit in range(0, len(request) * 8, 7)]
@@ -77,7 +77,7 @@ def test_after_a_flipped_request_bit_status_8_is_never_reached(ask: Asker, story
     assert story.contract_takes(answer, POWERS)
 
 
-def test_a_flipped_request_before_its_send_is_known(ask: Asker, story: Story) -> None:
+def test_flipped_request_precedes_its_send(ask: Asker, story: Story) -> None:
     """Kept while nothing is known that it contradicts; then it counts for nothing."""
     stolen = story.request(receiver=bytes(19) + b"\1")
     ask.take(story.prepared(stolen), *(story.signed(key, stolen) for key in POWERS))
@@ -89,7 +89,7 @@ def test_a_flipped_request_before_its_send_is_known(ask: Asker, story: Story) ->
     assert len(evidence["contradictions"]) == 1
 
 
-def test_two_requests_at_quorum_and_none_is_served(ask: Asker, story: Story) -> None:
+def test_two_requests_at_quorum_serve_none(ask: Asker, story: Story) -> None:
     begin(ask, story)
     other = story.request(amount=999_999_999)
     ask.take(story.prepared(other), *(story.signed(key) for key in POWERS))
@@ -106,7 +106,7 @@ def test_two_requests_at_quorum_and_none_is_served(ask: Asker, story: Story) -> 
     assert evidence["other_requests"][0]["reached"] is True
 
 
-def test_a_rotation_takes_it_back_to_7_and_it_is_collected_anew(ask: Asker, story: Story) -> None:
+def test_rotation_restarts_collection_at_7(ask: Asker, story: Story) -> None:
     begin(ask, story)
     ask.take(*(story.signed(key) for key in POWERS))
     assert ask.status(story)["status"] == 8
@@ -147,7 +147,7 @@ def test_a_rotation_of_another_chain_changes_nothing(ask: Asker, story: Story) -
     assert ask.status(story) == before
 
 
-def test_a_rotation_that_is_reorganised_away_brings_the_old_set_back(ask: Asker, story: Story) -> None:
+def test_reorganised_rotation_restores_old_set(ask: Asker, story: Story) -> None:
     begin(ask, story)
     ask.take(*(story.signed(key) for key in POWERS))
     before = ask.status(story)
@@ -157,7 +157,7 @@ def test_a_rotation_that_is_reorganised_away_brings_the_old_set_back(ask: Asker,
     assert ask.status(story) == before
 
 
-def test_a_send_that_is_reorganised_away_leaves_nothing_to_serve(ask: Asker, story: Story) -> None:
+def test_reorganised_send_serves_nothing(ask: Asker, story: Story) -> None:
     begin(ask, story)
     ask.take(*(story.signed(key) for key in POWERS))
     ask.take(event("chain.reorged", chain_id=story.chain, from_block=100))

@@ -114,7 +114,7 @@ def test_a_payment_that_no_longer_stands(ask: Asker) -> None:
     assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
 
 
-def test_the_networks_word_pays_as_well_and_a_rotation_changes_nothing(ask: Asker) -> None:
+def test_network_status_pays_despite_rotation(ask: Asker) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
     ask.take(about(1, "network.status", at=-5, xfer_status=7))
     assert_second_is_dead(ask)
@@ -132,7 +132,7 @@ def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
     assert SECOND.id in raised(ask)["1"] and FIRST.id in raised(ask)["2"]
 
 
-def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker) -> None:
+def test_payment_is_remembered_after_prune_and_replay(ask: Asker) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), PAID)
     replay(*ask.gateway.audited, actor=TESTER)
     later = ask.gateway.but(clock=lambda: ask.gateway.clock() + timedelta(days=30))
@@ -155,7 +155,7 @@ def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker
 
 
 @pytest.mark.one_database
-def test_requests_of_other_kinds_have_no_such_id(ask: Asker) -> None:
+def test_other_kinds_have_no_withdraw_id(ask: Asker) -> None:
     """They are told apart by the reference, which the contract puts into the id."""
     for kind in (SendKind.DEPOSIT, SendKind.BURN):
         one, other = Story(kind, 10), Story(kind, 11)
@@ -172,7 +172,7 @@ def test_requests_of_other_kinds_have_no_such_id(ask: Asker) -> None:
 
 
 @pytest.mark.one_database
-def test_many_refunds_of_one_id_cost_no_scan(ask: Asker) -> None:
+def test_many_refunds_of_id_avoid_scan(ask: Asker) -> None:
     """Each further one reads its own rows: the others are folded when the payment comes, and then only."""
     ask.take(rotation(1, SET))
     counts: list[int] = []

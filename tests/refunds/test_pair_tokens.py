@@ -50,14 +50,14 @@ def test_evidence_is_in_the_pairs_own_token(ask: Asker, story: Story, listed: bo
     assert story.contract_takes(status, SET)
 
 
-def test_a_request_in_the_chains_token_is_contradicted(ask: Asker, story: Story) -> None:
+def test_request_in_chain_token_is_contradicted(ask: Asker, story: Story) -> None:
     put(ask, story, address=OWN)
     ask.take(rotation(story.chain, SET), story.sent())
     refused = ask.feed(story.prepared()).refused
     assert [line.reason for line in refused] and "token" in refused[0].reason
 
 
-def test_events_are_judged_again_when_the_pair_says_its_token(ask: Asker, story: Story) -> None:
+def test_pair_token_validates_events_again(ask: Asker, story: Story) -> None:
     """Only while nothing under way hangs on the old one: here the send comes before the pair is known."""
     document = network()
     document["pegged_pairs"] = []

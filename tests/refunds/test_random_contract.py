@@ -114,7 +114,7 @@ class Walk:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(volume(17, 2)))
-def test_what_is_served_is_what_the_contract_pays(ask: Asker, seed: int) -> None:
+def test_served_equals_paid_by_contract(ask: Asker, seed: int) -> None:
     """Thirty steps with four transfers each: 2,000 comparisons in full."""
     walk = Walk(ask, Random(seed))
     for _ in range(30):

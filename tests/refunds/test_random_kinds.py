@@ -221,7 +221,7 @@ class Play:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEED * 1000, SEED * 1000 + HISTORIES))
-def test_what_is_served_is_what_the_contract_pays(ask: Asker, seed: int) -> None:
+def test_served_equals_paid_by_contract(ask: Asker, seed: int) -> None:
     forget_events(ask.gateway)
     rng = random.Random(seed)
     play = Play(ask, rng)

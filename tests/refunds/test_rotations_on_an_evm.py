@@ -39,7 +39,7 @@ ROTATIONS = {
 
 @pytest.mark.parametrize("case", ROTATIONS)
 @pytest.mark.parametrize("backwards", [False, True])
-def test_the_set_of_the_last_log_is_served(ask: Asker, case: str, backwards: bool) -> None:
+def test_set_of_last_log_is_served(ask: Asker, case: str, backwards: bool) -> None:
     bridge = bridge_of(STORY, OLD)
     bridge.keep(by_address(NEW))
     rotations = ROTATIONS[case][::-1] if backwards else ROTATIONS[case]
@@ -50,7 +50,7 @@ def test_the_set_of_the_last_log_is_served(ask: Asker, case: str, backwards: boo
     assert ask.evidence(STORY)["validator_set_hash"] == f"0x{bridge.set_hash:064x}"
 
 
-def test_a_signature_of_a_validator_to_come_counts_when_the_rotation_does(ask: Asker) -> None:
+def test_future_validator_signature_counts_after_rotation(ask: Asker) -> None:
     bridge = bridge_of(STORY, OLD)
     ask.take(rotation(1, OLD), STORY.sent(), STORY.prepared(), *signed(1, 2))
     (refused,) = ask.feed(*signed(3)).refused
@@ -63,7 +63,7 @@ def test_a_signature_of_a_validator_to_come_counts_when_the_rotation_does(ask: A
     assert bridge.judge(served_call(answer)).startswith("0x")
 
 
-def test_a_withdraw_that_did_not_succeed_can_be_made_again(ask: Asker) -> None:
+def test_failed_withdraw_can_be_repeated(ask: Asker) -> None:
     """The contract was paused when it came, so it reverted; the evidence is as good as before."""
     bridge = bridge_of(STORY, OLD)
     steps = [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX)]
@@ -80,7 +80,7 @@ def test_a_withdraw_that_did_not_succeed_can_be_made_again(ask: Asker) -> None:
 
 
 @pytest.mark.soak("every order of the rotations")
-def test_every_order_of_all_of_it_is_paid(ask: Asker) -> None:
+def test_every_order_is_paid(ask: Asker) -> None:
     rotations = [rotation(1, OLD)], [rotation(1, NEW, at=-100)]
     parts = [[STORY.sent()], [STORY.prepared()], signed(1, 2, 3), *rotations]
     bridge = bridge_of(STORY, NEW)

@@ -64,7 +64,8 @@ def assert_frozen(ask: Asker, why: str) -> None:
 
 
 @pytest.mark.parametrize("case", DEAD)
-def test_a_set_that_cannot_sign_withdraws_evidence_until_the_next(ask: Asker, case: str) -> None:
+def test_unusable_set_withdraws_evidence(ask: Asker, case: str) -> None:
+    """Until the next set."""
     members, why = DEAD[case]
     watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
     bridge = watched.bridge
@@ -92,7 +93,7 @@ def test_a_set_that_cannot_sign_withdraws_evidence_until_the_next(ask: Asker, ca
 
 
 @pytest.mark.parametrize("case", LIVE)
-def test_a_set_that_can_sign_is_served_whatever_its_size(ask: Asker, case: str) -> None:
+def test_usable_set_of_any_size_is_served(ask: Asker, case: str) -> None:
     watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
     watched.reset(LIVE[case])
     ask.take(*refund())
@@ -103,7 +104,7 @@ def test_a_set_that_can_sign_is_served_whatever_its_size(ask: Asker, case: str) 
 
 
 @pytest.mark.parametrize("case", DEAD)
-def test_a_reporter_may_report_it_and_take_it_back(ask: Asker, case: str) -> None:
+def test_reported_unusable_set_can_be_undone(ask: Asker, case: str) -> None:
     members, why = DEAD[case]
     ask.take(reset_line(by_address(USUAL), -200), *refund())
     assert ask.status(STORY)["status"] == 8

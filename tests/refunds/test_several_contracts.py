@@ -58,7 +58,8 @@ def unlisted(ask: Asker) -> list[str]:
     return [row.subject[-1] for row in rows if row.kind == AnomalyKind.UNLISTED_CONTRACT]
 
 
-def test_each_refund_is_paid_by_the_contract_that_took_the_send(ask: Asker, story: Story) -> None:
+def test_receiving_contract_pays_each_refund(ask: Asker, story: Story) -> None:
+    """The one that took the send."""
     list_other(ask, story, OTHER)
     ask.take(rotation(story.chain, SET))
     at = bridges(story)
@@ -76,7 +77,7 @@ def test_each_refund_is_paid_by_the_contract_that_took_the_send(ask: Asker, stor
     assert unlisted(ask) == []
 
 
-def test_a_signature_for_another_of_the_contracts_does_not_count(ask: Asker, story: Story) -> None:
+def test_signature_for_other_contract_is_ignored(ask: Asker, story: Story) -> None:
     list_other(ask, story, OTHER)
     ask.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     ask.feed(signed_for(story, story.contract))
@@ -84,7 +85,7 @@ def test_a_signature_for_another_of_the_contracts_does_not_count(ask: Asker, sto
     assert ask.evidence(story)["power_signed"] == "0"
 
 
-def test_a_contract_that_is_not_listed_waits_and_is_never_served(ask: Asker, story: Story) -> None:
+def test_unlisted_contract_waits_and_serves_nothing(ask: Asker, story: Story) -> None:
     ask.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     for contract in (OTHER, story.contract):
         ask.take(signed_for(story, contract))
@@ -102,7 +103,7 @@ def test_a_contract_that_is_not_listed_waits_and_is_never_served(ask: Asker, sto
     assert bridges(story)[OTHER].judge(served_call(status)).startswith("0x")
 
 
-def test_a_pool_send_through_another_contract_waits_too(ask: Asker) -> None:
+def test_pool_send_by_other_contract_waits(ask: Asker) -> None:
     story = Story(SendKind.POOL)
     ask.take(rotation(1, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     ask.take(story.signed(PEOPLE[0]))

@@ -25,7 +25,7 @@ def answers_of_both_doors(ask: Asker, story: Story) -> tuple[dict[str, Any], lis
     return ask.status(story), list(GetTransferStatusResponse.FromString(carried.message).powers)
 
 
-def test_a_power_of_nought_is_one_zero_byte_on_both_doors(ask: Asker) -> None:
+def test_zero_power_is_one_byte_everywhere(ask: Asker) -> None:
     story = Story(SendKind.POOL)
     ask.take(rotation(1, WITH_NOBODY), story.sent(), story.prepared())
     ask.take(*(story.signed(key) for key in WITH_NOBODY))
@@ -39,7 +39,7 @@ def test_a_power_of_nought_is_one_zero_byte_on_both_doors(ask: Asker) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_shorter_call_is_paid_for_less_gas(ask: Asker, kind: SendKind) -> None:
+def test_shorter_call_costs_less_gas(ask: Asker, kind: SendKind) -> None:
     story = Story(kind)
     powers: Powers = dict(zip(PEOPLE, (5, 5, 30, 5, 30, 5, 20), strict=False))
     ask.take(rotation(story.chain, powers), story.sent(), story.prepared())
@@ -58,7 +58,7 @@ def test_the_shorter_call_is_paid_for_less_gas(ask: Asker, kind: SendKind) -> No
     assert saved > 0.07, f"{whole.gas} and {short.gas}"
 
 
-def test_the_evidence_names_what_the_contract_may_still_refuse_for(ask: Asker) -> None:
+def test_evidence_names_possible_contract_refusals(ask: Asker) -> None:
     named = {}
     for n, kind in enumerate(KINDS, start=1):
         story = Story(kind, n)

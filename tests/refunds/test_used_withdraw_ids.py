@@ -74,7 +74,7 @@ USES = {
 
 @pytest.mark.parametrize("queued", [False, True])
 @pytest.mark.parametrize("use", USES)
-def test_it_is_used_up_from_its_block_on_and_until_that_is_orphaned(
+def test_id_is_used_until_block_is_orphaned(
     ask: Asker, watched: WatchedBridge, use: str, queued: bool
 ) -> None:
     ref_id, what = USES[use]
@@ -104,7 +104,7 @@ def test_it_is_used_up_from_its_block_on_and_until_that_is_orphaned(
     assert watched.bridge.judge(served_call(answer)).startswith("0x")
 
 
-def test_what_is_paid_for_the_transfer_itself_is_its_own(ask: Asker, watched: WatchedBridge) -> None:
+def test_own_payment_does_not_use_up_id(ask: Asker, watched: WatchedBridge) -> None:
     watched.mine(withdrawn(watched, STORY.request()))
     answer, evidence = ask.status(STORY), ask.evidence(STORY)
     assert (answer["status"], evidence["contradictions"]) == (9, [])
@@ -132,7 +132,7 @@ REPORTS = list(lines(""))
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_a_report_counts_until_it_is_taken_back(ask: Asker, report: str) -> None:
+def test_report_counts_until_retracted(ask: Asker, report: str) -> None:
     ask.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(ask))[report]
     ask.take(line)
@@ -158,7 +158,7 @@ def test_it_counts_before_the_refund_is_known(ask: Asker, report: str) -> None:
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_the_same_id_on_another_chain_is_another(ask: Asker, report: str) -> None:
+def test_id_on_other_chain_is_different(ask: Asker, report: str) -> None:
     ask.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(ask), chain_id=2)[report]
     ask.take(line)
@@ -167,7 +167,7 @@ def test_the_same_id_on_another_chain_is_another(ask: Asker, report: str) -> Non
     assert_used_up(ask, "for ")
 
 
-def test_an_id_that_is_reported_later_about_a_withdrawal_counts(ask: Asker) -> None:
+def test_id_added_to_withdrawal_counts(ask: Asker) -> None:
     """The field may be missing: another reporter of the same fact adds it."""
     ask.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(ask))["liquidity"] | {"id": "1:0xb:0xt:4"}
@@ -177,7 +177,7 @@ def test_an_id_that_is_reported_later_about_a_withdrawal_counts(ask: Asker) -> N
     assert_used_up(ask, "for a withdrawal of liquidity")
 
 
-def test_a_refund_counts_as_soon_as_it_is_in_a_block(ask: Asker) -> None:
+def test_refund_counts_once_in_block(ask: Asker) -> None:
     tx = "0x" + "d1" * 32
     ask.take(rotation(1, SET), *refund(), *refund(OTHER))
     for block, step in ((140, "refund.submitted"), (141, "refund.delayed")):

@@ -70,7 +70,7 @@ def refund(ask: Asker, story: Story, send: dict[str, Any], **request: Any) -> di
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_token_that_nobody_lists_is_found_and_refunded(ask: Asker, kind: SendKind) -> None:
+def test_unlisted_token_is_found_and_refunded(ask: Asker, kind: SendKind) -> None:
     story = Story(kind)
     send = story.sent(token=checksum_address(UNLISTED), contract=checksum_address(story.contract))
     del send["symbol"]
@@ -78,13 +78,14 @@ def test_a_token_that_nobody_lists_is_found_and_refunded(ask: Asker, kind: SendK
     assert listed(ask)["src_send_info"]["token"]["symbol"] == checksum_address(UNLISTED)
 
 
-def test_a_deposit_towards_a_chain_without_a_pair_is_refunded(ask: Asker) -> None:
+def test_deposit_without_pair_is_refunded(ask: Asker) -> None:
     story = Story(SendKind.DEPOSIT)
     refund(ask, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))
 
 
 @pytest.mark.parametrize("dst", [0, 2**32, 2**63 - 1, 2**63, FAR])
-def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: Asker, dst: int) -> None:
+def test_send_to_unknown_chain_is_refunded(ask: Asker, dst: int) -> None:
+    """To one that cannot be configured. It is found, too."""
     story = Story(SendKind.POOL)
     ask.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
     assert ask.status(story)["status"] == 1
@@ -105,7 +106,7 @@ def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: 
         assert projections(connection) == before
 
 
-def test_the_symbol_follows_once_the_token_is_listed(ask: Asker) -> None:
+def test_listing_token_supplies_the_symbol(ask: Asker) -> None:
     send = proven(1, token=address(7777))
     del send["symbol"]
     ask.take(send)
@@ -135,7 +136,7 @@ def test_symbol_and_address_must_agree(ask: Asker) -> None:
     assert ask.feed(more).repeated == 1
 
 
-def test_a_contradiction_that_two_reports_make_together_is_refused(ask: Asker) -> None:
+def test_contradiction_across_reports_is_refused(ask: Asker) -> None:
     first, second = sent(1) | {"id": "x"}, sent(1) | {"id": "x", "symbol": None, "token": address(7777)}
     ask.take(first)
     assert ask.feed(second).refused[0].reason.startswith("token: is not what is configured")
@@ -144,7 +145,7 @@ def test_a_contradiction_that_two_reports_make_together_is_refused(ask: Asker) -
 @pytest.mark.parametrize(
     "changes", [{"nonce": 8}, {"amount": "5"}, {"sender": address(9)}, {"dst_chain_id": 3}]
 )
-def test_a_send_that_contradicts_its_id_is_refused(ask: Asker, changes: dict[str, Any]) -> None:
+def test_send_contradicting_its_id_is_refused(ask: Asker, changes: dict[str, Any]) -> None:
     assert ask.feed(proven(7) | changes).refused[0].reason.startswith("transfer_id: is not the id")
     ask.take(proven(7))
 
@@ -161,7 +162,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("order", ["the send first", "the send last"])
 @pytest.mark.parametrize(("kind", "fields"), ELSEWHERE)
-def test_what_was_read_on_another_chain_counts_for_nothing(
+def test_report_from_wrong_chain_is_ignored(
     ask: Asker, kind: str, fields: dict[str, Any], order: str
 ) -> None:
     send = proven(1)

@@ -45,7 +45,7 @@ def write(servers: Cluster) -> None:
     servers.primary.run("CREATE TABLE IF NOT EXISTS written (n int)", "INSERT INTO written VALUES (1)")
 
 
-def test_it_is_not_asked_before_it_was_looked_at(replica: Replica) -> None:
+def test_replica_is_unused_before_first_look(replica: Replica) -> None:
     assert not replica.is_usable()
     eventually(lambda: good(replica))
 
@@ -56,7 +56,7 @@ def test_an_idle_primary_makes_no_lag(replica: Replica, timer: Timer) -> None:
     assert good(replica)
 
 
-def test_it_is_left_out_when_nobody_could_look(replica: Replica, timer: Timer) -> None:
+def test_replica_is_unused_without_recent_look(replica: Replica, timer: Timer) -> None:
     eventually(lambda: good(replica))
     timer.now += MAX_LAG
     assert replica.is_usable()
@@ -64,7 +64,7 @@ def test_it_is_left_out_when_nobody_could_look(replica: Replica, timer: Timer) -
     assert not replica.is_usable()
 
 
-def test_one_that_lags_is_left_out_and_comes_back(servers: Cluster, replica: Replica, timer: Timer) -> None:
+def test_lagging_replica_is_left_out_meanwhile(servers: Cluster, replica: Replica, timer: Timer) -> None:
     eventually(lambda: good(replica))
     servers.replica.run("SELECT pg_wal_replay_pause()")
     eventually(lambda: servers.replica.run("SELECT pg_get_wal_replay_pause_state()") == "paused")
@@ -81,7 +81,7 @@ def test_one_that_lags_is_left_out_and_comes_back(servers: Cluster, replica: Rep
     eventually(lambda: good(replica))
 
 
-def test_one_that_was_cut_off_is_left_out(servers: Cluster, replica: Replica, timer: Timer) -> None:
+def test_disconnected_replica_is_left_out(servers: Cluster, replica: Replica, timer: Timer) -> None:
     """It has replayed all that it received, which is not all there is."""
     conninfo = servers.replica.run("SHOW primary_conninfo")
     eventually(lambda: good(replica))
@@ -97,9 +97,8 @@ def test_one_that_was_cut_off_is_left_out(servers: Cluster, replica: Replica, ti
     eventually(lambda: good(replica))
 
 
-def test_while_the_primary_is_silent_a_fresh_one_is_used_for_a_minute(
-    servers: Cluster, replica: Replica, timer: Timer
-) -> None:
+def test_fresh_replica_serves_during_primary_outage(servers: Cluster, replica: Replica, timer: Timer) -> None:
+    """For a minute."""
     eventually(lambda: good(replica))
     timer.now += MAX_LAG - 1
     with servers.primary.hanging():
@@ -111,9 +110,8 @@ def test_while_the_primary_is_silent_a_fresh_one_is_used_for_a_minute(
     eventually(lambda: good(replica))
 
 
-def test_one_that_lagged_is_not_used_because_the_primary_is_silent(
-    servers: Cluster, replica: Replica, timer: Timer
-) -> None:
+def test_lagging_replica_stays_unused_in_outage(servers: Cluster, replica: Replica, timer: Timer) -> None:
+    """Of the primary."""
     eventually(lambda: good(replica))
     timer.now += MAX_LAG + 1
     with servers.primary.hanging():
@@ -129,7 +127,7 @@ def test_a_primary_is_no_replica(app: Flask, timer: Timer, caplog: pytest.LogCap
     assert "is not a replica" in caplog.text
 
 
-def test_one_that_fails_again_and_again_is_left_out_for_longer(replica: Replica, timer: Timer) -> None:
+def test_repeated_failure_lengthens_the_pause(replica: Replica, timer: Timer) -> None:
     eventually(lambda: good(replica))
     error = OperationalError("SELECT", {}, Exception("gone"))
     pauses = []

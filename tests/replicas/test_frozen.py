@@ -52,7 +52,7 @@ def ready(server: Server) -> tuple[int, dict[str, Any], float]:
 
 
 @pytest.mark.minutes("servers of its own, and seconds of waiting")
-def test_a_frozen_primary_holds_no_request_for_longer_than_documented(
+def test_frozen_primary_delays_as_documented(
     servers: Cluster, server: Server, request: pytest.FixtureRequest
 ) -> None:
     for _ in range(20):

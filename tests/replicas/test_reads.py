@@ -83,7 +83,7 @@ def test_public_answers_are_read_from_the_replica(gateway: Gateway, client: Flas
     assert told.primary == 0
 
 
-def test_reporters_and_readiness_are_read_from_the_primary(gateway: Gateway, client: FlaskClient) -> None:
+def test_reporters_and_readiness_use_primary(gateway: Gateway, client: FlaskClient) -> None:
     told = Statements(gateway)
     head = fact("chain.head", chain_id=1, block=1)
     kind = {"Content-Type": "application/x-ndjson"}
@@ -126,7 +126,7 @@ def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, c
     eventually(of(gateway).is_usable)
 
 
-def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gateway) -> None:
+def test_late_answer_answers_no_other_statement(servers: Cluster, gateway: Gateway) -> None:
     """A statement that was given up takes its connection with it."""
     engine = of(gateway).engine
     with engine.connect() as connection:
@@ -141,7 +141,7 @@ def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gatew
 
 
 @pytest.mark.soak("restarts a database server")
-def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, client: FlaskClient) -> None:
+def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient) -> None:
     """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
     gateway = current_gateway()
     alone = gateway.public
@@ -159,7 +159,7 @@ def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, cli
     assert verdict.json == {"accepted": 1, "repeated": 0, "refused": []}
 
 
-def test_a_request_without_time_says_nothing_of_the_replica(gateway: Gateway) -> None:
+def test_expired_request_does_not_blame_replica(gateway: Gateway) -> None:
     """It waited for something else before, and gets no connection."""
     with within(0), pytest.raises(PoolTimeout):
         gateway.public.run_read(lambda connection: connection.scalar(select(1)))

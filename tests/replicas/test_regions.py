@@ -150,7 +150,7 @@ def reported(server: Server) -> Iterator[list[float]]:
         working.result()
 
 
-def test_reads_far_away_do_not_cross_the_distance(regions: Regions) -> None:
+def test_distant_reads_stay_local(regions: Regions) -> None:
     ids = [new_transfer(regions.near) for _ in range(200)]
     file = write_questions(status_questions(ids) + estimate_questions(100), regions.folder / "questions")
     medians = []
@@ -166,7 +166,7 @@ def test_reads_far_away_do_not_cross_the_distance(regions: Regions) -> None:
     assert far < near + AWAY, "a round trip takes twice as long"
 
 
-def test_a_commit_is_seen_far_away_once_it_arrived(regions: Regions) -> None:
+def test_commit_is_visible_far_once_arrived(regions: Regions) -> None:
     for name, server, way in (("near", regions.near, 0.0), ("far", regions.far, AWAY)):
         times = []
         for _ in range(volume(100, 10)):
@@ -177,7 +177,7 @@ def test_a_commit_is_seen_far_away_once_it_arrived(regions: Regions) -> None:
     assert min(times) > AWAY / 2, "the distance is there"
 
 
-def test_answers_far_away_say_how_old_they_are(regions: Regions) -> None:
+def test_distant_answers_show_their_age(regions: Regions) -> None:
     transfer_id = new_transfer(regions.near)
     for name, server in (("near", regions.near), ("far", regions.far)):
         eventually(lambda: status(server, transfer_id) == 1)  # noqa: B023
@@ -193,7 +193,7 @@ def test_answers_far_away_say_how_old_they_are(regions: Regions) -> None:
         assert statistics.median(ages) < 1 + AWAY + SLACK, "a second in memory, the way, and a report"
 
 
-def test_who_waits_far_away_is_answered_soon_after_the_commit(regions: Regions) -> None:
+def test_distant_waiter_hears_commit_soon(regions: Regions) -> None:
     polls, streams = [], []
     for _ in range(volume(30, 4)):
         transfer_id = new_transfer(regions.near)

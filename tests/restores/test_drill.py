@@ -83,7 +83,7 @@ def servers(machine: Machine) -> list[str]:
     return [" ".join(line) for line in found if "-D" in line and str(machine.folder) in " ".join(line)]
 
 
-def test_a_good_backup_is_restored_verified_and_removed(backed_up: tuple[PgBackRest, Drill]) -> None:
+def test_good_backup_is_restored_verified_removed(backed_up: tuple[PgBackRest, Drill]) -> None:
     way, drilled = backed_up
     machine = way.machine
     before = machine.ask("SELECT count(*) FROM events")
@@ -107,9 +107,7 @@ def test_a_good_backup_is_restored_verified_and_removed(backed_up: tuple[PgBackR
         ("UPDATE audit_records SET detail = 'another' WHERE id = 1", "record 1"),
     ],
 )
-def test_it_fails_where_what_came_back_is_wrong(
-    backed_up: tuple[PgBackRest, Drill], harm: str, said: str
-) -> None:
+def test_wrong_restore_fails_the_drill(backed_up: tuple[PgBackRest, Drill], harm: str, said: str) -> None:
     way, drilled = backed_up
     with gateway_on(way.url), current_gateway().engine.begin() as connection:
         connection.execute(text(harm))
@@ -121,9 +119,10 @@ def test_it_fails_where_what_came_back_is_wrong(
     assert len(servers(way.machine)) == 1
 
 
-def test_it_fails_without_a_whole_backup_and_empties_no_other_folder(
+def test_drill_without_backup_fails_safely(
     backed_up: tuple[PgBackRest, Drill],
 ) -> None:
+    """It empties no other folder."""
     way, drilled = backed_up
     next((way.machine.folder / "repo/backup").rglob("PG_VERSION.gz")).unlink()
     with pytest.raises(RuntimeError):

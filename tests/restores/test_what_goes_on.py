@@ -54,7 +54,7 @@ def events(gateway: Gateway) -> list[str]:
 
 @pytest.mark.parametrize("reorganised", [False, True])
 @pytest.mark.soak("a watcher and a restored database")
-def test_the_watcher_reads_on_from_where_the_backup_ends(file: Path, reorganised: bool) -> None:
+def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> None:
     backup, clock = file.with_name("backup"), Clock()
     with opened(file, clock) as gateway:
         watched = Watched(gateway)
@@ -87,7 +87,7 @@ def test_the_watcher_reads_on_from_where_the_backup_ends(file: Path, reorganised
             assert connection.scalars(doubles).all() == []
 
 
-def test_what_was_due_is_sent_with_the_same_id(file: Path) -> None:
+def test_due_delivery_keeps_its_id(file: Path) -> None:
     backup, clock = file.with_name("backup"), Timer()
     with opened(file, clock) as gateway:
         to_everything(gateway)

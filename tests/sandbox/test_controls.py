@@ -68,7 +68,7 @@ def rows(*columns: Any, of: str) -> list[Any]:
         return list(connection.execute(about))
 
 
-def test_every_story_ends_as_the_transfer_of_the_sandbox_that_has_it(sandbox: FlaskClient) -> None:
+def test_every_story_ends_like_its_transfer(sandbox: FlaskClient) -> None:
     for story in SANDBOX_TRANSFERS:
         moved = advance(sandbox, story=story.digits)
         assert (moved["status"], moved["done"], moved["left"]) == (story.status, list(story.steps), [])
@@ -81,7 +81,7 @@ def test_every_story_ends_as_the_transfer_of_the_sandbox_that_has_it(sandbox: Fl
         assert not connection.execute(select(Anomaly.id).where(Anomaly.transfer_id.is_not(None))).all()
 
 
-def test_an_end_is_final_long_after_the_sandbox_was_loaded(sandbox: FlaskClient, open_app: OpenApp) -> None:
+def test_end_is_final_in_old_sandbox(sandbox: FlaskClient, open_app: OpenApp) -> None:
     later = open_app(sandbox_controls=True, clock=lambda: SANDBOX_NOW + timedelta(hours=2))
     with later.app_context():
         client = later.test_client()
@@ -168,7 +168,7 @@ WRONG: tuple[tuple[Answer, str], ...] = (
 )
 
 
-def test_what_cannot_be_done_says_what_to_send(sandbox: FlaskClient) -> None:
+def test_impossible_step_explains_what_to_send(sandbox: FlaskClient) -> None:
     for body, says in WRONG:
         assert says in refusal(sandbox, **body)
 
@@ -189,12 +189,12 @@ def test_a_transfer_stays_in_its_story(sandbox: FlaskClient) -> None:
     assert "is not moved by a story" in refusal(sandbox, transfer_id=row.transfer_id.hex())
 
 
-def test_stories_are_told_apart_by_their_first_event() -> None:
+def test_stories_differ_by_first_event() -> None:
     sends = [(each.sends, each.route, each.steps[0]) for each in STORIES.values()]
     assert len(set(sends)) == len(STORIES) == len(SANDBOX_TRANSFERS)
 
 
-def test_it_is_served_where_it_is_set_alone(open_app: OpenApp, database: SharedDatabase) -> None:
+def test_controls_are_served_only_where_set(open_app: OpenApp, database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
         fill_sandbox(database, current_gateway())

@@ -100,7 +100,7 @@ def test_counters_are_what_the_story_says(key: tuple[int, str], pools: Pools) ->
     assert {counter: pools[key].tokens(counter) for counter in BY_HAND[key]} == BY_HAND[key]
 
 
-def test_no_pool_is_overdrawn_or_over_its_cap(pools: Pools) -> None:
+def test_no_pool_exceeds_balance_or_cap(pools: Pools) -> None:
     for key, pool in pools.items():
         assert 0 <= pool.inbound_limit <= pool.balance, key
         assert pool.total_cap is None or pool.balance < pool.total_cap, key
@@ -179,9 +179,7 @@ def test_too_little_on_the_other_side(document: Reported, pools: Pools) -> None:
     assert pools[dst, symbol].balance == 0
 
 
-def test_a_fee_that_is_too_old_stays_too_old(
-    document: Reported, reported: list[Reported], now: datetime
-) -> None:
+def test_stale_fee_stays_stale(document: Reported, reported: list[Reported], now: datetime) -> None:
     _, src, dst, symbol, _ = one(Reason.FEE_STALE)
     reported = [
         each
@@ -199,7 +197,8 @@ def test_nothing_renews_the_recorded_route(reported: list[Reported]) -> None:
     assert ("USDT", 1, 56) not in {(f["symbol"], f["src_chain_id"], f["dst_chain_id"]) for f in fees}
 
 
-def test_fees_that_eat_the_amount_or_all_of_the_tolerance(document: Reported) -> None:
+def test_fees_exceed_amount_or_tolerance(document: Reported) -> None:
+    """All of the amount, or all that the tolerance leaves."""
     base_fee = int(route_of(document, "USDT", 1, 56)["base_fee"])
     _, src, dst, symbol, amount = one(Reason.AMOUNT_TOO_SMALL)
     assert (symbol, src, dst) == ("USDT", 1, 56)

@@ -34,7 +34,7 @@ def test_is_well_formed_at_any_moment(moment: datetime, read_events: ReadEvents)
     assert all(each["at"].endswith("+00:00") for each in reported)
 
 
-def test_is_the_same_whenever_it_is_told_for_the_same_moment(reported: list[Reported], now: datetime) -> None:
+def test_events_are_repeatable_for_a_moment(reported: list[Reported], now: datetime) -> None:
     assert list(sandbox_events(now)) == reported
 
 
@@ -99,9 +99,7 @@ def test_the_reorg_takes_one_event_only(reported: list[Reported]) -> None:
     assert 0 <= max(there) - reorg["from_block"] <= 1000, "no deeper than a gateway takes back by default"
 
 
-def test_topping_up_repeats_what_is_there_and_adds_what_is_not(
-    reported: list[Reported], now: datetime
-) -> None:
+def test_topping_up_repeats_and_adds(reported: list[Reported], now: datetime) -> None:
     later = now + timedelta(days=2)
     known = {each["id"]: each for each in reported}
     topped_up = list(fresh_events(later, now - timedelta(days=3)))

@@ -50,7 +50,7 @@ def test_a_week_stands_on_every_pair(states: dict[str, TransferState], now: date
 
 
 @pytest.mark.parametrize("hours", [1, 7, 23, 40, 100, 150])
-def test_the_median_outlives_a_sandbox_that_is_not_topped_up(
+def test_median_outlives_untopped_sandbox(
     hours: int, states: dict[str, TransferState], now: datetime
 ) -> None:
     later = now + timedelta(hours=hours)
@@ -59,9 +59,7 @@ def test_the_median_outlives_a_sandbox_that_is_not_topped_up(
 
 
 @pytest.mark.parametrize("days", [1, 2, 6, 9, 30])
-def test_the_median_stays_when_it_is_topped_up(
-    days: int, read_events: ReadEvents, fold_events: FoldEvents
-) -> None:
+def test_topping_up_keeps_the_median(days: int, read_events: ReadEvents, fold_events: FoldEvents) -> None:
     loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
     later = loaded + timedelta(days=days, minutes=13 * days)
     reported = {each["id"]: each for each in sandbox_events(loaded)}
@@ -77,7 +75,8 @@ def test_latencies_vary(reported: list[Reported], states: dict[str, TransferStat
     assert len(set(values)) > 250
 
 
-def test_the_window_is_open_at_its_start_and_closed_at_its_end() -> None:
+def test_window_opens_and_closes_exactly() -> None:
+    """Open at its start, closed at its end."""
     now = datetime(2026, 5, 5, 5, tzinfo=UTC)
     releases = sorted(
         datetime.fromisoformat(str(each["at"]))

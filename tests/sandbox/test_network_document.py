@@ -75,7 +75,7 @@ def scalars(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def test_has_the_keys_of_the_format_and_no_others(document: Document) -> None:
+def test_document_has_exactly_the_format_keys(document: Document) -> None:
     assert document["version"] == 1
     assert set(document) == {"version", *KEYS}
     for name, keys in KEYS.items():
@@ -192,7 +192,7 @@ def test_a_pegged_token_is_on_three_chains(document: Document) -> None:
     assert len({pair["pegged_deposit_contract_addr"] for pair in pairs}) == 1, "one vault on one chain"
 
 
-def test_astar_and_shiden_are_listed_with_their_pair(document: Document) -> None:
+def test_astar_and_shiden_have_their_pair(document: Document) -> None:
     """One public client fails where the transfer configs do not have chains 592 and 336."""
     (pair,) = [pair for pair in document["pegged_pairs"] if pair["symbol"] == "SDN"]
     assert (pair["org_chain_id"], pair["pegged_chain_id"]) == (336, 592)
@@ -216,7 +216,7 @@ def test_only_the_second_loopback_address_is_blocked(document: Document) -> None
         assert not any(ip_address(open_address) in network for network in networks)
 
 
-def test_each_enabled_chain_has_the_same_public_validators(document: Document) -> None:
+def test_enabled_chains_share_public_validators(document: Document) -> None:
     from_seed = [keccak(text=f"sandbox validator {number}") for number in range(1, 6)]
     assert list(VALIDATOR_KEYS) == from_seed
     sets: dict[int, list[tuple[str, int]]] = {}

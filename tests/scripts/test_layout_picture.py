@@ -74,11 +74,11 @@ def test_a_contract_puts_rooms_above_others(tmp_path: Path, placing: dict[str, A
         {"type": "independence", "modules": ["app.a", "app.b"]},
     ],
 )
-def test_a_contract_about_parts_of_rooms_orders_none(tmp_path: Path, placing: dict[str, Any]) -> None:
+def test_contract_about_parts_orders_nothing(tmp_path: Path, placing: dict[str, Any]) -> None:
     assert sorted(floors(tmp_path, placing)[1]) == ["a", "b", "c"]
 
 
-def test_rooms_that_must_not_import_each_other_share_a_floor(tmp_path: Path) -> None:
+def test_mutually_forbidden_rooms_share_floor(tmp_path: Path) -> None:
     apart = [
         {"type": "forbidden", "source_modules": [f"app.{a}"], "forbidden_modules": [f"app.{b}"]}
         for a, b in ("ab", "ba")
@@ -86,7 +86,7 @@ def test_rooms_that_must_not_import_each_other_share_a_floor(tmp_path: Path) -> 
     assert floors(tmp_path, *apart) == [[TOP], ["a", "b", "c"]]
 
 
-def test_a_module_beside_the_packages_is_a_room_where_a_contract_places_it(tmp_path: Path) -> None:
+def test_placed_module_is_a_room(tmp_path: Path) -> None:
     tree = {"app/cli.py": "", "app/release.py": ""}
     protected = {"type": "protected", "protected_modules": ["app.cli"], "allowed_importers": []}
     assert floors(tmp_path, protected, tree=tree) == [[TOP], ["cli"], ["a", "b", "c"]]
@@ -107,7 +107,7 @@ def test_parts_are_those_that_a_feature_has(tmp_path: Path) -> None:
     }
 
 
-def test_an_import_of_a_floor_above_is_drawn(tmp_path: Path) -> None:
+def test_upward_import_is_drawn(tmp_path: Path) -> None:
     upper = contract("upper", "protected", protected_modules=["app.a"], allowed_importers=["app.b"])
     lower = contract("lower", "protected", protected_modules=["app.c"], allowed_importers=["app.a"])
     build(tmp_path, ROOM | {"app/b/x.py": "from app.a import y\n", "app/c/x.py": "import app.b\n"})
@@ -117,7 +117,7 @@ def test_an_import_of_a_floor_above_is_drawn(tmp_path: Path) -> None:
     assert "b → a" in draw(built)
 
 
-def test_contracts_that_put_a_room_above_itself_are_refused(tmp_path: Path) -> None:
+def test_circular_contracts_are_refused(tmp_path: Path) -> None:
     circle = [
         {"type": "forbidden", "source_modules": [f"app.{lower}"], "forbidden_modules": [f"app.{upper}"]}
         for lower, upper in ("ab", "bc", "ca")

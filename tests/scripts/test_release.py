@@ -94,7 +94,7 @@ def test_what_keeps_it(root: Path, act: Callable[[Path], object], complaint: str
     assert complaint in found
 
 
-def test_what_was_found_out_about_another_commit_does_not_count(root: Path) -> None:
+def test_notes_of_other_commit_do_not_count(root: Path) -> None:
     commit(root)
     assert complaints(root, "1.2.0") == [TESTS, AUDIT]
 
@@ -109,7 +109,7 @@ def test_a_version_is_three_numbers(root: Path, version: str) -> None:
     assert complaints(root, version)[0].endswith("must be three numbers, such as 1.4.0")
 
 
-def test_a_tree_with_changes_is_not_noted_as_tested(root: Path) -> None:
+def test_changed_tree_is_not_noted_tested(root: Path) -> None:
     commit(root)
     (root / "new.txt").write_text("x")
     assert note_tested(root).startswith("not noted")

@@ -34,7 +34,7 @@ from tests.gateway import current_gateway
 LOOPBACK = "127.0.0.1"
 
 
-def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_key_is_made_once_and_private(tmp_path: Path) -> None:
     file = tmp_path / "instance" / "secret_key"
     key = secret_key(file)
     assert len(bytes.fromhex(key)) == 32
@@ -49,7 +49,7 @@ def test_an_empty_key_is_no_key(tmp_path: Path) -> None:
         secret_key(tmp_path / "secret_key")
 
 
-def test_a_key_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
+def test_unusable_key_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "instance").touch()
     with pytest.raises(SystemExit, match=r"SECRET_KEY: not set, and .* cannot be used"):
         secret_key(tmp_path / "instance" / "secret_key")
@@ -58,7 +58,7 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "served"), [(None, (*ALL_DOORS, "wait")), ("", (*ALL_DOORS, "wait")), ("api", ("api",))]
 )
-def test_one_address_serves_everything_unless_doors_are_chosen(
+def test_one_address_serves_everything_by_default(
     monkeypatch: pytest.MonkeyPatch, chosen: str | None, served: tuple[str, ...]
 ) -> None:
     monkeypatch.delenv("DOORS", raising=False)
@@ -75,7 +75,7 @@ def taken_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_a_taken_port_is_found_before_anything_is_prepared(taken_port: int) -> None:
+def test_taken_port_stops_before_preparation(taken_port: int) -> None:
     with pytest.raises(SystemExit, match=f"PORT: {taken_port} on {LOOPBACK}: Address already in use"):
         check_address(make_settings("sqlite://", host=LOOPBACK, port=taken_port))
 
@@ -91,9 +91,7 @@ def test_an_address_of_another_machine_is_refused(host: str) -> None:
         check_address(make_settings("sqlite://", host=host, port=0))
 
 
-def test_a_missing_database_is_made_migrated_and_filled_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_database_is_prepared_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app = create_app(make_settings(f"sqlite:///{tmp_path / 'deep' / 'down' / 'gateway.db'}"))
     prepare_database(app)
     assert "sandbox loaded" in capsys.readouterr().out
@@ -121,14 +119,14 @@ def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
         empty_tables(postgres_url)  # of the first account and the record of it
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_impossible_folder_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
     with pytest.raises(SystemExit, match=r"^DATABASE_URL: .*file/gateway.db: unable to open database file$"):
         prepare_database(app)
 
 
-def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() -> None:
+def test_unreachable_database_is_reported_without_password() -> None:
     app = create_app(make_settings(f"postgresql+psycopg://user:hush@{LOOPBACK}:1/name"))
     with pytest.raises(SystemExit) as ended:
         prepare_database(app)
@@ -137,7 +135,7 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() ->
     assert "hush" not in str(ended.value)
 
 
-def test_the_documentation_is_built_once_the_gateway_answers() -> None:
+def test_documentation_waits_for_the_gateway() -> None:
     """Nobody answers at first: it waits, and for no other process than the one that started it."""
     with socket.create_server((LOOPBACK, 0)) as listener:
         command = [sys.executable, "-m", "scripts.docs_site.later", LOOPBACK, str(listener.getsockname()[1])]

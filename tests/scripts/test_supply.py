@@ -40,7 +40,7 @@ def test_every_lock_file_is_known() -> None:
 
 
 @pytest.mark.skipif(not everything_is_installed(), reason="`make lint` installs everything")
-def test_the_page_of_licences_is_up_to_date() -> None:
+def test_licence_page_is_up_to_date() -> None:
     assert PAGE.read_text() == page(), "run `make licences`"
 
 
@@ -149,7 +149,7 @@ def test_what_npm_says(
     assert capsys.readouterr().out.startswith(f"demo/node/package-lock.json: {said}")
 
 
-def test_holes_of_one_are_not_hidden_by_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_others_do_not_hide_vulnerabilities(capsys: pytest.CaptureFixture[str]) -> None:
     assert report([Found("a", (), 0, 0), Found("b", ("c 1: X",), 1, 0), Found("d", (), 1, 0)]) == 1
     assert "c 1: X" in capsys.readouterr().out
 
@@ -171,9 +171,10 @@ def test_nothing_known_is_no_success(capsys: pytest.CaptureFixture[str]) -> None
         (Found("a", (), 9, 0), Found("b", (), 0, 0), None),
     ],
 )
-def test_a_release_is_told_what_was_looked_up(
+def test_audit_notes_what_it_covered(
     python: Found, npm: Found, noted: list[list[str]] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """For the release."""
     told: list[list[str]] = []
     monkeypatch.setattr(audit, "audit_python", lambda _lock: python)
     monkeypatch.setattr(audit, "audit_npm", lambda _folder: npm)

@@ -64,7 +64,7 @@ def test_who_has_everything_has_each_part(checkout: Path) -> None:
     assert venv.is_current("docs")
 
 
-def test_an_environment_whose_python_is_gone_does_not_count(checkout: Path) -> None:
+def test_environment_without_python_is_stale(checkout: Path) -> None:
     remember(venv.LOCK)
     venv.PYTHON.unlink()
     venv.PYTHON.symlink_to("/nonexistent/python")
@@ -88,9 +88,10 @@ def test_a_failed_installation_is_not_remembered(
         (WHEEL, "Hashes are required|must have a hash"),
     ],
 )
-def test_what_the_hashes_do_not_vouch_for_is_not_installed(
+def test_unvouched_package_is_not_installed(
     checkout: Path, tool: str, capfd: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
+    """One that no hash vouches for."""
     wheel = checkout / WHEEL.rpartition("/")[2]
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(
@@ -110,7 +111,7 @@ def test_what_is_installed_is_remembered(checkout: Path, tool: str) -> None:
     assert not venv.is_current(venv.LOCK)
 
 
-def test_a_group_is_checked_by_the_hashes_of_the_lock(
+def test_group_is_checked_by_lock_hashes(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """uv reads hashes of constraints: another archive than the lock knows is refused."""
@@ -164,15 +165,14 @@ def test_a_named_python_is_used(launcher: Path) -> None:
     assert launch(launcher, PATH=os.defpath, PYTHON=sys.executable).stdout == "7\n"
 
 
-def test_a_named_python_that_is_none_is_refused(launcher: Path) -> None:
+def test_invalid_named_python_is_refused(launcher: Path) -> None:
     refused = launch(launcher, PATH=os.defpath, PYTHON="/bin/true")
     assert refused.returncode == 1
     assert refused.stderr == "PYTHON: /bin/true is not a Python 3.11 or newer\n"
 
 
-def test_a_python_under_another_name_is_found_and_a_missing_one_is_said(
-    launcher: Path, tmp_path: Path
-) -> None:
+def test_python_of_other_name_is_found(launcher: Path, tmp_path: Path) -> None:
+    """A missing one is reported."""
     tools = tmp_path / "bin"
     tools.mkdir()
     (tools / "dirname").symlink_to("/usr/bin/dirname")

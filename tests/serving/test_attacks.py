@@ -199,7 +199,7 @@ def test_a_form_has_few_fields(server: Server) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_body_without_an_end_is_cut_off(server: Server, door: str) -> None:
+def test_endless_body_is_cut_off(server: Server, door: str) -> None:
     path, headers, _ = DOORS[door]
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n".encode()
     chunk = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
@@ -209,7 +209,7 @@ def test_a_body_without_an_end_is_cut_off(server: Server, door: str) -> None:
     assert slowest_answer(server, 0.1) < 1
 
 
-def test_json_is_not_read_where_a_form_is_expected(server: Server) -> None:
+def test_form_route_does_not_parse_json(server: Server) -> None:
     deep = b'{"email":' * 5_000 + b"1" + b"}" * 5_000
     for body in (deep, b'{"email":{},"password":{}}', b"[]"):
         answer = exchange(server, post(SIGN_IN, "Content-Type: application/json\r\n", len(body)), body)
@@ -233,7 +233,7 @@ def writer_elsewhere(url: str) -> Iterator[None]:
 
 
 @pytest.mark.alone
-def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
+def test_failed_sign_ins_do_not_await_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 
     def sign_in(number: int) -> tuple[int, str | None, float]:

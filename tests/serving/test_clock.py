@@ -32,7 +32,7 @@ def eventually(happens: Callable[[], bool]) -> None:
 @pytest.mark.minutes("a server of its own, and seconds until it notices")
 @pytest.mark.skipif(not LIBRARIES, reason="libfaketime is not here: apt-get install faketime")
 @pytest.mark.parametrize(("moved", "word"), [(3600, "behind"), (-3600, "ahead of")])
-def test_a_clock_that_is_moved_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, word: str) -> None:
+def test_clock_moves_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, word: str) -> None:
     clock = tmp_path / "clock"
     clock.write_text("+0\n")
     settings = {

@@ -92,7 +92,7 @@ def test_a_silent_client_is_cut_off(serve) -> None:
     assert wire.refused == []
 
 
-def test_a_head_has_a_deadline_for_the_whole(serve) -> None:
+def test_head_has_one_overall_deadline(serve) -> None:
     """A byte a second is a sign of life, and no reason to wait for ever."""
     connection, wire = serve(*[(1.0, b"x")] * 100)
     connection.await_request(FIRST_BYTE_SECONDS)
@@ -102,7 +102,7 @@ def test_a_head_has_a_deadline_for_the_whole(serve) -> None:
     assert wire.refused == [408]
 
 
-def test_an_idle_connection_may_wait_longer_than_a_new_one(serve) -> None:
+def test_idle_connection_waits_longer(serve) -> None:
     connection, _ = serve((70.0, b"GET"), (HEAD_SECONDS + 1, b""))
     connection.await_request(75)
     assert connection.recv(8192) == b"GET"
@@ -141,7 +141,7 @@ def test_little_of_an_unwanted_body_is_read(serve, pieces: list[tuple[float, byt
         connection.pass_over(Unwanted(connection))
 
 
-def test_a_short_unwanted_body_is_passed_over_and_a_broken_one_ends_the_connection(serve) -> None:
+def test_short_body_is_skipped_broken_one_closes(serve) -> None:
     connection, _ = serve((0.5, b"x" * 1024), (0.5, b"x"), (0.0, b""))
     connection.await_body()
     body = Unwanted(connection)
@@ -158,7 +158,7 @@ def test_a_long_body_may_take_its_time(serve) -> None:
         assert len(connection.recv(8192)) == BODY_RATE
 
 
-def test_what_the_application_does_between_two_reads_is_not_the_clients_time(serve) -> None:
+def test_application_time_is_not_the_clients(serve) -> None:
     connection, wire = serve((1.0, b"x"), (1.0, b"y"))
     connection.await_body()
     connection.recv(8192)
@@ -178,13 +178,13 @@ def test_a_door_may_bound_each_wait(serve) -> None:
     assert connection.gettimeout() is None
 
 
-def test_who_does_not_take_the_answer_is_cut_off(serve) -> None:
+def test_client_refusing_answer_is_cut_off(serve) -> None:
     connection, _ = serve()
     with pytest.raises(TooSlow):
         connection.sendall(b"answer")
 
 
-def test_the_head_of_an_answer_is_sent_with_its_first_piece() -> None:
+def test_head_is_sent_with_first_piece() -> None:
     sent: list[bytes] = []
     sock: Any = SimpleNamespace(settimeout=lambda _: None, sendall=sent.append)
     connection = Connection(sock)
@@ -207,9 +207,7 @@ def test_everything_else_is_the_sockets() -> None:
     other.close()
 
 
-def test_others_have_turns_while_data_that_is_there_takes_long_to_parse(
-    serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parsing_yields_to_others(serve, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes, turns = [], []
     connection, wire = serve(*[(0, b"x")] * 60)
     receive = wire.recv
@@ -227,7 +225,7 @@ def test_others_have_turns_while_data_that_is_there_takes_long_to_parse(
     assert len(turns) <= 31
 
 
-def test_who_waits_for_something_else_learns_that_the_client_has_left() -> None:
+def test_waiting_request_notices_client_leaving() -> None:
     one, other = gevent.socket.socketpair()
     connection = Connection(one)
     assert not connection.has_left()
@@ -240,7 +238,7 @@ def test_who_waits_for_something_else_learns_that_the_client_has_left() -> None:
     assert connection.has_left()
 
 
-def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None:
+def test_loop_waits_before_reading_next_request() -> None:
     """Also one that is there already: then others have their turn, and reading never comes too early."""
     one, other = socket.socketpair()
     turns: list[str] = []
@@ -261,7 +259,7 @@ def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None
     other.close()
 
 
-def test_what_worked_for_longer_than_a_wait_leaves_all_of_it() -> None:
+def test_busy_time_does_not_shorten_wait() -> None:
     """The loop's own time stands still meanwhile; a wait counted from there would be over at once."""
     one, other = socket.socketpair()
     with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:  # type: ignore[arg-type]
@@ -276,7 +274,7 @@ def test_what_worked_for_longer_than_a_wait_leaves_all_of_it() -> None:
     other.close()
 
 
-def test_a_used_connection_has_a_deadline_for_its_next_request(serve) -> None:
+def test_used_connection_has_a_deadline(serve) -> None:
     connection, wire = serve((0, b"GET"), (80.0, b"GET"))
     connection.await_request(FIRST_BYTE_SECONDS)
     connection.recv(8192)

@@ -24,7 +24,7 @@ MOST_KIB = 25
 
 @pytest.mark.alone
 @pytest.mark.minutes("5,000 connections")
-def test_five_thousand_wait_on_one_worker_in_little_memory(tmp_path: Path, sqlite_template: Path) -> None:
+def test_five_thousand_wait_in_little_memory(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, WAITERS + 500), most))
     shutil.copy(sqlite_template, tmp_path / "gateway.db")

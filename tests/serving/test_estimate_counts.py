@@ -18,7 +18,7 @@ ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt
 
 
 @pytest.mark.soak("a server of its own that ends")
-def test_workers_write_what_they_counted_before_they_end(
+def test_ending_workers_write_their_counts(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
 ) -> None:
     if backend == "sqlite":

@@ -75,7 +75,7 @@ def test_a_connection_is_kept_between_requests(server: Server) -> None:
     connection.close()
 
 
-def test_an_answer_without_a_body_is_not_held_back(server: Server) -> None:
+def test_empty_answer_is_not_held_back(server: Server) -> None:
     connection = server.connect(seconds=5)
     for method in ("HEAD", "OPTIONS", "GET", "HEAD"):
         connection.request(method, "/probe")
@@ -143,7 +143,7 @@ def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
 
 
 @pytest.mark.soak("a server of its own")
-def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_template: Path) -> None:
+def test_request_in_flight_is_finished(tmp_path: Path, sqlite_template: Path) -> None:
     with (
         serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
         ThreadPoolExecutor(1) as pool,
@@ -156,9 +156,7 @@ def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_t
 
 
 @pytest.mark.soak("two servers of its own")
-def test_instances_side_by_side_have_control_sockets_of_their_own(
-    tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_instances_have_separate_control_sockets(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "GUNICORN_CMD_ARGS": ""}
     with (
         serving("wsgi:app", tmp_path / "one", **settings) as one,
@@ -189,7 +187,7 @@ def wait_for(path: Path) -> bool:
     ],
 )
 @pytest.mark.soak("a start of the server for each setting")
-def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> None:
+def test_bad_setting_ends_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(
         [*COMMAND, "wsgi:app"],
         cwd=ROOT,
@@ -207,9 +205,7 @@ def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> No
 
 @ANOTHER_START
 @pytest.mark.parametrize(("limit", "wanted"), [("5000", 9_000), ("14000", 18_000), ("100000", 104_000)])
-def test_the_connections_of_a_worker_follow_the_limit_of_those_who_wait(
-    sqlite_template: Path, limit: str, wanted: int
-) -> None:
+def test_worker_connections_follow_wait_limit(sqlite_template: Path, limit: str, wanted: int) -> None:
     """As far as the system lets this process have open files."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     told = subprocess.run(

@@ -61,7 +61,7 @@ def send_what_cannot_be_read(server: Server) -> str:
 
 
 @pytest.mark.soak("a whole server and every kind of request")
-def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: str) -> None:
+def test_every_line_is_entry_without_secrets(tmp_path: Path, database: str) -> None:
     log, access = tmp_path / "log", tmp_path / "access"
     options = {"LOG_FORMAT": "json", "ACCESS_LOG": "all", "WEB_CONCURRENCY": "1", "DATABASE_URL": database}
     arguments = f"--no-control-socket --access-logfile {access}"
@@ -116,9 +116,7 @@ def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: st
 
 @pytest.mark.soak("servers of their own")
 @pytest.mark.parametrize("place", ["pipe", "socket"])
-def test_a_reader_of_the_log_who_stops_reading_stops_no_request(
-    place: str, tmp_path: Path, database: str
-) -> None:
+def test_stalled_log_reader_stops_no_request(place: str, tmp_path: Path, database: str) -> None:
     """As a container's log that nobody fetches, or a journal that hangs."""
     read, write = os.pipe() if place == "pipe" else (end.detach() for end in socket.socketpair())
     process = subprocess.Popen(

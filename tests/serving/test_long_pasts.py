@@ -88,7 +88,7 @@ def probe(server: Server, slowest: list[float], over: threading.Event) -> None:
 @pytest.mark.parametrize(
     ("query", "behind"), [(f"transfer_id={TRANSFER}", "0"), (f"account={BUSY}", str(EVENTS + 2))]
 )
-def test_nobody_waits_for_streams_of_a_long_past(server: Server, query: str, behind: str) -> None:
+def test_long_streams_delay_nobody(server: Server, query: str, behind: str) -> None:
     over, took = threading.Event(), list[float]()
     prober = threading.Thread(target=probe, args=(server, took, over))
     prober.start()

@@ -50,7 +50,7 @@ def is_answered(connection: HTTPConnection) -> bool:
 
 
 @pytest.mark.minutes("a server of its own")
-def test_who_finds_one_worker_full_is_served_by_another(tmp_path: Path, sqlite_template: Path) -> None:
+def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path) -> None:
     """The full one accepted them, and held them until it had a place itself."""
     with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
         _, away = psutil.Process(server.process.pid).children()
@@ -64,9 +64,8 @@ def test_who_finds_one_worker_full_is_served_by_another(tmp_path: Path, sqlite_t
 
 
 @pytest.mark.minutes("a server of its own")
-def test_who_waits_in_the_queue_of_a_full_server_is_answered_before_it_ends(
-    tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_full_server_answers_its_queue_first(tmp_path: Path, sqlite_template: Path) -> None:
+    """Before it ends."""
     with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:
         assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
         late = [asks(server, stack) for _ in range(PLACES + 3)]

@@ -47,7 +47,7 @@ def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
 
 
-def test_what_all_workers_counted_is_added_up_and_survives_them(running: Watched) -> None:
+def test_worker_counts_are_summed_and_survive(running: Watched) -> None:
     before, unknown = healthy(running), total(running.series(), "gateway_requests_total", **UNKNOWN)
     ask_workers(running, 30)
     assert running.until(lambda s: total(s, "gateway_requests_total", **HEALTHY) == before + 30)
@@ -65,7 +65,7 @@ def test_what_all_workers_counted_is_added_up_and_survives_them(running: Watched
     assert len(list(_directory(running).iterdir())) <= len(files) + 4
 
 
-def test_the_ports_answer_what_is_theirs_and_port_has_no_metrics(running: Watched) -> None:
+def test_each_port_answers_only_its_own(running: Watched) -> None:
     assert running.server.ask("GET", "/metrics").status == 404
     assert running.ask(running.health, "/metrics")[0] == 404
     assert running.ask(running.metrics, "/readyz")[0] == 404
@@ -83,7 +83,7 @@ def test_the_ports_answer_what_is_theirs_and_port_has_no_metrics(running: Watche
     assert (value(found, "gateway_config_age_seconds") or 99) < 10
 
 
-def test_the_health_address_answers_no_more_than_the_workers_do(running: Watched) -> None:
+def test_health_address_follows_the_workers(running: Watched) -> None:
     """An address that answers while nobody serves keeps a dead gateway in service."""
     workers = running.workers
     assert len(workers) == 2
@@ -163,7 +163,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     assert running.workers == workers
 
 
-def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
+def test_taken_address_names_its_setting() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for host, number, said in (
@@ -177,7 +177,8 @@ def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
     Address("127.0.0.1", port, "metrics").refuse_if_taken()
 
 
-def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> None:
+def test_health_is_public_metrics_on_loopback() -> None:
+    """Health is where the gateway is."""
     settings = make_settings("sqlite://", host="0.0.0.0", metrics_port=9100, health_port=9101)
     assert [each.bind for each in further_addresses(settings)] == ["127.0.0.1:9100", "0.0.0.0:9101"]
     settings = make_settings("sqlite://", host="::1", health_port=9101)
@@ -186,9 +187,7 @@ def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> No
 
 
 @pytest.mark.parametrize("health", ["0", "9101"])
-def test_bind_of_the_command_line_does_not_make_the_health_public(
-    health: str, tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_bind_option_does_not_publish_health(health: str, tmp_path: Path, sqlite_template: Path) -> None:
     """It would replace all addresses, and the last of them would be taken for the one of health."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "HEALTH_PORT": health}
     ended = subprocess.run(
@@ -205,7 +204,7 @@ def test_bind_of_the_command_line_does_not_make_the_health_public(
     assert "Traceback" not in ended.stderr
 
 
-def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
+def test_taken_port_ends_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "METRICS_PORT": str(port)}
@@ -240,7 +239,7 @@ def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent
         assert not directory.exists()
 
 
-def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template: Path) -> None:
+def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) -> None:
     pidfile = tmp_path / "pid"
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",
@@ -273,9 +272,7 @@ def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template:
 
 
 @pytest.mark.minutes("a thousand restarts")
-def test_a_thousand_restarts_leave_a_short_scrape_and_true_sums(
-    tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_restarts_keep_scrape_short_and_exact(tmp_path: Path, sqlite_template: Path) -> None:
     """Two in a hundred of the workers are killed with requests behind them, all others right away."""
     restarts, asked, highest = volume(1_000), 0, 0.0
     with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:

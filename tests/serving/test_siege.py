@@ -34,7 +34,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
 
 
 @pytest.mark.minutes("a server, and seconds of hashes")
-def test_a_known_browser_does_not_wait_behind_strangers(url: str, tmp_path: Path) -> None:
+def test_known_browser_precedes_strangers(url: str, tmp_path: Path) -> None:
     """Each guess is the first from its address and at its name, so each is looked at."""
     with application(url):
         create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)

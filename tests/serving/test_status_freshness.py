@@ -50,7 +50,7 @@ class Client:
 
 @pytest.mark.soak("a server, and hundreds of commits")
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
-def test_what_another_process_commits_is_answered_in_time(
+def test_foreign_commit_is_answered_in_time(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     on_server = kind == "postgresql"

@@ -23,9 +23,8 @@ _TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
 
 
 @pytest.mark.soak("a server of its own")
-def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
-    tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) -> None:
+    """Load balancers see that it ends."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
     with watched(tmp_path / "log", **settings) as running:
         assert _readiness(running) == (200, None)
@@ -51,9 +50,7 @@ def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
 
 
 @pytest.mark.soak("a server of its own")
-def test_workers_that_are_replaced_leave_the_answer_to_the_others(
-    tmp_path: Path, sqlite_template: Path
-) -> None:
+def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template: Path) -> None:
     """A reload ends them too, with what they have to finish, and the server goes on."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
     with watched(tmp_path / "log", **settings) as running:

@@ -32,7 +32,7 @@ def documented() -> dict[str, str]:
 
 
 @pytest.mark.soak("a server of its own")
-def test_spans_of_both_workers_come_to_the_collector(tmp_path: Path, sqlite_template: Path) -> None:
+def test_spans_of_both_workers_arrive(tmp_path: Path, sqlite_template: Path) -> None:
     settings = documented() | {
         "OTEL_TRACES_SAMPLER_ARG": "1",
         "OTEL_PROPAGATORS": "tracecontext",
@@ -73,7 +73,7 @@ def test_spans_of_both_workers_come_to_the_collector(tmp_path: Path, sqlite_temp
     assert {entry["logger"] for entry in entries if entry["level"] != "INFO"} <= {"app.http.errors"}
 
 
-def test_what_operators_are_told_to_install_is_what_was_tried() -> None:
+def test_documented_packages_are_those_tested() -> None:
     pins = dict(re.findall(r"(opentelemetry-[a-z-]+)==(\S+)", RUN[0].code))
     assert len(pins) == 4
     assert pins == {name: version(name) for name in pins}

@@ -36,7 +36,8 @@ ESTIMATE = (
 
 
 @pytest.mark.soak("two servers, and seconds of waiting")
-def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
+def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path) -> None:
+    """By what this one took."""
     with application(postgres_url):
         import_network(*current_gateway().editing, text(network()), actor=TESTER)
     settings = {

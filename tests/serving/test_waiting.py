@@ -63,7 +63,8 @@ def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
 
 
 @pytest.mark.soak("seconds of waiting")
-def test_all_who_wait_are_woken_and_their_connections_are_kept(server: Server) -> None:
+def test_everyone_waiting_is_woken(server: Server) -> None:
+    """Their connections are kept."""
     transfer_id = new_transfer(server)
     wires = [waiting(server, transfer_id) for _ in range(volume(LIMIT, 10))]
     assert silent(wires[0])
@@ -83,7 +84,7 @@ def test_all_who_wait_are_woken_and_their_connections_are_kept(server: Server) -
         wire.close()
 
 
-def test_a_request_in_advance_is_answered_after_the_wait(server: Server) -> None:
+def test_pipelined_request_follows_the_wait(server: Server) -> None:
     transfer_id = new_transfer(server)
     wire = waiting(server, transfer_id)
     wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -97,7 +98,7 @@ def test_a_request_in_advance_is_answered_after_the_wait(server: Server) -> None
     wire.close()
 
 
-def test_a_connection_is_closed_where_its_client_says_so(server: Server) -> None:
+def test_connection_closes_at_clients_request(server: Server) -> None:
     transfer_id = new_transfer(server)
     wire = waiting(server, transfer_id, "&timeout=1")
     other = socket.create_connection((server.host, server.port), timeout=20)
@@ -141,7 +142,7 @@ def events(wire: socket.socket) -> Iterator[dict[str, str]]:
             fields = {}
 
 
-def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) -> None:
+def test_stream_reports_and_resumes(server: Server) -> None:
     transfer_id = new_transfer(server)
     wire = follow(server, f"transfer_id={transfer_id}")
     stream = events(wire)
@@ -164,7 +165,7 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) 
 
 
 @pytest.mark.soak("a server of its own that ends")
-def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path, sqlite_template: Path) -> None:
+def test_ending_server_answers_waiting_requests(tmp_path: Path, sqlite_template: Path) -> None:
     with serving_on(tmp_path, sqlite_template) as running:
         transfer_id = new_transfer(running)
         wire, other = waiting(running, transfer_id), follow(running, f"transfer_id={transfer_id}")

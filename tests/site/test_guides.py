@@ -33,7 +33,7 @@ RUN = [LIBRARY, *(block for pair in asked() for block in pair if block is not No
 
 
 @pytest.mark.soak("a gateway for the guides")
-def test_what_the_guides_ask_is_answered_as_they_say(server: Server, key: str) -> None:
+def test_guides_show_the_real_answers(server: Server, key: str) -> None:
     for block, following in asked():
         method, path, sent, body = curl_of(block.code.replace(KEY, key))
         connection = HTTPConnection(server.host, server.port, timeout=20)
@@ -46,7 +46,7 @@ def test_what_the_guides_ask_is_answered_as_they_say(server: Server, key: str) -
             assert fits(json.loads(following.code), answered), answered
 
 
-def test_the_library_that_the_guide_names_believes_what_is_signed() -> None:
+def test_recommended_library_accepts_signatures() -> None:
     secret, body = bytes(range(32)), b'{"type":"transfer.status"}'
     names: dict[str, Any] = {
         "secret": secret_text(secret),

@@ -68,7 +68,7 @@ def test_code_is_left_alone(library: Library) -> None:
     assert with_ids(block) == spaced(block) == block
 
 
-def test_a_link_that_leads_nowhere_is_an_error(library: Library) -> None:
+def test_dead_link_is_an_error(library: Library) -> None:
     with pytest.raises(CannotBuild, match=r"none\.txt"):
         linked(library, "docs/a.md", "[a](../none.txt)")
 
@@ -129,7 +129,7 @@ def test_languages_become_tabs() -> None:
     ]
 
 
-def test_a_drawing_stands_in_the_page_without_its_style(library: Library) -> None:
+def test_drawing_is_inlined_without_style(library: Library) -> None:
     assert linked(library, "docs/a.md", "![A drawing](images/d.svg)") == (
         '<div class="drawing"><svg> <rect/> </svg></div>'
     )
@@ -157,9 +157,7 @@ def test_the_navigation_lists_every_page_once(library: Library, tmp_path: Path) 
         (PLAN + REST.replace('"docs/deep', '"docs/b.md", "docs/deep'), "docs/b"),
     ],
 )
-def test_a_page_that_is_not_listed_once_is_an_error(
-    library: Library, tmp_path: Path, plan: str, named: str
-) -> None:
+def test_page_not_listed_once_is_error(library: Library, tmp_path: Path, plan: str, named: str) -> None:
     (tmp_path / "nav.toml").write_text(plan)
     if "docs/b" in named:
         plan = plan.replace('"docs/*.md", ', '"docs/b.md", ')
@@ -191,20 +189,20 @@ def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"]
 )
-def test_a_style_in_a_page_is_an_error(tmp_path: Path, page: str) -> None:
+def test_style_in_page_is_error(tmp_path: Path, page: str) -> None:
     (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
     with pytest.raises(CannotBuild, match="not allowed"):
         finish(tmp_path)
 
 
-def test_code_in_tables_may_break_after_separators_and_nowhere_else() -> None:
+def test_table_code_breaks_after_separators_only() -> None:
     code = "<code>a/b_c,d&amp;e=f</code>"
     assert breakable(f"{code}<td>x/y {code}</td>") == (
         f"{code}<td>x/y <code>a/<wbr>b_c,<wbr>d&amp;<wbr>e=f</code></td>"
     )
 
 
-def test_a_list_of_pages_has_the_name_that_it_shows() -> None:
+def test_list_of_pages_is_named() -> None:
     listed = (
         '<nav class="md-nav" data-md-level="1" aria-labelledby="__nav_1_label">\n'
         '<label class="md-nav__title" for="__nav_1">'

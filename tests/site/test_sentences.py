@@ -32,11 +32,11 @@ def test_no_sentence_is_too_long() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_no_sentence_of_the_first_pages_is_too_long(page: str) -> None:
+def test_first_pages_have_short_sentences(page: str) -> None:
     assert [each for each in sentences(ROOT / page) if each.words > LONGEST] == []
 
 
-def test_a_sentence_is_too_long_wherever_it_is(tmp_path: Path) -> None:
+def test_long_sentence_is_found_anywhere(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "b.md").write_text(f"{LONG} more.\n")
     (tmp_path / "a.md").write_text(

@@ -95,7 +95,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_every_page_is_there_and_can_be_searched(site: Path, read: dict[str, Links]) -> None:
+def test_every_page_exists_and_is_searchable(site: Path, read: dict[str, Links]) -> None:
     searched = {
         item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]
     }
@@ -113,14 +113,14 @@ def test_no_anchor_is_there_twice(read: dict[str, Links]) -> None:
         assert not twice, f"{name}: {twice}"
 
 
-def test_every_reason_of_an_error_has_an_anchor(read: dict[str, Links]) -> None:
+def test_every_error_reason_has_anchor(read: dict[str, Links]) -> None:
     ids = read["errors/index.html"].ids
     reasons = re.findall(r'<a id="(\w+)"></a>', (ROOT / "docs" / "errors.md").read_text())
     assert len(reasons) > 30
     assert set(reasons) <= set(ids)
 
 
-def test_no_page_shows_markdown_that_was_not_read(site: Path, read: dict[str, Links]) -> None:
+def test_no_page_shows_unread_markdown(site: Path, read: dict[str, Links]) -> None:
     """GitHub and the generator read Markdown differently: what one of them leaves is seen as its marks."""
     for name in read:
         html = (site / name).read_text()
@@ -130,7 +130,7 @@ def test_no_page_shows_markdown_that_was_not_read(site: Path, read: dict[str, Li
             assert not re.search(r"\]\(|^\s*(?:[-*] |#+ |\||```|===)|\{ ?#|\*\*", line), f"{name}: {line}"
 
 
-def test_it_is_built_again_when_a_page_changes_and_only_then(tmp_path: Path) -> None:
+def test_site_is_rebuilt_only_after_changes(tmp_path: Path) -> None:
     for name, text in {
         "README.md": "# Read [it](proto/a.proto).\n",
         "CHANGELOG.md": "# Changes\n",
@@ -154,7 +154,7 @@ def test_it_is_built_again_when_a_page_changes_and_only_then(tmp_path: Path) -> 
     assert fingerprint(tmp_path) == before
 
 
-def test_a_site_that_is_up_to_date_is_left_alone(tmp_path: Path) -> None:
+def test_current_site_is_left_alone(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
     (site / STAMP).write_text(fingerprint(ROOT))
@@ -163,7 +163,7 @@ def test_a_site_that_is_up_to_date_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak("seconds of the generator")
-def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> None:
+def test_broken_link_keeps_the_old_site(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(
         ROOT, root, ignore=shutil.ignore_patterns(".*", "app", "bench", "build", "instance", "*.png")
@@ -178,7 +178,7 @@ def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> No
     assert (site / "index.html").read_text() == "before"
 
 
-def test_the_index_of_the_search_waits_before_anything_can_request_it(site: Path) -> None:
+def test_search_index_loads_before_requests(site: Path) -> None:
     for name, page in pages(site).items():
         loaded = [link.rpartition("/")[2] for link in page.loaded]
         (bundle,) = [link for link in loaded if link.startswith("bundle.")]

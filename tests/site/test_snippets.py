@@ -45,7 +45,7 @@ def packages() -> Path:
     return folder
 
 
-def test_there_are_snippets_of_every_language_for_every_operation() -> None:
+def test_every_operation_has_all_snippets() -> None:
     pages = {path.name for path in Path("docs/api").glob("*.md")} - {"README.md"}
     for language in ("curl", "TypeScript", "Python"):
         assert pages <= {Path(snippet.page).name for snippet in of(language)}, language

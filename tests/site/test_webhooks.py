@@ -79,7 +79,7 @@ def receiving(port: int, folder: Path, secret: str) -> Iterator[IO[str]]:
             process.terminate()
 
 
-def test_the_page_starts_everything_with_the_same_settings() -> None:
+def test_page_starts_all_with_same_settings() -> None:
     assert START.split()[0] == SEND.split()[0] == f"WEBHOOK_ALLOW_NETWORKS={LOOPBACK}"
     assert "WEBHOOK_SECRET=" in RECEIVE
     assert "PYTHONPATH=clients/python" in RECEIVE

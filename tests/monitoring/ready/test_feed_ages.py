@@ -71,7 +71,7 @@ def test_stale_feeds_are_told(open_app: OpenApp, clock: MovableClock) -> None:
     assert stale(client).keys() == {2}
 
 
-def test_a_stopped_chain_is_expected_to_tell_nothing(open_app: OpenApp, clock: MovableClock) -> None:
+def test_stopped_chain_may_be_silent(open_app: OpenApp, clock: MovableClock) -> None:
     app = open_with(open_app, clock, "warn")
     client = app.test_client()
     tell(client, clock, 1)
@@ -82,7 +82,7 @@ def test_a_stopped_chain_is_expected_to_tell_nothing(open_app: OpenApp, clock: M
     assert stale(client) == {}
 
 
-def test_a_stale_feed_is_a_reason_where_the_operator_says_so(open_app: OpenApp, clock: MovableClock) -> None:
+def test_stale_feed_fails_where_configured(open_app: OpenApp, clock: MovableClock) -> None:
     client = open_with(open_app, clock, "fail").test_client()
     message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
     assert message == "feed: chain 1 has told nothing yet (1 more like it)"

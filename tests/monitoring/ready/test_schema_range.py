@@ -66,7 +66,7 @@ def test_code_for_one_schema_names_that_one() -> None:
     assert complaint == "migrations: the database has revision 0039, this version needs 0040"
 
 
-def test_the_oldest_schema_is_one_that_this_version_knows() -> None:
+def test_oldest_schema_is_known() -> None:
     assert newest_schema() >= OLDEST_SCHEMA
     assert [is_ahead({each}) for each in ("0001", OLDEST_SCHEMA, newest_schema(), NEWER)] == [0, 0, 0, 1]
 
@@ -104,7 +104,8 @@ def test_ready_on_every_schema_of_the_range(app: Flask, set_schema: SetSchema) -
 
 
 @pytest.mark.every_database
-def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: SetSchema) -> None:
+def test_not_ready_without_needed_schema(app: Flask, set_schema: SetSchema) -> None:
+    """A schema that took something away."""
     set_schema(NEWEST, **{f"by_{NEWER}": newest_schema(), f"by_{NEWEST}": NEWER})
     complaint = ready(app)
     assert complaint is not None
@@ -117,7 +118,7 @@ def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: 
     assert f"this version needs {needed}" in (ready(app) or "")
 
 
-def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: SetSchema) -> None:
+def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema) -> None:
     """Before revision 0035 there was no such table: it is asked only where the database is ahead."""
     set_schema(OLDEST_SCHEMA)
     engine = gateway_of(app).engine
@@ -130,7 +131,7 @@ def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: Set
             connection.execute(text("ALTER TABLE elsewhere RENAME TO schema_floors"))
 
 
-def test_a_start_migrates_no_schema_of_a_newer_version(app: Flask, set_schema: SetSchema) -> None:
+def test_start_never_migrates_newer_schema(app: Flask, set_schema: SetSchema) -> None:
     set_schema(NEWER)
     migrate_database(gateway_of(app).database)
     set_schema(NEWER, **{f"by_{NEWER}": NEWER})

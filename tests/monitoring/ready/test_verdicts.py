@@ -52,9 +52,7 @@ def answering(gateway: Gateway) -> Iterator[None]:
 
 
 @pytest.mark.postgresql_alone
-def test_ready_while_all_connections_are_busy_and_the_database_answers(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_ready_with_busy_connections_and_answers(app: Flask, client: FlaskClient) -> None:
     assert client.get("/readyz").status_code == 200
     with answering(gateway_of(app)), ExitStack() as stack:
         hold_all(app, stack)
@@ -75,9 +73,8 @@ def test_not_ready_before_anything_was_looked_at(app: Flask, client: FlaskClient
 
 
 @pytest.mark.postgresql_alone
-def test_not_ready_while_all_connections_are_busy_and_nobody_is_answered(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_not_ready_with_busy_silent_database(app: Flask, client: FlaskClient) -> None:
+    """All connections are busy, and no request is answered."""
     assert client.get("/readyz").status_code == 200
     with ExitStack() as stack:
         hold_all(app, stack)

@@ -38,7 +38,7 @@ addresses = st.builds(
 
 
 @given(st.lists(st.tuples(networks(), ends), max_size=8), addresses)
-def test_a_caller_is_blocked_as_the_slow_way_says(
+def test_blocking_matches_the_slow_way(
     blocks: list[tuple[str, datetime | None]], address: IPv4Address | IPv6Address
 ) -> None:
     expected = any(
@@ -64,7 +64,7 @@ def test_what_is_no_network_is_refused(cidr: str) -> None:
         BlockedNetworks([(cidr, None)])
 
 
-def test_accounts_match_in_any_letter_case_until_their_time() -> None:
+def test_accounts_match_any_case_until_expiry() -> None:
     blocked = BlockedAddresses([("0xAbC", FUTURE), ("TBase", None), ("gone", NOON), ("STRASSE", None)])
     for account in ("0xabc", "0XABC", "tbase", "TBASE", "straße"):
         assert blocked.blocks(account, NOON)

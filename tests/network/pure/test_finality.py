@@ -32,7 +32,7 @@ BLOCK = BlockNumber(100)
         (10_000, None, None, None, False),
     ],
 )
-def test_a_block_is_final_when_its_chain_says_so(
+def test_chain_decides_when_block_is_final(
     head: BlockNumber | None,
     finalized: BlockNumber | None,
     finality: Finality | None,

@@ -67,7 +67,7 @@ def add_transfer(gateway: Gateway, src: int | None, dst: int | None, symbol: str
         )
 
 
-def test_what_comes_in_goes_out_again_in_its_order(gateway: Gateway) -> None:
+def test_import_and_export_keep_order(gateway: Gateway) -> None:
     document = network()
     document["chains"].reverse()
     document["routes"][0]["rate"]["value"] = "1.500"
@@ -149,7 +149,7 @@ def test_the_same_in_other_words_changes_nothing(gateway: Gateway) -> None:
         ),
     ],
 )
-def test_an_edit_is_told_and_moves_its_part_alone(
+def test_edit_is_reported_and_moves_one_part(
     gateway: Gateway, path: str, value: Any, part: str, sentence: str
 ) -> None:
     import_network(*gateway.editing, text(network()), actor=TESTER)
@@ -167,7 +167,7 @@ def test_an_edit_is_told_and_moves_its_part_alone(
     assert exported(gateway) == document
 
 
-def test_the_age_of_a_base_fee_runs_from_its_last_change(gateway: Gateway) -> None:
+def test_fee_age_counts_from_last_change(gateway: Gateway) -> None:
     import_network(*gateway.editing, text(network()), actor=TESTER)
     document = network()
     document["routes"][0]["base_fee"] = "1"
@@ -225,7 +225,7 @@ def test_everything_can_be_removed_and_come_back(gateway: Gateway) -> None:
     assert versions(gateway) == dict.fromkeys(ALL_PARTS, 3)
 
 
-def test_a_key_that_moves_between_rows_is_no_clash(gateway: Gateway) -> None:
+def test_keys_may_be_exchanged_between_rows(gateway: Gateway) -> None:
     """What rows are about may be exchanged, with all that refers to them."""
     import_network(*gateway.editing, text(network()), actor=TESTER)
     document = json.loads(json.dumps(network()).replace("CELR", "USDT2").replace("USDT", "CELR"))
@@ -317,21 +317,22 @@ def test_what_transfers_do_not_use_may_go(gateway: Gateway, document: dict[str, 
     assert exported(gateway) == document
 
 
-def test_a_contract_may_be_filled_in_under_transfers(gateway: Gateway) -> None:
+def test_missing_contract_may_be_added_later(gateway: Gateway) -> None:
+    """While there are transfers."""
     import_network(*gateway.editing, text(changed("chains.0.contract_addr", "")), actor=TESTER)
     add_transfer(gateway, 1, 56)
     import_network(*gateway.editing, text(network()), actor=TESTER)
     assert exported(gateway)["chains"][0]["contract_addr"] == CONTRACT[1]
 
 
-def test_a_transfer_that_is_only_announced_keeps_its_chain(gateway: Gateway) -> None:
+def test_announced_transfer_keeps_its_chain(gateway: Gateway) -> None:
     import_network(*gateway.editing, text(network()), actor=TESTER)
     add_transfer(gateway, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
         import_network(*gateway.editing, text(without(network(), 10)), actor=TESTER)
 
 
-def test_how_a_chain_is_watched_goes_out_as_it_came_in(gateway: Gateway) -> None:
+def test_watch_settings_export_as_imported(gateway: Gateway) -> None:
     document = network()
     watched = {
         "watch_from_block": 12_345,

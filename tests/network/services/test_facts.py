@@ -94,7 +94,7 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
         ),
     ],
 )
-def test_kept_events_are_judged_again_where_facts_changed(
+def test_changed_facts_validate_kept_events_again(
     gateway: Gateway, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
@@ -108,7 +108,7 @@ def test_kept_events_are_judged_again_where_facts_changed(
     assert told == [facts]
 
 
-def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Gateway) -> None:
+def test_foreign_accounts_are_compared_caselessly(gateway: Gateway) -> None:
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
@@ -132,13 +132,13 @@ def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
     )
 
 
-def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
+def test_addresses_export_with_checksum(gateway: Gateway) -> None:
     odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
     import_network(*gateway.editing, text(changed("tokens.0.address", odd)), actor=TESTER)
     assert exported(gateway)["tokens"][0]["address"] == VAULT
 
 
-def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
+def test_block_may_precede_its_token(gateway: Gateway) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
     import_network(*gateway.editing, text(document), actor=TESTER)
     assert exported(gateway)["route_blocks"] == document["route_blocks"]

@@ -58,9 +58,7 @@ def of_tables(connection: Connection) -> NetworkFacts:
     return load_configured_facts(connection.execution_options(gateway_facts=None))
 
 
-def test_what_is_in_memory_is_what_the_tables_say(
-    gateway: Gateway, memory: NetworkSnapshots, tables: list[str]
-) -> None:
+def test_memory_equals_the_tables(gateway: Gateway, memory: NetworkSnapshots, tables: list[str]) -> None:
     with reading_consistently(gateway.engine) as connection:
         facts, with_reported = load_configured_facts(connection), load_network_facts(connection)
         assert not tables
@@ -82,9 +80,8 @@ def test_another_version_is_read(gateway: Gateway, memory: NetworkSnapshots, pat
         assert memory.facts_of(load_versions(connection)) is None, "a reader renews nothing"
 
 
-def test_a_transaction_sees_its_own_change_and_what_is_rolled_back_was_never_there(
-    gateway: Gateway, memory: NetworkSnapshots
-) -> None:
+def test_transaction_sees_only_lasting_changes(gateway: Gateway, memory: NetworkSnapshots) -> None:
+    """Its own change at once, and none that was rolled back."""
     with pytest.raises(ZeroDivisionError), writing(gateway.engine) as connection:
         connection.execute(update(Chain).where(Chain.chain_id == 1).values(contract_addr=VAULT))
         raise_versions(connection, [Part.CORE], gateway.clock())
@@ -94,7 +91,7 @@ def test_a_transaction_sees_its_own_change_and_what_is_rolled_back_was_never_the
         assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(CONTRACT[1])
 
 
-def test_a_writer_renews_what_is_in_memory_after_its_transaction(
+def test_writer_renews_memory_after_commit(
     gateway: Gateway, memory: NetworkSnapshots, tables: list[str]
 ) -> None:
     import_network(*gateway.editing, text(changed("chains.0.contract_addr", VAULT)), actor=TESTER)

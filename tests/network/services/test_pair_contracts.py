@@ -78,7 +78,8 @@ def unlisted(gateway: Gateway) -> list[str]:
 # --- The document
 
 
-def test_further_contracts_go_round_and_are_named_in_changes(gateway: Gateway) -> None:
+def test_further_contracts_survive_export(gateway: Gateway) -> None:
+    """Changes name them."""
     made = document(deposit_contracts=[NEWER.lower(), OLD], burn_contracts=[address(4004)])
     dry = import_network(*gateway.editing, text(made), actor=TESTER, dry_run=True).changes
     assert dry == (
@@ -171,7 +172,7 @@ def test_what_no_open_transfer_uses_can_change(gateway: Gateway) -> None:
     assert put(gateway, pegged_deposit_contract_addr=OLD), "the one that it was sent through goes on to serve"
 
 
-def test_a_pair_with_open_transfers_cannot_be_removed(gateway: Gateway) -> None:
+def test_pair_with_open_transfers_stays(gateway: Gateway) -> None:
     feed(gateway, deposit())
     made = network()
     del made["pegged_pairs"][0]
@@ -186,7 +187,7 @@ def test_a_pair_with_open_transfers_cannot_be_removed(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_an_unlisted_contract_is_raised_until_it_is_listed(gateway: Gateway, finished: bool) -> None:
+def test_contract_is_anomaly_until_listed(gateway: Gateway, finished: bool) -> None:
     feed(gateway, deposit(1, contract=OLD), deposit(2, contract=VAULT), deposit(3))
     feed(gateway, *[about(1, "transfer.confirmed")])
     if finished:

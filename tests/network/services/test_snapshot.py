@@ -80,7 +80,7 @@ def snapshots(gateway: Gateway, timer: Timer) -> NetworkSnapshots:
     return NetworkSnapshots(gateway.engine, 1.0, timer)
 
 
-def test_it_is_renewed_only_when_the_last_look_is_too_old(
+def test_snapshot_is_renewed_only_when_old(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
@@ -127,7 +127,7 @@ def test_looking_costs_one_statement_while_nothing_changed(
         ("validators.0.power", "5", set()),
     ],
 )
-def test_only_the_part_that_changed_is_built_again(
+def test_only_changed_part_is_rebuilt(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
 ) -> None:
     before = snapshots.current()
@@ -139,7 +139,7 @@ def test_only_the_part_that_changed_is_built_again(
     assert after.versions != before.versions
 
 
-def test_an_old_view_is_served_for_a_minute_and_then_refused(
+def test_old_view_serves_for_a_minute(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
@@ -155,9 +155,7 @@ def test_an_old_view_is_served_for_a_minute_and_then_refused(
     assert snapshots.current() is first
 
 
-def test_the_minute_counts_from_the_last_good_look(
-    reads: Database, snapshots: NetworkSnapshots, timer: Timer
-) -> None:
+def test_minute_counts_from_last_success(reads: Database, snapshots: NetworkSnapshots, timer: Timer) -> None:
     snapshots.current()
     timer.now += 59
     snapshots.current()
@@ -173,7 +171,7 @@ def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) ->
     empty.dispose()
 
 
-def test_a_database_in_trouble_is_asked_once_a_second(
+def test_troubled_database_is_queried_once_a_second(
     gateway: Gateway, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots = NetworkSnapshots(gateway.engine, 0, timer)
@@ -212,7 +210,7 @@ def test_many_threads_share_one_renewal(
     assert len(reads.loads) == 2
 
 
-def test_a_renewal_that_hangs_does_not_hold_the_others(
+def test_hanging_renewal_blocks_no_other(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network_snapshot, "TIMEOUT_SECONDS", 0.05)
@@ -237,7 +235,7 @@ def test_a_renewal_that_hangs_does_not_hold_the_others(
     stuck.join()
 
 
-def test_tables_written_without_a_version_are_read_at_the_start(gateway: Gateway, timer: Timer) -> None:
+def test_tables_without_version_are_read(gateway: Gateway, timer: Timer) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(delete(NetworkPart))
     assert NetworkSnapshots(gateway.engine, 1.0, timer).current().terms.chains
@@ -276,9 +274,10 @@ def test_pegged_transfers_go_every_way(snapshots: NetworkSnapshots) -> None:
     }
 
 
-def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
+def test_burn_and_mint_needs_both_bridges(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
+    """The fee is that of the destination pair."""
     document = network()
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
     import_network(*gateway.editing, text(document), actor=TESTER)
@@ -291,9 +290,7 @@ def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
     assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
 
 
-def test_a_pair_between_two_chains_goes_before_burn_and_mint(
-    gateway: Gateway, snapshots: NetworkSnapshots
-) -> None:
+def test_direct_pair_precedes_burn_and_mint(gateway: Gateway, snapshots: NetworkSnapshots) -> None:
     import_network(
         *gateway.editing,
         text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})),
@@ -349,7 +346,7 @@ def test_blocks_come_with_their_times(snapshots: NetworkSnapshots) -> None:
     assert snapshot.blocked_networks.blocks(ip_address("2001:db8::1"), NOW.replace(year=2090))
 
 
-def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
+def test_watched_chains_and_their_log_meanings(gateway: Gateway) -> None:
     other = "0x" + "0a" * 20
     document = network()
     document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}

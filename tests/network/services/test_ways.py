@@ -79,7 +79,7 @@ def test_a_switched_pair(gateway: Gateway, side: str) -> None:
     assert list(burn_mint_ways(ours)) == []
 
 
-def test_a_disabled_chain_takes_its_tokens_and_pairs_with_it(gateway: Gateway) -> None:
+def test_disabled_chain_closes_tokens_and_pairs(gateway: Gateway) -> None:
     document = network()
     document["chains"][1]["disabled"] = True
     ours = served(gateway, document)
@@ -136,9 +136,7 @@ def test_the_list_of_blocked_ways_is_bounded(gateway: Gateway) -> None:
     assert set(flags(few, "T0").values()) == {False}
 
 
-def test_a_way_with_a_route_is_closed_only_as_the_last_resort(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_routed_way_is_closed_last(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.network.configs.MAX_WITHOUT_ROUTE", 10)
     document = everywhere(chains=4, symbols=2, ways_of=4)
     document["routes"] = [

@@ -17,7 +17,7 @@ def power_of(signed: tuple[tuple[bytes, bytes], ...], powers: dict[bytes, int]) 
 
 
 @given(SETS, st.data())
-def test_no_fewer_reach_the_quorum_and_their_signers_ascend(powers, data):
+def test_quorum_is_minimal_with_ascending_signers(powers, data):
     validators = ValidatorSet.of(1, 0, powers.items())
     who = data.draw(st.sets(st.sampled_from(sorted(powers))))
     signed = [(signer, b"by " + signer) for signer in sorted(who)]
@@ -32,7 +32,7 @@ def test_no_fewer_reach_the_quorum_and_their_signers_ascend(powers, data):
     assert all(power_of(some, powers) < validators.quorum for some in fewer)
 
 
-def test_of_equal_powers_the_lower_addresses_are_taken():
+def test_equal_powers_prefer_lower_addresses():
     signers = [bytes([n]) * 20 for n in (9, 3, 7, 1)]
     validators = ValidatorSet.of(1, 0, dict.fromkeys(signers, 5).items())
     chosen = shortest_quorum([(signer, b"sig") for signer in sorted(signers)], validators)

@@ -24,7 +24,7 @@ KEY = key("signer")
 SIGNATURE = sign_digest(DIGEST, KEY)
 
 
-def test_keccak_is_the_evm_hash_and_not_sha3():
+def test_keccak_is_not_sha3():
     assert keccak256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
     assert (
         keccak256(b"Transfer(address,address,uint256)").hex()
@@ -122,12 +122,12 @@ R_OFF_CURVE = next(
         (R_OFF_CURVE.to_bytes(32, "big") + SIGNATURE[32:], "not on the curve"),
     ],
 )
-def test_what_a_contract_refuses_is_refused_with_its_reason(signature, reason):
+def test_contract_refusals_have_their_reason(signature, reason):
     with pytest.raises(BadSignature, match=reason):
         recover_signer(DIGEST, signature)
 
 
-def test_s_of_exactly_half_the_order_is_taken():
+def test_s_of_half_order_is_accepted():
     assert recover_signer(DIGEST, SIGNATURE[:32] + (CURVE_ORDER // 2).to_bytes(32, "big") + SIGNATURE[64:])
 
 

@@ -38,7 +38,7 @@ def signed_by(ctx: RefundContext, wd_onchain: bytes, *numbers: int) -> list[byte
         (SendKind.BURN, "mint", "request", "Mint", "token account amount depositor ref_chain_id ref_id"),
     ],
 )  # fmt: skip
-def test_a_proven_refund_says_what_to_call_with_what(kind, function, first, text, named):
+def test_proven_refund_names_its_call(kind, function, first, text, named):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     signatures = signed_by(ctx, wd_onchain, 3, 1, 2)
@@ -86,7 +86,7 @@ def test_a_proven_refund_says_what_to_call_with_what(kind, function, first, text
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_under_the_quorum_it_says_how_much_and_who_is_missing(kind):
+def test_missing_power_and_signers_are_named(kind):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     shown = explained(ctx, [wd_onchain], signed_by(ctx, wd_onchain, 0, 1))
@@ -101,7 +101,7 @@ def test_under_the_quorum_it_says_how_much_and_who_is_missing(kind):
 
 
 @pytest.mark.parametrize("status", [each for each in S if each is not S.TRANSFER_REFUND_TO_BE_CONFIRMED])
-def test_what_cannot_be_claimed_now_is_not_valid_though_proven(status):
+def test_proven_but_unclaimable_is_not_valid(status):
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     shown = explained(ctx, [wd_onchain], signed_by(ctx, wd_onchain, 1, 2, 3), status=status)
@@ -120,7 +120,7 @@ def test_when_nothing_is_known_it_says_so():
             assert getattr(shown, field.name) in (None, ()), field.name
 
 
-def test_a_contradicted_request_is_shown_with_its_contradictions():
+def test_contradicted_request_shows_contradictions():
     ctx = context(SendKind.POOL)
     wrong = wd_for(ctx, receiver=some("thief"), amount=9_000_000)
     shown = explained(ctx, [wrong], signed_by(ctx, wrong, 0, 1, 2, 3))
@@ -138,7 +138,7 @@ def test_an_unreadable_request_is_shown_undecoded():
     assert "cannot be read" in shown.contradictions[0]
 
 
-def test_the_served_request_is_shown_and_the_others_beside_it():
+def test_served_request_is_shown_with_others():
     ctx = context(SendKind.POOL)
     first, second, wrong = wd_for(ctx), wd_for(ctx, seqnum=78), wd_for(ctx, token=some("x"))
     signatures = [*signed_by(ctx, first, 1, 2, 3), *signed_by(ctx, second, 0)]
@@ -151,7 +151,7 @@ def test_the_served_request_is_shown_and_the_others_beside_it():
     assert others[b64encode(wrong).decode()].contradictions
 
 
-def test_two_at_quorum_are_both_shown_and_neither_can_be_called():
+def test_two_requests_at_quorum_are_uncallable():
     ctx = context(SendKind.POOL)
     first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
     signatures = [*signed_by(ctx, first, 1, 2, 3), *signed_by(ctx, second, 1, 2, 3)]

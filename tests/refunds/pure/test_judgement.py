@@ -50,7 +50,7 @@ def contract_takes(ctx: RefundContext, judgement, validators: ValidatorSet) -> d
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fed_one_by_one_the_refund_is_served_exactly_at_the_quorum(kind):
+def test_refund_is_served_exactly_at_quorum(kind):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     signatures = {who: sign(ctx, wd_onchain, who) for who in KEYS}
@@ -71,7 +71,7 @@ def test_fed_one_by_one_the_refund_is_served_exactly_at_the_quorum(kind):
                     contract_takes(ctx, verdict.requests[0], SET)
 
 
-def test_exactly_the_quorum_is_enough_and_one_less_is_not():
+def test_quorum_is_enough_one_less_is_not():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     for power, served in ((67, True), (66, False)):
@@ -91,7 +91,7 @@ def test_a_flipped_signature_is_refused(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_flipped_bit_in_the_request_nothing_is_served(kind):
+def test_flipped_request_bit_serves_nothing(kind):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
@@ -115,7 +115,7 @@ def test_a_signature_binds_chain_contract_and_kind(kind):
         assert validate_refund(ctx, [wd_onchain], signatures, SET).requests[0].power_signed == 0
 
 
-def test_the_digest_is_bound_to_a_real_address_and_chain():
+def test_digest_needs_real_address_and_chain():
     for contract in (b"", bytes(19), bytes(32)):
         with pytest.raises(ValueError, match="20 bytes"):
             domain_separator(SendKind.POOL, 1, contract)
@@ -135,7 +135,7 @@ CONTRADICTED = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("changes", "reason"), CONTRADICTED)
-def test_a_request_that_the_facts_contradict_counts_for_nothing(kind, changes, reason):
+def test_contradicted_request_counts_for_nothing(kind, changes, reason):
     ctx = context(kind)
     wd_onchain = wd_for(ctx, **changes)
     (words,) = contradictions(wd_onchain, ctx)
@@ -161,7 +161,7 @@ def test_a_liquidity_withdrawal_is_no_refund():
         assert "not to 0x" in contradictions(wd_for(ctx, ref_id=ref_id), ctx)[0]
 
 
-def test_less_than_was_sent_may_be_paid_back():
+def test_refund_may_be_less_than_sent():
     ctx = context(SendKind.POOL)
     assert contradictions(wd_for(ctx, amount=1), ctx) == ()
 
@@ -180,21 +180,21 @@ def test_only_what_is_known_contradicts(kind):
     assert "refers to transfer" in contradictions(wrong, elsewhere)[0]
 
 
-def test_a_request_of_another_kind_is_contradicted_once_the_kind_is_known():
+def test_request_of_other_kind_is_contradicted():
     pool, deposit = context(SendKind.POOL), context(SendKind.DEPOSIT)
     for_pool = wd_for(replace(pool, transfer_id=deposit.transfer_id))
     assert contradictions(for_pool, replace(deposit, kind=None)) == ()
     assert "cannot be read as the Withdraw" in contradictions(for_pool, deposit)[0]
 
 
-def test_what_is_no_request_is_contradicted_at_once():
+def test_unreadable_request_is_contradicted_at_once():
     bare = RefundContext(transfer_id=bytes(32))
     assert contradictions(b"\xff\xff", bare) == ("it cannot be read as any kind of refund request",)
     assert contradictions(b"", bare) == ("it cannot be read as any kind of refund request",)
 
 
 @pytest.mark.parametrize("part", UNKNOWN_PARTS)
-def test_with_anything_unknown_nothing_is_served_nor_refused(part):
+def test_unknown_facts_neither_serve_nor_refuse(part):
     whole = context(SendKind.BURN)
     wd_onchain = wd_for(whole)
     signatures = [sign(whole, wd_onchain, who) for who in KEYS]
@@ -230,7 +230,7 @@ def test_a_signature_waits_for_its_request():
     )
 
 
-def test_a_signature_by_no_current_validator_is_refused():
+def test_signature_by_non_validator_is_refused():
     ctx = context(SendKind.POOL)
     first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
     stranger = sign(ctx, first, key("stranger"))
@@ -242,7 +242,8 @@ def test_a_signature_by_no_current_validator_is_refused():
     assert signature_is_provably_false(ctx, [first, second], over_second, SET) is None
 
 
-def test_a_genuine_signature_over_a_contradicted_request_is_kept_and_counts_for_nothing():
+def test_signature_over_contradicted_request_counts_nothing():
+    """It is kept."""
     ctx = context(SendKind.POOL)
     right, wrong = wd_for(ctx), wd_for(ctx, receiver=some("thief"))
     over_wrong = sign(ctx, wrong, KEYS[3])
@@ -265,7 +266,8 @@ def test_malformed_signatures_are_refused_whatever_is_known(spoil):
     assert validate_refund(ctx, [wd_onchain], [spoiled], SET).requests[0].signed == ()
 
 
-def test_a_second_signature_of_one_signer_adds_no_power_and_the_smallest_is_taken():
+def test_second_signature_adds_no_power():
+    """The smallest of a signer counts."""
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     plain = sign(ctx, wd_onchain, KEYS[3])
@@ -325,7 +327,7 @@ def test_a_rotation_counts_only_who_stayed():
         contract_takes(ctx, again.served, SET)
 
 
-def test_a_member_without_power_may_sign_but_moves_nothing():
+def test_powerless_member_signs_without_effect():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     validators = members({KEYS[0]: 0, KEYS[1]: 3})

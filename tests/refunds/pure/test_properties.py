@@ -85,7 +85,7 @@ def spoil(signature: bytes, how: str, over_other: bytes) -> bytes:
 
 @settings(max_examples=volume(150))
 @given(KIND, SETS, st.integers(0, 2**32))
-def test_served_exactly_while_the_current_members_heard_have_a_quorum(kind, first, seed):
+def test_served_exactly_when_members_have_quorum(kind, first, seed):
     """The model knows people and powers only; no digest, no signature."""
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
@@ -135,7 +135,7 @@ def test_order_and_repetition_change_nothing(kind, powers, data):
 
 
 @pytest.mark.parametrize("size", range(1, 31))
-def test_fresh_keys_one_by_one_until_the_contract_takes_it(size):
+def test_fresh_keys_sign_until_contract_accepts(size):
     random, kind = Random(size), KINDS[size % 3]
     people = random.sample(PEOPLE, size)
     powers = {who: random.randint(1, 100) for who in people}
@@ -159,7 +159,8 @@ def test_fresh_keys_one_by_one_until_the_contract_takes_it(size):
 @settings(max_examples=volume(60))
 @given(SETS, st.lists(st.tuples(st.integers(0, 35), st.booleans()), max_size=60))
 @example({PEOPLE[0]: 1}, [(0, False), (0, True)])
-def test_of_two_requests_at_most_one_is_served_and_never_beside_another_at_quorum(powers, votes):
+def test_at_most_one_request_is_served(powers, votes):
+    """And none beside another at quorum."""
     ctx = context(SendKind.POOL)
     requests = [wd_for(ctx), wd_for(ctx, seqnum=78)]
     validators = members(powers)

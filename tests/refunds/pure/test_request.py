@@ -124,7 +124,8 @@ def test_the_recorded_liquidity_withdrawal_refers_to_nothing():
 
 
 @given(st.one_of(POOL, DEPOSIT, BURN))
-def test_what_is_encoded_decodes_to_the_same_here_and_in_the_contract(request):
+def test_encoded_request_decodes_the_same(request):
+    """Here and in the contract."""
     wd_onchain = encode_request(request)
     assert decode_request(request.kind, wd_onchain) == request
     assert len(wd_onchain) <= MAX_REQUEST_BYTES
@@ -143,7 +144,7 @@ def test_what_is_encoded_decodes_to_the_same_here_and_in_the_contract(request):
     assert theirs == {tag: value for tag, value in ours.items() if value is not None}
 
 
-def test_the_fields_joined_by_hand_are_the_canonical_encoding():
+def test_fields_joined_by_hand_are_canonical():
     assert joined() == wd_for(context(SendKind.POOL))
 
 
@@ -187,7 +188,8 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_the_contract_would_not_take_is_unreadable(name):
+def test_unacceptable_request_is_unreadable(name):
+    """What the contract would not take."""
     wd_onchain, reason = UNFIT[name]
     with pytest.raises(UnreadableRequest, match=reason):
         decode_request(SendKind.POOL, wd_onchain)
@@ -207,7 +209,7 @@ def test_a_cut_request_is_unreadable(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_two_byte_strings_mean_the_same_request(kind):
+def test_encoding_of_request_is_unique(kind):
     whole = wd_for(context(kind))
     meant = decode_request(kind, whole)
     for other in every_flip(whole):
@@ -235,7 +237,7 @@ def test_a_pegged_reference_has_32_bytes(kind, size):
 
 
 @pytest.mark.parametrize(("kind", "name"), [(SendKind.DEPOSIT, "burn_account"), (SendKind.BURN, "depositor")])
-def test_the_other_account_may_be_absent_but_not_cut(kind, name):
+def test_other_account_is_absent_or_whole(kind, name):
     whole = request_for(context(kind))
     absent = replace(whole, **{name: None})
     assert decode_request(kind, encode_request(absent)) == absent
@@ -251,7 +253,7 @@ def test_numbers_beyond_uint64_are_not_encoded(wrong):
         encode_request(request_for(context(SendKind.POOL), **wrong))
 
 
-def test_kinds_are_not_taken_for_one_another_where_their_shape_differs():
+def test_kinds_of_other_shape_are_refused():
     for kind in (SendKind.DEPOSIT, SendKind.BURN):
         with pytest.raises(UnreadableRequest):
             decode_request(kind, wd_for(context(SendKind.POOL)))

@@ -19,7 +19,7 @@ def of(*entries: tuple[bytes, int]) -> ValidatorSet:
 
 
 @given(POWERS, st.randoms(use_true_random=False))
-def test_any_order_gives_the_set_that_the_contract_keeps(powers, random):
+def test_any_order_gives_same_set(powers, random):
     entries = list(powers.items())
     random.shuffle(entries)
     made = of(*entries)
@@ -48,7 +48,7 @@ def test_the_recorded_quorum():
     assert of((A, 536526686399707052988828399)).quorum == 357684457599804701992552267
 
 
-def test_who_is_not_a_member_has_no_power():
+def test_non_member_has_no_power():
     assert of((A, 0)).power_of(A) == 0
     assert of((A, 5)).power_of(B) is None
 
@@ -78,13 +78,14 @@ def test_what_no_contract_keeps_is_no_set(entries, reason):
         ([(A, 2**256 - 1), (B, 2**256 - 1)], "add up to 2^255 or more"),
     ],
 )
-def test_what_a_contract_keeps_and_cannot_compute_with_is_reached_by_no_power(entries, reason):
+def test_no_power_reaches_unusable_set(entries, reason):
+    """A set that the contract keeps but cannot compute with."""
     kept = of(*entries)
     assert reason in kept.cannot_sign
     assert not kept.reached_by(kept.total_power)
 
 
-def test_the_greatest_total_is_reached_by_its_quorum():
+def test_quorum_reaches_greatest_total():
     kept = of((A, MAX_TOTAL_POWER - 1), (B, 1))
     assert kept.cannot_sign is None
     assert kept.reached_by(kept.quorum) and not kept.reached_by(kept.quorum - 1)
@@ -110,9 +111,9 @@ def test_how_much_power_a_rotation_keeps(new, share):
     assert of(*new).retained_power_share(of((A, 10), (B, 10), (C, 10))) == share
 
 
-def test_where_there_was_no_power_nothing_is_lost():
+def test_set_without_power_loses_nothing():
     assert of((A, 1)).retained_power_share(of()) == 1
 
 
-def test_an_empty_set_has_no_quorum_to_reach():
+def test_empty_set_quorum_is_unreachable():
     assert of().quorum == 1

@@ -74,7 +74,7 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
 
 
-def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> None:
+def test_longer_block_extends_shorter_does_not(gateway: Gateway) -> None:
     save_edit(
         *gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z").edit, actor=ALICE
     )

@@ -97,7 +97,7 @@ def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
     assert len(records(gateway)) == 1
 
 
-def test_the_removal_of_a_token_and_a_new_route_for_it(gateway: Gateway) -> None:
+def test_removed_token_and_new_route_conflict(gateway: Gateway) -> None:
     """Edits of different rows that cannot both stand: the later one is refused by the rules."""
     save_edit(*gateway.editing, Edit("tokens", values=NEW_ROWS["tokens"]), actor=ALICE)
     gone = removed(gateway, "tokens", 1, "USDC")

@@ -98,7 +98,7 @@ def test_what_stays_as_it_is_writes_nothing(gateway: Gateway) -> None:
     assert (versions(gateway), records(gateway)) == (before, [])
 
 
-def test_a_preview_writes_nothing_and_tells_the_difference(gateway: Gateway) -> None:
+def test_preview_writes_nothing_and_shows_difference(gateway: Gateway) -> None:
     before = document(gateway), versions(gateway)
     preview = preview_edit(
         gateway.database, gateway.two_persons, edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
@@ -138,7 +138,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("name", "key", "values", "errors"), WRONG)
-def test_values_that_the_api_would_choke_on_are_refused_by_field(
+def test_values_unfit_for_api_are_refused(
     gateway: Gateway, name: str, key: tuple[Any, ...], values: dict[str, Any], errors: dict[str, str]
 ) -> None:
     before = document(gateway)
@@ -170,7 +170,7 @@ NEW_WRONG: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("name", "values", "errors"), NEW_WRONG)
-def test_rows_that_do_not_fit_the_others_are_refused(
+def test_inconsistent_rows_are_refused(
     gateway: Gateway, name: str, values: dict[str, Any], errors: dict[str, str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
@@ -180,7 +180,7 @@ def test_rows_that_do_not_fit_the_others_are_refused(
         assert any(where == path and what.startswith(message) for where, what in found), found
 
 
-def test_other_chains_accounts_are_the_same_in_any_case(gateway: Gateway) -> None:
+def test_foreign_accounts_ignore_letter_case(gateway: Gateway) -> None:
     save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "cosmos1ABC"}), actor=ALICE)
     with pytest.raises(Invalid, match="exists already"):
         save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
@@ -216,7 +216,7 @@ USED: list[tuple[str, tuple[Any, ...], list[tuple[str, int]]]] = [
 
 
 @pytest.mark.parametrize(("name", "key", "users"), USED)
-def test_removing_what_is_used_is_refused_with_its_users(
+def test_removing_used_row_names_users(
     gateway: Gateway, name: str, key: tuple[Any, ...], users: list[tuple[str, int]]
 ) -> None:
     add_transfer(gateway, 7)
@@ -243,7 +243,7 @@ def test_of_many_users_ten_are_named(gateway: Gateway) -> None:
     assert str(transfers).endswith("and 2 more)")
 
 
-def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
+def test_stopping_chain_needs_name_and_reason(gateway: Gateway) -> None:
     edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="node is down")
     assert preview_edit(gateway.database, gateway.two_persons, edit).needs_typed == "Ethereum"
     for typed in ("", "ether", "1"):

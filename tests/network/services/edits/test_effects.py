@@ -56,7 +56,8 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
     assert back.severity is Severity.NOTICE
 
 
-def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None:
+def test_burn_and_mint_stops_too(gateway: Gateway) -> None:
+    """Between two pegged chains."""
     preview = look(gateway, "tokens", 10, "CELR", xfer_disabled=True)
     assert texts(preview) == ["1 pegged pair and 2 routes between pegged chains stop at once"]
 
@@ -77,7 +78,7 @@ def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], e
     assert texts(preview) == [effect]
 
 
-def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
+def test_block_of_closed_route_stops_nothing(gateway: Gateway) -> None:
     save_edit(*gateway.editing, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     assert texts(preview_edit(gateway.database, gateway.two_persons, block)) == [
@@ -307,7 +308,7 @@ def test_a_new_chain_tells_what_it_lacks(gateway: Gateway) -> None:
     ]
 
 
-def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
+def test_effects_on_reading_a_chain(gateway: Gateway) -> None:
     nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
     assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
         "a running watcher reads Ethereum from block 7 on",

@@ -49,7 +49,7 @@ def effects(preview: Preview) -> list[FeeEffect]:
     return [effect for effect in preview.effects if isinstance(effect, FeeEffect)]
 
 
-def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
+def test_fees_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(3, 2))
     preview = preview_edit(gateway.database, gateway.two_persons, edit)
     routes = effects(preview)
@@ -154,6 +154,6 @@ def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
 
 
 @given(st.integers(0, 2**256), st.fractions(min_value=Fraction(1, 1000), max_value=1000))
-def test_multiplied_up_is_the_least_integer_not_under(amount: int, factor: Fraction) -> None:
+def test_multiplied_up_is_least_sufficient_integer(amount: int, factor: Fraction) -> None:
     product = multiplied_up(amount, factor)
     assert product - 1 < amount * factor <= product

@@ -46,7 +46,7 @@ def counting(gateway: Gateway) -> BaseFee | None:
     return route.base_fee
 
 
-def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> None:
+def test_pinned_fee_overrides_feed_until_end(gateway: Gateway) -> None:
     report(gateway, 5 * 10**17)
     assert counting(at(gateway, NOON)) == BaseFee(5 * 10**17, NOON, reported=True)
     pin(gateway)
@@ -63,7 +63,8 @@ def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> No
     assert "pinned base fee from none to 0.7 USDT" in record.detail
 
 
-def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: Gateway) -> None:
+def test_pinned_fee_never_gets_stale(gateway: Gateway) -> None:
+    """It also stands in for a fee that is unknown."""
     edit = edited(gateway, *ROUTE, base_fee=None, base_fee_max_age_seconds=60)
     save_edit(*gateway.editing, edit, actor=ALICE)
     pin(gateway)
@@ -90,9 +91,8 @@ def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: G
         ),
     ],
 )
-def test_a_pin_has_a_fee_and_an_end_within_thirty_days(
-    gateway: Gateway, values: dict[str, Any], path: str, words: str
-) -> None:
+def test_pin_needs_fee_and_near_end(gateway: Gateway, values: dict[str, Any], path: str, words: str) -> None:
+    """An end within thirty days."""
     with pytest.raises(Invalid) as refused:
         preview_edit(gateway.database, gateway.two_persons, edited(gateway, *ROUTE, **values))
     (error,) = refused.value.errors
@@ -101,7 +101,8 @@ def test_a_pin_has_a_fee_and_an_end_within_thirty_days(
     pin(gateway, until=NOON + 30 * DAY)
 
 
-def test_an_export_with_a_pin_imports_without_a_change_even_when_it_has_ended(gateway: Gateway) -> None:
+def test_exported_pin_imports_unchanged(gateway: Gateway) -> None:
+    """Also when it has ended."""
     pin(gateway)
     exported = export_network(gateway.database)
     route = document(gateway)["routes"][0]

@@ -29,7 +29,7 @@ def blocked(gateway: Gateway) -> list[str]:
     return [way["dst_chain_id"] for way in ways if way["src_chain_id"] == "1" and way["symbol"] == "USDT"]
 
 
-def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
+def test_block_ends_in_every_answer(gateway: Gateway) -> None:
     save_edit(*gateway.editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
     now = NOON
     snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
@@ -82,7 +82,7 @@ def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
         ({"reason": "only words"}, True),
     ],
 )
-def test_only_what_blocks_less_waits_for_a_second_person(change: dict[str, object], waits: bool) -> None:
+def test_only_weaker_blocks_need_second_person(change: dict[str, object], waits: bool) -> None:
     section = EDITABLE["route_blocks"]
     before = section.schema.load(BLOCK)
     rule = TwoPersons(frozenset({"route_blocks"}), HOUR)
