@@ -30,7 +30,8 @@ def inside(folder: Path, *, alone: bool) -> Iterator[threading.Event]:
     assert not thread.is_alive()
 
 
-def test_who_measures_waits_for_the_others_and_they_wait_for_who_measures(tmp_path: Path) -> None:
+def test_measuring_test_waits_and_is_awaited(tmp_path: Path) -> None:
+    """The others wait for it, and it for them."""
     with ExitStack() as others:
         first = others.enter_context(inside(tmp_path, alone=False))
         assert first.wait(SOON)

@@ -78,7 +78,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ";5/minute", "5/minute\nx", "²/day", "5/minutess", "5/minute 6/hour",
     ],
 )  # fmt: skip
-def test_a_limit_is_taken_where_the_counters_can_read_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_limit_is_accepted_where_counters_read_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("RATE_LIMIT", text)
     assert _takes(load_settings, ConfigError) == _takes(lambda: limits_of(text), ValueError)
 
@@ -91,7 +91,7 @@ def _takes(read: Callable[[], object], refusal: type[BaseException]) -> bool:
     return True
 
 
-def test_what_is_no_setting_any_more_is_said_once_in_one_line(
+def test_removed_settings_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in GONE:
@@ -103,7 +103,7 @@ def test_what_is_no_setting_any_more_is_said_once_in_one_line(
     assert "\n" not in record.message
 
 
-def test_a_setting_that_is_gone_and_empty_is_not_set(
+def test_empty_removed_setting_is_not_set(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WEB_THREADS", "")
@@ -122,7 +122,7 @@ def test_few_wait_where_others_are_served() -> None:
     assert Settings(doors=("api", "wait"), wait_limit=7).most_waiting == 7
 
 
-def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
+def test_waiting_is_served_here_or_behind_proxy() -> None:
     assert not Settings().waiting_served
     assert Settings(doors=("api", "wait")).waiting_served
     assert Settings(doors=("api",), trusted_proxies=1).waiting_served
@@ -174,7 +174,7 @@ def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
         ("REFUND_URL", "mailto:help@example.org"),
     ],
 )
-def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_bad_value_is_one_named_line(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv(name, text)
     with pytest.raises(ConfigError) as ended:
         load_settings()
@@ -207,7 +207,7 @@ def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch, name:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "gateway.internal"])
 @pytest.mark.parametrize(("name", "least"), [("SECRET_KEY", 32), ("INGEST_TOKENS", 16)])
-def test_a_weak_secret_is_refused_where_others_can_ask(
+def test_weak_secret_is_refused_on_network(
     monkeypatch: pytest.MonkeyPatch, host: str, name: str, least: int
 ) -> None:
     monkeypatch.setenv("HOST", host)
@@ -220,7 +220,7 @@ def test_a_weak_secret_is_refused_where_others_can_ask(
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
 @pytest.mark.parametrize("name", ["SECRET_KEY", "INGEST_TOKENS"])
-def test_a_weak_secret_is_warned_of_on_loopback(
+def test_weak_secret_warns_on_loopback(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, host: str, name: str
 ) -> None:
     monkeypatch.setenv("HOST", host)
@@ -245,16 +245,14 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
         load_settings()
 
 
-def test_a_weak_audit_key_in_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_weak_audit_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("k" * 31 + "\n")
     monkeypatch.setenv("AUDIT_KEY_FILE", str(tmp_path / "secret"))
     with pytest.raises(ConfigError, match=r"^AUDIT_KEY: must have at least 32 characters"):
         load_settings()
 
 
-def test_a_secret_file_that_cannot_be_read_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_unreadable_secret_file_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "missing"))
     with pytest.raises(ConfigError, match=r"^SECRET_KEY_FILE: .*missing cannot be read: No such file"):
         load_settings()
@@ -276,7 +274,7 @@ def test_an_empty_secret_file_is_refused(
         load_settings()
 
 
-def test_urls_of_nodes_are_found_by_their_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_node_urls_are_found_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "url").write_text("https://node.example/secret\n")
     monkeypatch.setenv("RPC_URL_ONE", "http://10.0.0.1:8545")
     monkeypatch.setenv("RPC_URL_TWO_FILE", str(tmp_path / "url"))
@@ -295,13 +293,13 @@ def test_urls_of_nodes_are_found_by_their_names(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     "url", ["wss://node.example/s3cret", "node.example/s3cret", "http:///s3cret", "s3cret"]
 )
-def test_a_url_of_a_node_that_is_refused_is_not_repeated(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_refused_node_url_is_not_repeated(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("RPC_URL_ONE", url)
     with pytest.raises(ConfigError, match=r"^RPC_URL_ONE: must be an http or https URL of a node$"):
         load_settings()
 
 
-def test_a_file_of_a_url_belongs_to_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_file_belongs_to_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RPC_URL_FILE", "/run/secrets/url")
     with pytest.raises(ConfigError, match=r"^RPC_URL_FILE: must name the chain"):
         load_settings()
@@ -337,7 +335,7 @@ def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
-def test_a_process_has_as_many_connections_to_read_by_as_documented(tmp_path: Path) -> None:
+def test_read_connections_are_as_documented(tmp_path: Path) -> None:
     app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
     with app.app_context():
         pool = current_gateway().reads.pool

@@ -108,14 +108,14 @@ print(sorted(beside)[25], min(waits()))
 
 
 @pytest.mark.soak("measures time for seconds")
-def test_a_socket_is_looked_at_in_every_turn() -> None:
+def test_socket_is_checked_every_turn() -> None:
     sent, most = map(int, _said(WORK_AND_READ))
     assert sent == 10
     assert most <= TURNS_AT_MOST
 
 
 @pytest.mark.soak("measures time for seconds")
-def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
+def test_yielding_waits_for_others_within_bounds() -> None:
     """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
     beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))
     assert 0.9 <= beside_others <= 10
@@ -131,6 +131,6 @@ def _said(program: str) -> list[str]:
 
 
 @pytest.mark.soak("measures time for seconds")
-def test_what_came_while_others_worked_is_not_late() -> None:
+def test_answer_during_other_work_is_in_time() -> None:
     """Else a busy process would give up connections whose answers are there."""
     assert _said(LATE_AND_SILENT) == ["there", "late"]

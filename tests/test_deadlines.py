@@ -12,14 +12,14 @@ from app.db.engine import pool_options
 from app.db.timeouts import COMMAND, FEED, PUBLIC, Waiting, within
 
 
-def test_without_a_limit_each_wait_has_its_own() -> None:
+def test_unlimited_waits_have_their_own_limit() -> None:
     with Waiting(3) as seconds:
         assert seconds == 3
     with Waiting() as seconds:
         assert seconds is None
 
 
-def test_waits_use_up_what_is_left_and_work_does_not() -> None:
+def test_waits_use_up_time_work_does_not() -> None:
     with within(0.2):
         time.sleep(0.3)
         with Waiting(3) as seconds:
@@ -34,7 +34,7 @@ def test_waits_use_up_what_is_left_and_work_does_not() -> None:
         assert seconds == 3
 
 
-def test_what_is_used_up_within_is_used_up_outside() -> None:
+def test_inner_waits_use_up_outer_time() -> None:
     with within(1):
         with within(0.05), Waiting() as seconds:
             assert seconds is not None and seconds <= 0.05
@@ -45,7 +45,7 @@ def test_what_is_used_up_within_is_used_up_outside() -> None:
             assert seconds is not None and seconds < 1
 
 
-def test_nobody_waits_for_a_connection_without_time_left() -> None:
+def test_no_time_left_means_no_connection_wait() -> None:
     engine = create_engine("sqlite://", **pool_options(1))
     with engine.connect(), within(0):
         began = time.monotonic()
@@ -55,7 +55,7 @@ def test_nobody_waits_for_a_connection_without_time_left() -> None:
     engine.dispose()
 
 
-def test_a_connection_waits_longer_than_a_server_that_works_lets_a_statement_run() -> None:
+def test_connection_outwaits_statement_and_lock() -> None:
     assert PUBLIC.answer == 5
     assert FEED.answer is not None and FEED.answer > FEED.statement + FEED.lock
     assert COMMAND.answer is None

@@ -27,7 +27,7 @@ def function_of(test: pytest.Item) -> str:
     return test.nodeid.partition("[")[0]
 
 
-def test_only_what_is_marked_is_left_out_whole(request: pytest.FixtureRequest) -> None:
+def test_only_marked_tests_are_left_out(request: pytest.FixtureRequest) -> None:
     tests = request.session.items
     marked = {
         function_of(test)
@@ -37,9 +37,11 @@ def test_only_what_is_marked_is_left_out_whole(request: pytest.FixtureRequest) -
     assert {function_of(test) for test in tests} - {function_of(test) for test in part(tests)} <= marked
 
 
-def test_all_areas_run_on_the_databases_that_everyday_leaves_out(
+def test_all_areas_use_the_other_databases(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Those that the everyday run leaves out."""
+
     def databases(tests: Iterable[pytest.Item]) -> dict[str, set[str | None]]:
         found: dict[str, set[str | None]] = defaultdict(set)
         for test in tests:
@@ -56,9 +58,7 @@ def test_all_areas_run_on_the_databases_that_everyday_leaves_out(
         assert of_all[function], function
 
 
-def test_of_each_file_something_runs_wherever_the_change_is(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_file_runs_something(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     def runs(*near: str) -> set[pytest.Item]:
         monkeypatch.setattr("tests.everyday.NEAR", frozenset(near))
         return part(request.session.items)
@@ -76,12 +76,12 @@ def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
             assert all(mark.args for mark in test.iter_markers(name)), test.nodeid
 
 
-def test_every_case_has_its_turn_in_some_test() -> None:
+def test_every_case_has_its_turn() -> None:
     assert {one_of("abc", f"test_{number}") for number in range(20)} == set("abc")
     assert one_of("abc", "test_1") == one_of("abc", "test_1")
 
 
-def test_each_database_has_about_half_of_the_files() -> None:
+def test_databases_share_files_about_equally() -> None:
     files = sorted(path.as_posix() for path in Path("tests").rglob("test_*.py"))
     chosen = [database_of_file(file) for file in files]
     assert all(chosen.count(backend) > len(files) / 3 for backend in BACKENDS)
@@ -114,11 +114,11 @@ def test_each_area_names_code_that_is_there() -> None:
         (["tests/everyday.py"], [ALL]),
     ],
 )
-def test_a_change_runs_the_tests_of_its_areas(changed: list[str], areas: list[str]) -> None:
+def test_change_runs_tests_of_its_areas(changed: list[str], areas: list[str]) -> None:
     assert areas_of(changed) == areas
 
 
-def test_the_change_at_hand_is_what_differs_from_the_main_branch(tmp_path: Path) -> None:
+def test_change_is_difference_from_main_branch(tmp_path: Path) -> None:
     def git(folder: str, *command: str) -> None:
         who = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
         subprocess.run(["git", *who, *command], cwd=tmp_path / folder, capture_output=True, check=True)
@@ -143,7 +143,7 @@ def test_the_change_at_hand_is_what_differs_from_the_main_branch(tmp_path: Path)
 
 
 @pytest.mark.parametrize("commit", ["", "0" * 40, "--version"])
-def test_all_runs_where_it_cannot_be_told_what_changed(commit: str) -> None:
+def test_unknown_change_runs_everything(commit: str) -> None:
     command = [sys.executable, "scripts/areas.py", *([commit] if commit else [])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == f"{ALL}\n"

@@ -45,7 +45,7 @@ def test_kinds_of_failures_are_told_apart(caplog: pytest.LogCaptureFixture) -> N
     assert len(caplog.records) == 3
 
 
-def test_faults_of_the_code_are_told_apart_by_their_place(caplog: pytest.LogCaptureFixture) -> None:
+def test_code_faults_differ_by_place(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog(Clock())
     for place in (lambda: 1 / 0, lambda: {}["missing"], lambda: 1 % 0, lambda: 1 / 0):
         try:
@@ -56,7 +56,7 @@ def test_faults_of_the_code_are_told_apart_by_their_place(caplog: pytest.LogCapt
     assert len({record.exc_info[0] for record in caplog.records if record.exc_info}) == 2
 
 
-def test_the_next_one_is_logged_when_the_minute_is_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_next_failure_is_logged_after_minute(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     failures = FailureLog(clock)
     for now in (0.0, EVERY_SECONDS - 0.1, EVERY_SECONDS, 3 * EVERY_SECONDS):

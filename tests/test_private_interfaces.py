@@ -185,7 +185,7 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     return list(inspect.signature(function).parameters)
 
 
-def test_flask_admin_runs_its_views_and_lists_through_the_hooks() -> None:
+def test_flask_admin_uses_the_hooks() -> None:
     assert parameters(BaseView._run_view) == ["self", "fn", "args", "kwargs"]
     assert parameters(BaseModelView._get_list_filter_args) == ["self"]
     assert parameters(BaseModelView._get_list_extra_args) == ["self"]
@@ -206,7 +206,7 @@ def test_marshmallow_reads_and_writes_fields_as_before() -> None:
     assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
 
 
-def test_psycopg_gives_up_with_the_exception_that_is_caught() -> None:
+def test_psycopg_raises_the_caught_exception() -> None:
     assert issubclass(_WaitTimeout, psycopg.OperationalError)
     assert "_WaitTimeout" in inspect.getsource(waiting)
 
@@ -229,7 +229,7 @@ def test_sqlalchemy_hands_connections_out_through_the_hooks(monkeypatch: pytest.
     engine.dispose()
 
 
-def test_the_files_of_metrics_can_be_added_to(tmp_path: Path) -> None:
+def test_metric_files_can_be_added_to(tmp_path: Path) -> None:
     file = str(tmp_path / "counter_1.db")
     library: Any = MmapedDict
     written = library(file)
@@ -239,7 +239,8 @@ def test_the_files_of_metrics_can_be_added_to(tmp_path: Path) -> None:
     assert [each[:2] for each in library.read_all_values_from_file(file)] == [("key", 2.0)]
 
 
-def test_the_standard_library_connects_and_formats_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_library_connects_and_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before."""
     asked: list[str] = []
     monkeypatch.setattr(SysLogHandler, "_connect_unixsocket", lambda _self, address: asked.append(address))
     SysLogHandler("/nowhere")

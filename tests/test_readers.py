@@ -16,7 +16,7 @@ FIRST = re.compile(rf"\*\*For (?:{READER})(?: and (?:{READER}))?\.\*\* After thi
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_its_first_line_says_for_whom_it_is(page: str) -> None:
+def test_first_line_names_its_readers(page: str) -> None:
     title, first = (DOCS / page).read_text().splitlines()[:2]
     assert title.startswith("# ")
     assert FIRST.fullmatch(first)

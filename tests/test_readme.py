@@ -60,7 +60,7 @@ def ask(client: FlaskClient, command: str) -> str:
     return client.open(path, method=method, headers=headers, data=body, environ_overrides=environ).text
 
 
-def test_every_curl_of_the_readme_prints_what_the_readme_says(sandbox_client: FlaskClient) -> None:
+def test_readme_curls_print_their_answers(sandbox_client: FlaskClient) -> None:
     assert len(EXAMPLES) >= 3
     for command, answer in EXAMPLES:
         assert ask(sandbox_client, command) == answer
@@ -70,7 +70,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_the_example_id_is_at_the_status_it_says() -> None:
+def test_example_id_has_its_stated_status() -> None:
     found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", SANDBOX)
     assert found
     transfer_id = f"0x{int(found[1]):064d}"
@@ -118,7 +118,7 @@ def settings_table(text: str) -> Iterator[tuple[str, str]]:
         yield name, default.strip("`")
 
 
-def test_the_page_of_settings_names_every_secret_that_a_file_may_hold() -> None:
+def test_settings_page_names_secret_files() -> None:
     named = set(re.findall(r"`([A-Z_]+)_FILE`", SETTINGS_PAGE))
     assert named == {name.upper() for name in FROM_FILES}
     assert "`RPC_URL_…_FILE`" in SETTINGS_PAGE

@@ -35,9 +35,8 @@ def imported(app: Flask) -> bytes:
     return export_network(gateway_of(app).database)
 
 
-def test_the_next_test_gets_the_same_application_with_a_new_gateway(
-    some_applications: Applications, database: SharedDatabase
-) -> None:
+def test_next_test_reuses_application(some_applications: Applications, database: SharedDatabase) -> None:
+    """With a new gateway."""
     opener = some_applications.opener(database)
     app = opener()
     first = gateway_of(app)
@@ -63,7 +62,7 @@ def test_a_gateway_is_renewed_whole(app: Flask) -> None:
     } == STAYS
 
 
-def test_an_application_that_is_listened_to_is_not_used_again(
+def test_observed_application_is_not_reused(
     some_applications: Applications, database: SharedDatabase
 ) -> None:
     opener = some_applications.opener(database)
@@ -76,7 +75,7 @@ def test_an_application_that_is_listened_to_is_not_used_again(
 
 
 @pytest.mark.parametrize("changes", [{"own": True}, {"metrics_port": 9100}])
-def test_an_application_that_a_test_changes_is_not_used_again(
+def test_changed_application_is_not_reused(
     some_applications: Applications, database: SharedDatabase, changes: dict[str, object]
 ) -> None:
     opener = some_applications.opener(database)
@@ -86,7 +85,7 @@ def test_an_application_that_a_test_changes_is_not_used_again(
     some_applications.release()
 
 
-def test_of_other_settings_the_last_are_used_again(
+def test_last_unusual_applications_are_reused(
     some_applications: Applications, database: SharedDatabase
 ) -> None:
     opener = some_applications.opener(database)
@@ -109,7 +108,7 @@ def test_an_emptied_database_has_no_row(app: Flask, database: SharedDatabase) ->
     assert database.filled() == []
 
 
-def test_rows_written_back_are_the_rows_that_were_read(app: Flask, database: SharedDatabase) -> None:
+def test_restored_rows_equal_the_originals(app: Flask, database: SharedDatabase) -> None:
     exported = []
     for _ in range(2):
         database.empty()

@@ -89,7 +89,7 @@ documents = st.recursive(
 
 
 @given(documents, st.booleans())
-def test_what_json_writes_is_read_as_it_was(value: Any, ascii_only: bool) -> None:
+def test_strict_reader_reads_json_output(value: Any, ascii_only: bool) -> None:
     assert loads(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 

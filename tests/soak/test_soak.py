@@ -33,7 +33,7 @@ def test_the_warm_up_is_not_looked_at() -> None:
     assert trend(TIMES, WARMING).judge(MEMORY) == HELD
 
 
-def test_what_swings_too_much_to_tell_is_not_held() -> None:
+def test_strongly_varying_trend_is_unclear() -> None:
     swinging = [100.0 + 90 * (number // 30 % 2) for number in range(len(TIMES))]
     assert trend(TIMES, swinging).judge(Flat(share=0.0, amount=5)) == UNCLEAR
 

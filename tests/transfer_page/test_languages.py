@@ -48,7 +48,7 @@ def test_each_language_has_its_catalogue() -> None:
     assert {language.replace("-", "_") for language in LANGUAGES} == {"en", *NAMES}
 
 
-def test_no_text_is_missing_and_none_is_left_over(path: Path) -> None:
+def test_translations_are_complete_without_leftovers(path: Path) -> None:
     """After a change of a text: `make languages`, then translate it."""
     wanted = {str(each.id) for each in texts(messages())}
     catalog = read(path)
@@ -59,7 +59,7 @@ def test_no_text_is_missing_and_none_is_left_over(path: Path) -> None:
         assert not each.fuzzy and forms and all(form and form == form.strip() for form in forms), each.id
 
 
-def test_the_values_of_each_text_are_those_of_its_translations(path: Path) -> None:
+def test_translations_have_the_same_values(path: Path) -> None:
     for each in texts(read(path)):
         ids, forms = ([each.id], [each.string]) if isinstance(each.id, str) else (each.id, each.string)
         for form in forms:
@@ -73,7 +73,7 @@ def values(text: str) -> list[str]:
     return sorted(found)
 
 
-def test_what_is_read_while_serving_was_compiled_from_the_catalogue(path: Path) -> None:
+def test_served_translations_match_the_catalogue(path: Path) -> None:
     assert path.with_suffix(".mo").read_bytes() == compiled(updated(path)), "run `make languages`"
 
 
@@ -112,7 +112,7 @@ def test_by_accept_language(sandbox: FlaskClient, accepted: str, language: str) 
     assert "Set-Cookie" not in answer.headers
 
 
-def test_a_choice_by_hand_is_remembered_and_comes_first(sandbox: FlaskClient) -> None:
+def test_chosen_language_is_remembered_first(sandbox: FlaskClient) -> None:
     spanish = {"Accept-Language": "es"}
     chosen = sandbox.get(f"{PAID}?lang=zh-Hans", headers=spanish)
     assert heading(chosen).startswith(HEADLINES["zh-Hans"])
@@ -125,7 +125,7 @@ def test_a_choice_by_hand_is_remembered_and_comes_first(sandbox: FlaskClient) ->
     assert sandbox.get(PAID, headers=spanish).headers["Content-Language"] == "en"
 
 
-def test_a_choice_that_is_no_language_is_not_remembered(sandbox: FlaskClient) -> None:
+def test_invalid_language_is_not_remembered(sandbox: FlaskClient) -> None:
     for tag in ("fr", "zh-TW", "../x", "%00", "x" * 2000):
         answer = sandbox.get(f"{PAID}?lang={tag}", headers={"Cookie": "lang=klingon"})
         assert (answer.status_code, answer.headers["Content-Language"]) == (200, "en")
@@ -207,7 +207,7 @@ def test_outside_of_the_pages_everything_is_english(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_the_words_over_the_interface_are_those_of_the_page(app: Flask, client: FlaskClient) -> None:
+def test_interface_words_equal_the_page(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=5), released(ID, timedelta(seconds=5), amount="999500000000000000000"))
     for asked, language in (("es", "es"), ("zh-CN", "zh-Hans"), ("en-US", "en"), ("fr", "en")):
         answer = client.get(f"{FIND}?key={ID}&lang={asked}", headers={"Accept-Language": "es"})

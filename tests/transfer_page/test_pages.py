@@ -53,7 +53,7 @@ def assert_page(answer: Any, status: int = 200) -> None:
     assert not re.search(r"\sstyle=|\son[a-z]+=|<style|<script(?![^>]*src=)", answer.text)
 
 
-def test_every_transfer_of_the_sandbox_has_its_page(sandbox: FlaskClient) -> None:
+def test_every_sandbox_transfer_has_page(sandbox: FlaskClient) -> None:
     seen = set()
     for transfer in SANDBOX_TRANSFERS:
         answer = sandbox.get(f"/transfer/{transfer.transfer_id}")
@@ -120,7 +120,7 @@ def test_what_is_typed_leads_to_the_transfer(app: Flask, client: FlaskClient, ty
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{SEND}")
 
 
-def test_what_cannot_be_read_is_said_beside_the_field(client: FlaskClient) -> None:
+def test_unreadable_key_is_reported_at_field(client: FlaskClient) -> None:
     form = client.get("/transfer/")
     assert_page(form)
     assert "aria-invalid" not in form.text
@@ -163,7 +163,7 @@ def test_the_button_requests_the_refund_once(app: Flask, client: FlaskClient) ->
     assert_page(client.post(f"/transfer/{ID}"), 405)
 
 
-def test_the_button_has_the_limit_of_every_client(open_app: OpenApp) -> None:
+def test_button_is_limited_per_client(open_app: OpenApp) -> None:
     client = open_app(refund_request_limit="1/minute").test_client()
     assert client.post(f"/transfer/{UNKNOWN}/refund").status_code == 303
     answer = client.post(f"/transfer/{UNKNOWN}/refund")

@@ -17,7 +17,7 @@ def test_equal_forms_have_none() -> None:
     assert difference(ROUTE, dict(ROUTE)) == ()
 
 
-def test_fields_inside_objects_and_lists_have_their_path() -> None:
+def test_nested_fields_have_their_path() -> None:
     after = ROUTE | {
         "rate": {"model": "stableswap", "amplification": 200},
         "base_fee_max_age_seconds": 60,
@@ -34,7 +34,7 @@ def test_fields_inside_objects_and_lists_have_their_path() -> None:
     )
 
 
-def test_what_comes_and_what_goes_is_told_whole() -> None:
+def test_added_and_removed_rows_are_whole() -> None:
     row = {"id": 1, "icon": "", "disabled": False, "types": []}
     assert difference(None, row) == (
         FieldDifference("id", None, "1"),

@@ -126,7 +126,7 @@ class Task:
         self.from_block = from_block
 
 
-def test_the_line_is_shown_while_there_is_a_backfill_and_goes_away() -> None:
+def test_progress_line_ends_with_backfill() -> None:
     time, terminal = FakeTime(), Terminal()
     progress = Progress(terminal, time)
     task = Task(ChainReadings(chain_id=CHAIN, live_from=BlockNumber(101), backfilled_to=BlockNumber(20)), 1)

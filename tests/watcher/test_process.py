@@ -103,7 +103,7 @@ def read_to(gateway: Gateway) -> Any:
 
 
 @pytest.mark.soak("a process, and the time that it takes to end")
-def test_it_reads_and_ends_well_and_never_shows_a_url(
+def test_process_reads_ends_and_hides_url(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
     node = FakeNode(chain)
@@ -141,9 +141,7 @@ def test_another_takes_over_within_ten_seconds(
 
 
 @pytest.mark.soak("on_anvil/test_kills kills watchers of real nodes")
-def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
-    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
-) -> None:
+def test_kills_lose_and_repeat_nothing(gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path) -> None:
     rng = random.Random(SEED)
     with served(FakeNode(chain)) as rpc:
         urls = {"RPC_URL_A": rpc}
@@ -190,7 +188,7 @@ def statuses(app: Flask) -> dict[int, int]:
 
 
 @pytest.mark.soak("a process")
-def test_what_it_left_out_and_invented_is_corrected(
+def test_omissions_and_inventions_are_corrected(
     app: Flask,
     gateway: Gateway,
     url: str,

@@ -81,7 +81,7 @@ def test_few_headers_are_kept() -> None:
     assert found == Fork(header(20), BlockNumber(21), BlockNumber(21), block_hash(30), 19)
 
 
-def test_the_parent_of_a_kept_block_narrows_it_down() -> None:
+def test_parent_narrows_the_fork() -> None:
     kept = kept_of(10, 20, 30, 40)
     found = search(kept, Node(chain(41, fork=30)))
     assert found == Fork(header(29), BlockNumber(30), BlockNumber(30), block_hash(30), 10)
@@ -102,12 +102,12 @@ def test_a_fork_below_all_that_is_kept() -> None:
     assert isinstance(found, Fork) and found.ancestor == header(99)
 
 
-def test_a_fork_at_the_first_block_of_all() -> None:
+def test_fork_at_very_first_block() -> None:
     found = search(kept_of(0, 1), Node(chain(3, fork=0)))
     assert isinstance(found, Fork) and found.ancestor is None and found.from_block == 0
 
 
-def test_a_node_that_is_behind_is_no_reorganisation() -> None:
+def test_lagging_node_is_no_reorg() -> None:
     for last in (50, 97, 99):
         assert search(kept_of(80, 90, 98, 100), Node(chain(last))) == Lagging(BlockNumber(last))
     assert search(kept_of(98, 100), Node(chain(50))) == Lagging(BlockNumber(50))
@@ -130,7 +130,7 @@ def test_a_node_that_gives_other_blocks() -> None:
         search(kept_of(100), Node(chain(110) | {100: header(7)}))
 
 
-def test_a_node_that_leaves_out_what_it_must_have() -> None:
+def test_node_omitting_required_block_is_unanswered() -> None:
     blocks = chain(110)
     del blocks[100]
     with pytest.raises(Unanswered):

@@ -119,7 +119,7 @@ def test_other_refusals(message: str, code: int | None, meant: Refusal) -> None:
     assert refusal(message, code) == meant
 
 
-def test_the_status_of_http_decides_where_there_is_one() -> None:
+def test_http_status_decides_if_present() -> None:
     assert refusal("<html>slow down</html>", status=429) == TooManyRequests()
     assert refusal("payment required", status=402) == TooManyRequests()
     assert refusal("", status=413) == RangeTooLarge()

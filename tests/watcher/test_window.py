@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.watcher.loop.view import FORGIVEN_AFTER, LARGEST, Window
 
 
-def test_fast_answers_double_it_up_to_the_largest() -> None:
+def test_fast_answers_double_range_to_maximum() -> None:
     window = Window()
     sizes = []
     for _ in range(12):
@@ -14,11 +14,11 @@ def test_fast_answers_double_it_up_to_the_largest() -> None:
     assert sizes[:3] == [512, 1024, 2048] and window.size == LARGEST
 
 
-def test_a_short_range_at_the_head_says_nothing() -> None:
+def test_short_range_changes_nothing() -> None:
     assert Window().answered(3, 0.1, 0) == Window()
 
 
-def test_an_answer_that_is_neither_fast_nor_slow_leaves_it() -> None:
+def test_moderate_answer_changes_nothing() -> None:
     assert Window().answered(256, 3.0, 10) == Window()
     assert Window().answered(256, 0.5, 9_000) == Window()
 
@@ -29,7 +29,7 @@ def test_slow_or_full_answers_halve_it() -> None:
     assert Window(size=1).answered(1, 9.0, 10).size == 1
 
 
-def test_what_was_refused_is_not_asked_for_again_soon() -> None:
+def test_refused_size_is_avoided_for_now() -> None:
     window = Window(size=2048).refused(2048)
     assert (window.size, window.ceiling) == (1024, 2047)
     window = window.answered(1024, 0.1, 0)
@@ -41,17 +41,17 @@ def test_what_was_refused_is_not_asked_for_again_soon() -> None:
     assert window.size == 4094
 
 
-def test_what_the_node_names_is_taken_at_its_word() -> None:
+def test_size_named_by_node_is_used() -> None:
     window = Window(size=4096).refused(4096, 2000)
     assert window.size == 2000
     assert window.answered(2000, 0.1, 0).size == 2000
 
 
-def test_a_number_that_is_no_smaller_counts_something_else() -> None:
+def test_larger_named_size_is_ignored() -> None:
     assert Window(size=4096).refused(4096, 10_000).size == 2048
 
 
-def test_a_refusal_of_a_short_range_counts_too() -> None:
+def test_refusal_of_short_range_counts() -> None:
     assert Window(size=4096).refused(10).size == 5
 
 

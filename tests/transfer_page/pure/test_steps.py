@@ -21,7 +21,7 @@ def stage(name: StageName, progress: Progress, minute: int | None = None) -> Sta
 
 
 @pytest.mark.parametrize("status", Status)
-def test_one_step_is_current_unless_the_transfer_rests(status: Status) -> None:
+def test_one_step_is_current_unless_resting(status: Status) -> None:
     steps = steps_of(stages_of(StandingEvents.of(()), status), status)
     assert 2 <= len(steps) <= 6
     assert len({step.name for step in steps}) == len(steps)
@@ -32,7 +32,7 @@ def test_one_step_is_current_unless_the_transfer_rests(status: Status) -> None:
     assert progress.count(CURRENT) == (0 if status in RESTING_STATUSES else 1)
 
 
-def test_a_step_is_done_with_its_last_stage() -> None:
+def test_step_is_done_with_last_stage() -> None:
     announced = (stage(StageName.SUBMITTED, DONE, 1), stage(StageName.SENT, CURRENT))
     (step,) = steps_of(announced, Status.TRANSFER_SUBMITTING)
     assert (step.name, step.progress, step.at) == (StepName.SENT, CURRENT, None)

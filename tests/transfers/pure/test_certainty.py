@@ -81,9 +81,7 @@ def on(chain: ChainId, of: type[TransferEvent], name: str = "", **fields: Any) -
         (Status.TRANSFER_DELAYED, on(DESTINATION, TransferDelayed), DESTINATION),
     ],
 )
-def test_an_event_in_a_block_is_proven_where_the_gateway_read_it(
-    status: Status, rests_on: Any, chain: ChainId
-) -> None:
+def test_event_in_read_block_is_proven(status: Status, rests_on: Any, chain: ChainId) -> None:
     proof = PROOFS[chain]
     assert certainty(status, rests_on, read=[2]) == Certainty(
         Level.PROVEN, rests_on.type, ReportedBy.GATEWAY, chain, rests_on.block, proof.proven_to
@@ -114,18 +112,18 @@ def test_only_blocks_that_are_proven_prove(block: int, level: Level) -> None:
         Status.TRANSFER_REFUNDED,
     ],
 )
-def test_a_decision_of_the_network_is_on_no_chain(status: Status) -> None:
+def test_network_decision_is_on_no_chain(status: Status) -> None:
     decision = event(NetworkStatus, xfer_status=XferStatus.BAD_LIQUIDITY)
     assert certainty(status, decision, read=[1]) == Certainty(
         Level.REPORTED, "network.status", ReportedBy.REPORTER
     )
 
 
-def test_a_status_that_rests_on_signatures_names_no_event() -> None:
+def test_signature_status_names_no_event() -> None:
     assert certainty(Status.TRANSFER_REFUND_TO_BE_CONFIRMED, read=[1]) == Certainty(Level.REPORTED)
 
 
-def test_every_status_of_the_table_has_a_certainty() -> None:
+def test_every_status_has_a_certainty() -> None:
     """At 0 nothing is canonical; all others were reported by somebody."""
     assert certainty(Status.TRANSFER_UNKNOWN) == UNKNOWN
     for status, _ in TABLE:
@@ -152,7 +150,7 @@ def test_what_is_not_canonical_does_not_count() -> None:
     assert (found.event, found.level) == ("refund.delayed", Level.REPORTED)
 
 
-def test_what_the_gateway_read_and_took_back_is_the_reporters() -> None:
+def test_retracted_proof_belongs_to_reporter() -> None:
     """An event that a reorganisation took back, and that a reporter then reported again."""
     paid = on(DESTINATION, TransferReleased, dst_tx_hash=HASH)
     log = [Logged(1, SENT), Logged(2, paid), Logged(4, paid)]
@@ -161,7 +159,8 @@ def test_what_the_gateway_read_and_took_back_is_the_reporters() -> None:
     assert (found.level, found.reported_by) == (Level.REPORTED, ReportedBy.REPORTER)
 
 
-def test_an_announcement_is_in_no_block_and_a_request_on_no_chain() -> None:
+def test_announcement_and_request_have_no_block() -> None:
+    """A request has no chain either."""
     announced = event(TransferSubmitted, src_chain_id=SOURCE)
     history = TransferHistory(ID, [Logged(1, announced)])
     assert certainty_of(Status.TRANSFER_SUBMITTING, history, (), PROOFS) == Certainty(

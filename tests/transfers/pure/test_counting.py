@@ -15,7 +15,7 @@ CLAIMED = Origin(1, 2, is_sent=True)
 @pytest.mark.parametrize(
     ("src", "dst", "counts"), [(1, 2, True), (1, None, True), (3, 2, False), (1, 3, False), (3, None, False)]
 )
-def test_a_submission_must_name_the_chains_that_are_proven(src: int, dst: int | None, counts: bool) -> None:
+def test_submission_must_name_proven_chains(src: int, dst: int | None, counts: bool) -> None:
     said = TransferSubmitted(id="s", at=NOW, transfer_id=TRANSFER, src_chain_id=src, dst_chain_id=dst)
     logged = [Logged(1, said)]
     assert list(counting(logged, PROVEN)) == (logged if counts else [])

@@ -24,7 +24,7 @@ class TestWhatIsTold:
         what = known(latest=latest((3, sent())), histories=history((3, sent())))
         assert verdict(sent(log_index=4), what) == Repeated(entry(sent(log_index=4), occurrence=1))
 
-    def test_each_may_tell_what_the_other_does_not(self) -> None:
+    def test_reports_complement_each_other(self) -> None:
         what = known(latest=latest((3, sent(nonce="7"))), histories=history((3, sent(nonce="7"))))
         validate_segment([sent(log_index=4)], what)
         assert what.latest[sent().key].event == sent(nonce="7", log_index=4)
@@ -32,7 +32,7 @@ class TestWhatIsTold:
         (history_of,) = what.histories.values()
         assert {logged.event for logged in history_of.log} == {sent(nonce="7", log_index=4)}
 
-    def test_one_that_fell_stands_again_with_all_that_was_told(self) -> None:
+    def test_fallen_event_stands_with_all_details(self) -> None:
         log = history((3, sent(log_index=4)), reorgs=[Reorg(5, 1, 50)])
         what = known(latest=latest((3, sent(log_index=4))), last_reversal=5, histories=log)
         assert verdict(sent(), what) == Accepted(entry(sent(log_index=4), occurrence=1))

@@ -84,7 +84,7 @@ ORDINARY = [sent(), released(), head(), fee(), retraction("x")]
 
 
 @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
-def test_a_new_event_is_accepted_at_the_next_position(event: Event) -> None:
+def test_new_event_takes_next_position(event: Event) -> None:
     assert verdict(event, known()) == Accepted(entry(event))
 
 
@@ -102,7 +102,7 @@ class TestScope:
         found = verdict(sent(), known(scope=ShowsKnown(), latest=other_content))
         assert found == Refused("knows None", two_contents=False)
 
-    def test_it_is_shown_what_is_known_and_not_retracted(self) -> None:
+    def test_scope_sees_only_standing_events(self) -> None:
         kept, gone = sent("kept"), sent("gone", block=1, src_chain_id=9)
         histories = history((3, kept), (4, gone), retracted={"gone": 5})
         assert verdict(released(), known(scope=ShowsKnown(), histories=histories)) == Refused("knows 1")
@@ -124,7 +124,7 @@ class TestTwoContents:
     def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
         assert verdict(sent(), known(latest={sent().key: before})) == Refused(self.REASON, two_contents=True)
 
-    def test_even_if_the_first_content_no_longer_stands(self) -> None:
+    def test_first_content_need_not_stand(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
             (3, sent(amount=1)), reorgs=[Reorg(5, 1, 50)]))  # fmt: skip
         assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
@@ -141,10 +141,10 @@ class TestTwoContents:
 class TestPruned:
     CONTENTS = {sent().key: content_digest(sent(), repr)}
 
-    def test_the_same_event_is_repeated_and_not_logged(self) -> None:
+    def test_repeated_event_is_not_logged(self) -> None:
         assert verdict(sent(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Repeated()
 
-    def test_a_new_event_of_the_transfer_is_refused(self) -> None:
+    def test_new_event_of_pruned_transfer_is_refused(self) -> None:
         assert verdict(released(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Refused(
             "transfer_id: the transfer had finished and was pruned; no further events are accepted"
         )
@@ -196,7 +196,7 @@ class TestRepeated:
         )
         assert verdict(reorg(), what) == Repeated(entry(reorg(), occurrence=1))
 
-    def test_an_event_whose_chain_is_unknown_is_logged_again_after_a_reversal(self) -> None:
+    def test_event_of_unknown_chain_repeats_after_reversal(self) -> None:
         """The reversal may have reached it; whether it did is known when the send comes."""
         facts: dict[str, Any] = {"latest": latest((3, released())), "histories": history((3, released()))}
         assert verdict(released(), known(**facts, last_reversal=5)) == Repeated(
@@ -204,7 +204,7 @@ class TestRepeated:
         )
         assert verdict(released(), known(**facts, last_reversal=2)) == Repeated()
 
-    def test_not_if_its_chain_or_block_is_none_of_it(self) -> None:
+    def test_reversal_elsewhere_logs_no_repetition(self) -> None:
         with_send = history((3, released()), (4, sent()))
         what = known(latest=latest((3, released())), histories=with_send, last_reversal=5)
         assert verdict(released(), what) == Repeated()
@@ -216,7 +216,7 @@ class TestRepeated:
 
 
 class TestReorgs:
-    def test_one_of_a_chain_that_was_never_read(self) -> None:
+    def test_reorg_of_unread_chain_is_accepted(self) -> None:
         assert verdict(reorg(), known(chain_limits={1: ChainLimits()})) == Accepted(entry(reorg()))
 
     def test_the_deepest_that_is_believed(self) -> None:
@@ -278,7 +278,7 @@ class TestRefunds:
         assert found.reason.startswith("wd_onchain: ")
         assert not found.two_contents
 
-    def test_a_request_that_agrees_or_cannot_be_compared(self) -> None:
+    def test_agreeing_or_incomparable_request_is_accepted(self) -> None:
         agrees, early = self.prepared(self.request()), self.prepared(self.request(amount=1001))
         assert verdict(agrees, self.known((1, sent()))) == Accepted(entry(agrees))
         assert verdict(early, self.known()) == Accepted(entry(early))
@@ -298,7 +298,7 @@ class TestRefunds:
         signed = self.signed(KEYS[2])
         assert verdict(signed, self.known((1, sent()))) == Accepted(entry(signed))
 
-    def test_a_segment_is_judged_by_its_own_events(self) -> None:
+    def test_segment_uses_its_own_events(self) -> None:
         events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
         verdicts = validate_segment(events, self.known())
         assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
@@ -333,7 +333,7 @@ class TestSegments:
         assert what.latest[reorg().key].seq == 11
         assert what.latest[reorg().key].occurrence == 1
 
-    def test_a_send_of_the_segment_says_which_reorgs_reached_earlier_events(self) -> None:
+    def test_send_in_segment_dates_reorgs(self) -> None:
         """The reorg of chain 2 came before the send that puts the release on chain 2."""
         what = known(
             latest=latest((3, released())),

@@ -49,9 +49,7 @@ def test_bounds(elapsed: float, times: RouteTimes) -> None:
 
 
 @given(SECONDS, SECONDS, routes())
-def test_more_often_towards_the_median_and_less_often_from_there_on(
-    one: float, other: float, times: RouteTimes
-) -> None:
+def test_polling_peaks_at_the_median(one: float, other: float, times: RouteTimes) -> None:
     early, late = sorted((one, other))
     if late < times.median:
         assert poll_seconds(early, times) >= poll_seconds(late, times)
@@ -60,16 +58,15 @@ def test_more_often_towards_the_median_and_less_often_from_there_on(
 
 
 @given(SECONDS, routes())
-def test_a_slower_route_is_asked_about_less_often_while_it_takes_its_time(
-    elapsed: float, times: RouteTimes
-) -> None:
+def test_slower_route_polls_less_often(elapsed: float, times: RouteTimes) -> None:
     slower = RouteTimes(times.median + 60, times.p90 + 60)
     if elapsed < times.median:
         assert poll_seconds(elapsed, slower) >= poll_seconds(elapsed, times)
 
 
 @given(routes())
-def test_a_release_at_the_median_is_seen_two_seconds_later_at_most(times: RouteTimes) -> None:
+def test_release_at_median_is_seen_soon(times: RouteTimes) -> None:
+    """Two seconds later at most."""
     assert questions(times.median, times)[-1] - times.median <= SHORTEST
 
 
@@ -147,13 +144,13 @@ def test_who_acts_next(status: Status, actor: NextActor) -> None:
 
 
 @pytest.mark.parametrize("status", sorted(FINISHED_STATUSES))
-def test_an_end_that_is_not_final_is_asked_about_again(status: Status) -> None:
+def test_unfinal_end_is_polled_again(status: Status) -> None:
     progress = at(status, sent=700, since=80, times=TIMES)
     assert (progress.terminal, progress.next_actor) == (False, NextActor.NETWORK)
     assert (progress.next_poll_seconds, progress.final_by) == (10, None)
 
 
-def test_the_route_counts_from_the_send_while_the_transfer_is_under_way() -> None:
+def test_route_counts_from_send_until_end() -> None:
     waiting = Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     assert at(waiting, sent=200, since=10, times=TIMES).next_poll_seconds == 100
     assert at(waiting, sent=700, since=10, times=TIMES).next_poll_seconds == 30
@@ -161,7 +158,7 @@ def test_the_route_counts_from_the_send_while_the_transfer_is_under_way() -> Non
     assert at(waiting, sent=200, since=10, times=UNKNOWN_TIMES).next_poll_seconds == 25
 
 
-def test_the_time_of_the_status_counts_where_the_route_tells_nothing() -> None:
+def test_status_age_counts_without_route() -> None:
     announced = at(Status.TRANSFER_SUBMITTING, since=400, times=TIMES)
     delayed = at(Status.TRANSFER_DELAYED, sent=5_000, since=400, times=TIMES)
     refunding = at(Status.TRANSFER_CONFIRMING_YOUR_REFUND, sent=5_000, since=400, times=TIMES)

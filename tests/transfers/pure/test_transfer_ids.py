@@ -43,7 +43,7 @@ def test_the_recorded_send_has_its_recorded_id():
     assert "0x" + recorded.hex() == send["transfer_id"]
 
 
-def test_the_recorded_refund_has_its_recorded_withdraw_id():
+def test_recorded_refund_matches_withdraw_id():
     refund = vector("refund_message_chain1.json")
     recorded = pool_withdraw_id(
         chain_id=refund["chain_id"],
@@ -55,7 +55,7 @@ def test_the_recorded_refund_has_its_recorded_withdraw_id():
     assert "0x" + recorded.hex() == refund["withdraw_id"]
 
 
-def test_ids_are_packed_as_the_contracts_pack_them():
+def test_ids_are_packed_like_contracts():
     assert pool_transfer_id(**SEND) == packed(
         "address address address uint256 uint64 uint64 uint64", A, B, TOKEN, 10**18, 56, 2**63, 1
     )

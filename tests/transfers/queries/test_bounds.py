@@ -12,7 +12,7 @@ from app.transfers.queries.lists import Branch, Narrowed, Span, newest_transfers
 from tests.gateway import gateway_of
 
 
-def test_a_page_of_a_list_says_its_length_in_the_statement(app: Flask) -> None:
+def test_page_statement_limits_its_rows(app: Flask) -> None:
     gateway, asked = gateway_of(app), []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:

@@ -103,7 +103,7 @@ def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
         update(Anomaly).where(Anomaly.subject == "transfer:0x02").values(last_at=NOON),
     ],
 )
-def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gateway, statement: Any) -> None:
+def test_changed_anomaly_blocks_all_acknowledgements(gateway: Gateway, statement: Any) -> None:
     fingerprints = dict(shown(gateway).values())
     change(gateway, statement)
     with pytest.raises(Conflict):
@@ -111,7 +111,7 @@ def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gate
     assert set(acknowledged(gateway).values()) == {(None, None)}
 
 
-def test_a_pool_under_zero_is_reported_again_with_every_transfer(gateway: Gateway) -> None:
+def test_negative_pool_may_change_before_acknowledging(gateway: Gateway) -> None:
     """So its figures and time may change before it is acknowledged."""
     number, fingerprint = shown(gateway)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)

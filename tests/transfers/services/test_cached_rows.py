@@ -43,7 +43,7 @@ def process(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Process:
     return process
 
 
-def test_a_row_is_read_once_while_nothing_changes(gateway: Gateway, process: Process) -> None:
+def test_unchanged_row_is_read_once(gateway: Gateway, process: Process) -> None:
     feed(gateway, sent(1), sent(2))
     process.ask()
     process.ask()
@@ -73,7 +73,7 @@ def test_an_unknown_transfer_is_not_stored(gateway: Gateway, process: Process) -
     assert process.reads == [ID] * 3
 
 
-def test_a_change_while_the_row_is_read_is_not_lost(
+def test_change_during_read_is_not_lost(
     gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed(gateway, sent(1))
@@ -93,7 +93,7 @@ def test_a_change_while_the_row_is_read_is_not_lost(
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_the_older_of_two_reads_is_not_stored(
+def test_older_read_is_not_stored(
     gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch, looks: bool
 ) -> None:
     """The first read ends last, and a third caller must not get its row."""
@@ -117,7 +117,7 @@ def test_the_older_of_two_reads_is_not_stored(
     assert older != process.stored()
 
 
-def test_a_row_that_was_stored_while_a_newer_one_is_read_is_dropped(
+def test_row_stored_during_newer_read_is_dropped(
     gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed(gateway, sent(1))
@@ -205,7 +205,7 @@ def test_a_writer_drops_only_what_it_changed(gateway: Gateway, writer: Writer) -
     assert writer.reads == [ID, ID, OTHER]  # two of them by the processes without memory
 
 
-def test_a_commit_that_was_done_though_it_failed(
+def test_commit_may_succeed_despite_failure(
     gateway: Gateway, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection may be lost before the answer comes."""
@@ -236,7 +236,7 @@ def test_nobody_looks_for_few_requests(gateway: Gateway, process: Process) -> No
     assert not process.rows.is_wanted()
 
 
-def test_what_waits_or_streams_told_is_not_taken_back(gateway: Gateway, process: Process) -> None:
+def test_waiting_or_streamed_row_stays_newest(gateway: Gateway, process: Process) -> None:
     feed(gateway, sent(1))
     process.look()
     process.ask()
@@ -277,7 +277,7 @@ def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch
     assert process.reads[3:] == [OTHER]
 
 
-def test_a_row_from_another_server_than_the_looks_is_not_stored(gateway: Gateway, process: Process) -> None:
+def test_row_from_other_server_is_discarded(gateway: Gateway, process: Process) -> None:
     """A replica that is behind may have been read, while the journal was the primary's."""
     feed(gateway, sent(1))
     process.look()

@@ -140,16 +140,14 @@ _CHANGES: dict[str, tuple[Callable[[Gateway], Any], Callable[[Gateway], None]]] 
 
 
 @pytest.mark.parametrize("change", _CHANGES)
-def test_each_change_is_seen_at_the_next_look(gateway: Gateway, process: Process, change: str) -> None:
+def test_next_look_sees_each_change(gateway: Gateway, process: Process, change: str) -> None:
     after = _answers_after(gateway, process, change)
     process.look()
     assert (process.ask(), process.row()) == after
 
 
 @pytest.mark.parametrize("change", _CHANGES)
-def test_the_process_that_writes_sees_each_change_at_once(
-    gateway: Gateway, writer: Process, change: str
-) -> None:
+def test_writer_sees_each_change_at_once(gateway: Gateway, writer: Process, change: str) -> None:
     after = _answers_after(gateway, writer, change)
     assert (writer.ask(), writer.row()) == after
 

@@ -91,7 +91,7 @@ def shown(changes: list[PlacedChange]) -> Told:
 
 
 @pytest.mark.every_database
-def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
+def test_stream_repeats_answers_from_any_position(gateway: Gateway) -> None:
     @settings(max_examples=volume(150, 6))
     @given(st.lists(st.sampled_from(STEPS), max_size=30), st.data())
     def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
@@ -164,7 +164,7 @@ def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_what_one_entry_changed_is_told_in_parts(gateway: Gateway) -> None:
+def test_changes_of_entry_come_singly(gateway: Gateway) -> None:
     feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
     *_, first, second, third = tell_all(gateway, ACCOUNT)
     assert [each.change.transfer_id for each in (first, second, third)] == IDS
@@ -172,7 +172,7 @@ def test_what_one_entry_changed_is_told_in_parts(gateway: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_an_ask_is_told_behind_all_that_came_before_it(gateway: Gateway) -> None:
+def test_request_follows_all_earlier_changes(gateway: Gateway) -> None:
     feed(gateway, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
     happen(gateway, {"ask": 1})
     feed(gateway, released(2))
@@ -187,7 +187,7 @@ def test_an_ask_is_told_behind_all_that_came_before_it(gateway: Gateway) -> None
 
 
 @pytest.mark.every_database
-def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
+def test_transfer_is_reported_once_listed(gateway: Gateway) -> None:
     feed(gateway, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
     assert shown(tell_all(gateway, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
     assert shown(tell_all(gateway, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
@@ -205,7 +205,7 @@ def begin_journal(gateway: Gateway, seq: int) -> None:
 
 
 @pytest.mark.every_database
-def test_what_was_before_the_journal_is_told_as_one_change(gateway: Gateway) -> None:
+def test_time_before_journal_is_one_change(gateway: Gateway) -> None:
     feed(gateway, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
     begin_journal(gateway, 4)
     first = tell_all(gateway, IDS[0])
@@ -218,7 +218,7 @@ def test_what_was_before_the_journal_is_told_as_one_change(gateway: Gateway) -> 
 
 
 @pytest.mark.every_database
-def test_an_account_reads_its_statuses_again_where_the_journal_begins_later(gateway: Gateway) -> None:
+def test_later_journal_makes_account_reread(gateway: Gateway) -> None:
     feed(gateway, sent(1), sent(2))
     begin_journal(gateway, 2)
     feed(gateway, released(1))
@@ -227,7 +227,7 @@ def test_an_account_reads_its_statuses_again_where_the_journal_begins_later(gate
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
-def test_too_far_behind_nothing_is_told_of_an_account(
+def test_lagging_account_gets_no_changes(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
     feed(gateway, sent(1), sent(2))
@@ -247,7 +247,7 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         parse_position(text)
 
 
-def test_ids_are_in_the_order_of_what_they_name() -> None:
+def test_ids_sort_like_their_positions() -> None:
     ordered = ["0", "1.1", "1.2", "1", "1+1", "1+12", "2.1", "2"]
     assert sorted(map(parse_position, reversed(ordered))) == list(map(parse_position, ordered))
     assert [str(parse_position(text)) for text in ordered] == ordered

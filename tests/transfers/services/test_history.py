@@ -69,9 +69,8 @@ def walk(gateway: Gateway, accounts: Sequence[str], size: int) -> Iterator[list[
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_following_the_tokens_shows_every_transfer_once_while_new_ones_arrive(
-    gateway: Gateway, seed: int
-) -> None:
+def test_paging_shows_every_transfer_once(gateway: Gateway, seed: int) -> None:
+    """While new ones arrive."""
     draw = random.Random(seed)
     old = [
         (n, -draw.choice((1, 1.0004, 1.5, 2, 2, 2, 7, 9, draw.random() * 9)), *draw.choices(ACCOUNTS, k=2))
@@ -94,7 +93,8 @@ def test_following_the_tokens_shows_every_transfer_once_while_new_ones_arrive(
             assert [began[n] for n in shown] == sorted((began[n] for n in shown), reverse=True)
 
 
-def test_ties_are_on_one_page_and_no_more(gateway: Gateway) -> None:
+def test_ties_stay_on_one_page(gateway: Gateway) -> None:
+    """The page has no more than they need."""
     with writing(gateway.engine) as connection:
         add(connection, [(n, -(n // 50), "0xaa", "0xbb") for n in range(300)])
     lengths = [len(page) for page in walk(gateway, ("0xaa", "0xbb"), 40)]
@@ -161,7 +161,7 @@ class _Fixed:
 
 
 @pytest.mark.postgresql_alone  # SQLite's plan has no numbers
-def test_a_page_reads_no_more_of_the_list_than_it_shows(gateway: Gateway) -> None:
+def test_page_reads_only_what_it_shows(gateway: Gateway) -> None:
     """By the plan that PostgreSQL keeps: the list is read by its key, the transfers by theirs."""
     with writing(gateway.engine) as connection:
         accounts = [*ACCOUNTS, *(f"0x{n}" for n in range(500))]

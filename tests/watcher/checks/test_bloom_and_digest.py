@@ -41,7 +41,7 @@ def test_without_a_filter_nothing_is_proven() -> None:
     assert not BloomTest([], TOPICS).may_hold(b"\xff" * 256)
 
 
-def test_a_digest_is_of_every_field_and_of_the_order() -> None:
+def test_digest_covers_fields_and_order() -> None:
     first, second = send(), send(index=9)
     others = [
         [],

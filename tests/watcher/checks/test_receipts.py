@@ -94,7 +94,7 @@ def test_the_root_of_nothing() -> None:
     assert root_of_list([]) == EMPTY_ROOT
 
 
-def test_a_rollups_deposit_has_fields_of_its_own() -> None:
+def test_rollup_deposit_has_own_fields() -> None:
     plain = Receipt(0x7E, 1, 21_000, bytes(256), [])
     with_nonce = replace(plain, deposit_nonce=5)
     full = replace(with_nonce, deposit_version=1)

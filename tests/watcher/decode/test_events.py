@@ -51,7 +51,7 @@ def test_topics_are_those_of_the_public_contracts() -> None:
 @pytest.mark.parametrize("name", SIGNATURES)
 @settings(max_examples=volume(30))
 @given(data=st.data())
-def test_every_argument_is_read_as_the_oracle_reads_it(name: str, data: st.DataObject) -> None:
+def test_every_argument_matches_the_oracle(name: str, data: st.DataObject) -> None:
     arguments = data.draw(arguments_of(name))
     each = log(name, *arguments)
     said = tuple(decode(each))
@@ -66,7 +66,7 @@ def test_every_argument_is_read_as_the_oracle_reads_it(name: str, data: st.DataO
 @pytest.mark.parametrize("name", SIGNATURES)
 @settings(max_examples=volume(30))
 @given(data=st.data())
-def test_bytes_with_a_fault_are_refused_or_read_alike(name: str, data: st.DataObject) -> None:
+def test_faulty_bytes_match_the_oracle(name: str, data: st.DataObject) -> None:
     """Whatever a node sends: no crash, and no value that the oracle does not see."""
     good = log(name, *data.draw(arguments_of(name)))
     changed = bytearray(good.data)

@@ -137,7 +137,7 @@ def test_what_is_not_true(gateway: Gateway, watched: Watched, kind: str, urls: i
     same_as_undisturbed(gateway, watched)
 
 
-def test_a_node_of_another_chain_is_not_believed(gateway: Gateway, watched: Watched) -> None:
+def test_node_of_other_chain_is_refused(gateway: Gateway, watched: Watched) -> None:
     watched.chain.mine(send(1))
     watched.nodes[0].chain_id = 1337
     reader = watched.reader()
@@ -155,7 +155,7 @@ def test_a_node_of_another_chain_is_not_believed(gateway: Gateway, watched: Watc
     assert answers(gateway)["1"] == 1
 
 
-def test_the_next_url_answers_and_the_preferred_one_comes_back(gateway: Gateway, watched: Watched) -> None:
+def test_next_url_serves_until_preferred_returns(gateway: Gateway, watched: Watched) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.nodes[0].fault = lambda _body: (429, {"Retry-After": "30"}, b"")
     watched.chain.mine(send(1))
@@ -174,7 +174,7 @@ def test_the_next_url_answers_and_the_preferred_one_comes_back(gateway: Gateway,
     assert reader.view.source == NAMES[0]
 
 
-def test_a_range_that_is_too_long_is_halved_until_it_is_answered(gateway: Gateway, watched: Watched) -> None:
+def test_long_range_is_halved_until_answered(gateway: Gateway, watched: Watched) -> None:
     node = watched.nodes[0]
     node.most_blocks, node.most_logs = 20, 12
     for number in range(200):
@@ -214,7 +214,7 @@ def test_a_poll_is_three_requests_at_most(gateway: Gateway, watched: Watched) ->
     assert orjson.dumps(missed(gateway)) == b"[]"
 
 
-def test_a_chain_at_rest_costs_little_more_than_a_request_a_poll(gateway: Gateway, watched: Watched) -> None:
+def test_idle_chain_costs_few_requests(gateway: Gateway, watched: Watched) -> None:
     (node,) = watched.nodes
     node.receipts = False
     watched.chain.mine_many(30)

@@ -59,7 +59,7 @@ def lie(watched: Watched, reader: Reader, liar: int, false: FakeChain) -> None:
 @pytest.mark.parametrize(
     ("blocks", "at"), [(1, 1), (30, 1), (30, 30), (90, 1), (90, 88), (700, 1), (700, 690)]
 )
-def test_told_once_they_are_rolled_back_in_a_minute(
+def test_invented_blocks_roll_back_in_minute(
     gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, liar: int, blocks: int, at: int
 ) -> None:
     reader = begin(gateway, watched, urls)
@@ -81,9 +81,7 @@ def test_told_once_they_are_rolled_back_in_a_minute(
     assert (status(client, 1), row(gateway).live_to) == (3, 33)
 
 
-def test_who_reads_on_after_a_kill_knows_of_the_jump(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_restart_after_kill_detects_the_jump(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     reader = begin(gateway, watched, 1)
     lie(watched, reader, 0, ahead(watched.chain, 700, relay(7)))
     assert (status(client, 7), row(gateway).live_to) == (5, 720)
@@ -94,7 +92,7 @@ def test_who_reads_on_after_a_kill_knows_of_the_jump(
     assert row(gateway).extra == {}
 
 
-def test_headers_that_do_not_lead_to_the_head_are_not_believed(
+def test_unconnected_headers_are_not_believed(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
     reader = begin(gateway, watched, 2)
@@ -106,9 +104,7 @@ def test_headers_that_do_not_lead_to_the_head_are_not_believed(
     assert (status(client, 1), row(gateway).live_to) == (1, 21)
 
 
-def test_a_url_that_goes_on_telling_them_is_left_alone(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_persistently_lying_url_is_left(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     reader = begin(gateway, watched, 2)
     watched.nodes[0].chain = false = ahead(watched.chain, 700, relay(7))
     poll(watched, reader)
@@ -122,9 +118,7 @@ def test_a_url_that_goes_on_telling_them_is_left_alone(
     assert reader.view.source == NAMES[1]
 
 
-def test_a_second_url_that_only_lags_takes_nothing_back(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_lagging_second_url_retracts_nothing(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     reader = begin(gateway, watched, 2)
     watched.chain.mine_many(300)
     watched.chain.mine(relay(7))
@@ -137,9 +131,7 @@ def test_a_second_url_that_only_lags_takes_nothing_back(
     assert (status(client, 7), row(gateway).live_to, row(gateway).differed) == (5, 321, 0)
 
 
-def test_a_node_that_is_restored_from_long_ago_takes_nothing_back(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_restored_old_node_retracts_nothing(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     reader = begin(gateway, watched, 1)
     watched.chain.mine(relay(7))
     watched.chain.mine_many(80)
@@ -154,7 +146,7 @@ def test_a_node_that_is_restored_from_long_ago_takes_nothing_back(
 
 @pytest.mark.parametrize("urls", [1, 2])
 @pytest.mark.parametrize("seconds", [1_000, 1_000_000, 2**62])
-def test_a_block_of_the_future_is_a_fault_of_its_url(
+def test_future_block_is_fault_of_url(
     gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, seconds: int
 ) -> None:
     reader = begin(gateway, watched, urls)

@@ -121,7 +121,7 @@ def test_an_omitted_delay_of_a_refund(gateway: Gateway, watched: Watched, client
     assert status(client, REFUNDED) == 10
 
 
-def test_a_delay_that_was_omitted_and_executed_before_the_proof(
+def test_omitted_delay_is_found_after_execution(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
     payouts_of(gateway, 7)
@@ -160,9 +160,7 @@ def test_an_invented_payout(
         assert not connection.execute(select(Anomaly.kind)).all()
 
 
-def test_a_block_without_a_transaction_needs_no_receipts(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_empty_block_needs_no_receipts(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     payouts_of(gateway, 7)
     watched.chain.mine_many(4)
     watched.nodes[0].receipts = False
@@ -176,9 +174,8 @@ def test_a_block_without_a_transaction_needs_no_receipts(
     is_proven(gateway, watched, (0, 1))
 
 
-def test_an_invented_payout_at_the_head_by_a_node_that_is_honest_again(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_invented_payout_is_corrected_later(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    """At the head, by a node that is honest again."""
     payouts_of(gateway, 7)
     watched.chain.mine_many(20)
     watched.nodes[0].invent = {20: [relay(7)]}
@@ -203,7 +200,7 @@ def test_an_omitted_send(gateway: Gateway, watched: Watched, client: FlaskClient
     is_proven(gateway, watched, (1, 0))
 
 
-def test_an_invented_send_takes_its_confirmation_with_it(
+def test_invented_send_takes_its_confirmation(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
     watched.chain.mine()
@@ -231,9 +228,8 @@ def test_an_omitted_rotation(gateway: Gateway, watched: Watched, client: FlaskCl
     is_proven(gateway, watched, (1, 0))
 
 
-def test_another_amount_and_receiver_under_the_id_of_a_true_log(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_altered_log_under_true_id(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    """With another amount and receiver."""
     payouts_of(gateway, 7, 8)
     watched.chain.mine(relay(7))
     node = watched.nodes[0]
@@ -264,7 +260,7 @@ def test_a_false_delay_that_was_executed(gateway: Gateway, watched: Watched, cli
     assert (kept.proven_to, kept.differed) == (chain.head.number - 6, 1)
 
 
-def test_killed_before_the_correction_is_written_it_is_found_by_the_next(
+def test_restart_finds_unwritten_correction(
     gateway: Gateway, watched: Watched, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payouts_of(gateway, 7)
@@ -289,9 +285,7 @@ def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_what_a_contract_reported_that_is_not_watched_any_more_stands(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_reports_of_unwatched_contract_stand(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     vault = b"\xbb" * 20
     watched.changes = {"vaults": frozenset({vault})}
     watched.chain.mine(send(1), FakeLog(vault, send(2).topics, send(2).data))
@@ -320,9 +314,8 @@ def _waiting(gateway: Gateway) -> Any:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(volume(100, 6)))
-def test_whatever_one_url_leaves_out_invents_and_alters_is_as_if_it_had_not(
-    gateway: Gateway, watched: Watched, seed: int
-) -> None:
+def test_single_lying_url_changes_no_answer(gateway: Gateway, watched: Watched, seed: int) -> None:
+    """Whatever it leaves out, invents and alters."""
     rng, (node,) = random.Random(seed), watched.nodes
     numbers, unpaid = count(1), list[int]()
 

@@ -6,7 +6,7 @@ from tests.gateway import Gateway
 from tests.watcher.kit import Watched, answers, row, send
 
 
-def test_a_send_is_seen_confirmed_and_proven_as_final(gateway: Gateway, watched: Watched) -> None:
+def test_send_is_seen_confirmed_proven(gateway: Gateway, watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(2)
     chain.mine(send(7))

@@ -65,7 +65,7 @@ def test_while_nobody_reads(gateway: Gateway, watched: Watched) -> None:
 @pytest.mark.one_database
 @pytest.mark.parametrize("polls", [1, 3])
 @pytest.mark.parametrize("backfills", [0, 1])
-def test_one_below_all_that_was_read_takes_all_of_it_back(
+def test_reorg_below_reading_takes_all(
     gateway: Gateway, watched: Watched, polls: int, backfills: int
 ) -> None:
     """Reading has only just begun, near the head, and what lies below it is still to be read."""
@@ -87,7 +87,7 @@ def test_one_below_all_that_was_read_takes_all_of_it_back(
 
 
 @pytest.mark.one_database
-def test_one_that_is_deeper_than_is_believed_changes_nothing(gateway: Gateway, watched: Watched) -> None:
+def test_too_deep_reorg_changes_nothing(gateway: Gateway, watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(20)
     chain.mine(send(1))
@@ -121,9 +121,8 @@ def test_a_node_that_goes_backwards_lags(gateway: Gateway, watched: Watched) -> 
 
 
 @pytest.mark.one_database
-def test_a_shorter_branch_of_one_node_is_not_believed_while_another_has_the_longer_one(
-    gateway: Gateway, watched: Watched
-) -> None:
+def test_shorter_branch_loses_to_longer(gateway: Gateway, watched: Watched) -> None:
+    """The longer one is that of another node."""
     chain = watched.chain
     chain.mine_many(20)
     orphaned = FakeNode(type(chain)(chain_id=1, blocks=list(chain.blocks), branches=7))
@@ -144,9 +143,7 @@ def test_a_shorter_branch_of_one_node_is_not_believed_while_another_has_the_long
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_any_sequence_of_them_leaves_what_a_reading_without_them_says(
-    gateway: Gateway, watched: Watched, seed: int
-) -> None:
+def test_any_reorgs_equal_undisturbed_reading(gateway: Gateway, watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     chain = watched.chain
     watched.finality = rng.choice([2, 6, 12])

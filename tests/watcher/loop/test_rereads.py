@@ -68,14 +68,14 @@ def test_two_urls_prove_each_other(gateway: Gateway, watched: Watched) -> None:
     assert "eth_getBlockReceipts" not in watched.nodes[0].calls
 
 
-def test_one_url_alone_is_proven_by_the_headers(gateway: Gateway, watched: Watched) -> None:
+def test_headers_prove_a_single_url(gateway: Gateway, watched: Watched) -> None:
     fill(watched.chain, random.Random(2))
     watched.settle(watched.reader())
     assert row(gateway).proven_to == 54
     assert "eth_getBlockReceipts" in watched.nodes[0].calls
 
 
-def test_without_receipts_it_is_reread_and_not_proven(gateway: Gateway, watched: Watched) -> None:
+def test_without_receipts_rereads_prove_nothing(gateway: Gateway, watched: Watched) -> None:
     watched.nodes[0].receipts = False
     fill(watched.chain, random.Random(3))
     watched.settle(watched.reader())
@@ -83,7 +83,7 @@ def test_without_receipts_it_is_reread_and_not_proven(gateway: Gateway, watched:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_logs_that_were_left_out_at_the_head_are_found(gateway: Gateway, watched: Watched, seed: int) -> None:
+def test_logs_omitted_at_head_are_found(gateway: Gateway, watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     (node,) = watched.nodes
     node.receipts = False
@@ -101,9 +101,7 @@ def test_logs_that_were_left_out_at_the_head_are_found(gateway: Gateway, watched
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_url_that_always_leaves_logs_out_is_found_by_another(
-    gateway: Gateway, watched: Watched, seed: int
-) -> None:
+def test_other_url_finds_omitted_logs(gateway: Gateway, watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     watched.nodes.append(FakeNode(watched.chain, receipts=rng.random() < 0.5))
     watched.nodes[0].omit = omit = leaves_out(rng)
@@ -118,9 +116,7 @@ def test_a_url_that_always_leaves_logs_out_is_found_by_another(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_one_url_that_always_leaves_logs_out_is_found_by_the_headers(
-    gateway: Gateway, watched: Watched, seed: int
-) -> None:
+def test_headers_find_omitted_logs(gateway: Gateway, watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
@@ -132,7 +128,7 @@ def test_one_url_that_always_leaves_logs_out_is_found_by_the_headers(
     assert found == undisturbed(gateway, watched)
 
 
-def test_a_second_url_that_leaves_logs_out_costs_nothing(gateway: Gateway, watched: Watched) -> None:
+def test_omitting_second_url_costs_nothing(gateway: Gateway, watched: Watched) -> None:
     rng = random.Random(5)
     watched.nodes.append(FakeNode(watched.chain))
     watched.nodes[1].omit = leaves_out(rng)
@@ -143,7 +139,7 @@ def test_a_second_url_that_leaves_logs_out_costs_nothing(gateway: Gateway, watch
     assert found == undisturbed(gateway, watched)
 
 
-def test_a_queued_payout_that_was_told_as_paid_is_taken_back(gateway: Gateway, watched: Watched) -> None:
+def test_queued_payout_reported_paid_is_corrected(gateway: Gateway, watched: Watched) -> None:
     queued = log_of("DelayedTransferAdded(bytes32)", 10_007, tx="payout")
     paid = relay(7)
     chain, (node,) = watched.chain, watched.nodes
@@ -163,7 +159,8 @@ def test_a_queued_payout_that_was_told_as_paid_is_taken_back(gateway: Gateway, w
     assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(1, 0)]
 
 
-def test_an_empty_answer_against_a_full_filter_is_asked_elsewhere(gateway: Gateway, watched: Watched) -> None:
+def test_suspicious_empty_answer_is_requested_elsewhere(gateway: Gateway, watched: Watched) -> None:
+    """Its filter is full."""
     chain = watched.chain
     watched.nodes.append(FakeNode(chain))
     chain.mine_many(3)
@@ -177,7 +174,7 @@ def test_an_empty_answer_against_a_full_filter_is_asked_elsewhere(gateway: Gatew
     assert reader.view.source == NAMES[1]
 
 
-def test_an_invented_log_far_below_the_head_is_taken_back(gateway: Gateway, watched: Watched) -> None:
+def test_deep_invented_log_is_taken_back(gateway: Gateway, watched: Watched) -> None:
     """Deeper than a reorganisation is believed to go, and the chain is read on."""
     watched.chain.mine_many(200)
     watched.nodes.append(FakeNode(watched.chain))

@@ -46,7 +46,8 @@ def test_alone_it_does_not_rest() -> None:
         pytest.param(Advanced(log_start=9, log_end=12), id="somebody may have waited in vain"),
     ],
 )
-def test_beside_others_it_rests_as_long_as_it_wrote(second: Advanced) -> None:
+def test_writer_rests_as_long_as_writing(second: Advanced) -> None:
+    """Beside others."""
     time = Time()
     share = WriterShare(time)
     write(share, time, 0.2, Advanced(log_start=5, log_end=9, by_turns=True))
@@ -57,7 +58,7 @@ def test_beside_others_it_rests_as_long_as_it_wrote(second: Advanced) -> None:
         assert not mine
 
 
-def test_a_failed_write_counts_as_one_beside_others() -> None:
+def test_failed_write_counts_beside_others() -> None:
     time = Time()
     share = WriterShare(time)
     with pytest.raises(RuntimeError), share.turn():

@@ -67,7 +67,7 @@ def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) ->
     return task
 
 
-def test_it_reads_until_it_is_told_to_end_and_gives_the_lease_back(
+def test_task_reads_and_releases_lease(
     gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.chain.mine_many(20)
@@ -77,7 +77,7 @@ def test_it_reads_until_it_is_told_to_end_and_gives_the_lease_back(
     assert (row(gateway).owner, row(gateway).backfilled_to) == (None, 15)
 
 
-def test_a_reorganisation_that_is_too_deep_stops_the_chain_for_an_operator(
+def test_too_deep_reorg_stops_chain(
     gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.chain.mine_many(80)
@@ -91,7 +91,7 @@ def test_a_reorganisation_that_is_too_deep_stops_the_chain_for_an_operator(
     assert watched.nodes[0].requests == asked
 
 
-def test_a_database_that_is_away_is_waited_for(
+def test_missing_database_is_waited_for(
     gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched.chain.mine(send(1))
@@ -108,7 +108,7 @@ def test_a_database_that_is_away_is_waited_for(
     assert answers(gateway)["1"] == 1
 
 
-def test_what_a_node_did_wrong_is_kept_for_operators(
+def test_node_faults_are_kept_for_operators(
     gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.nodes[0].chain_id = 5

@@ -138,7 +138,7 @@ def status(app: Flask, transfer_id: int) -> int | str:
 
 @pytest.mark.parametrize("contract", PAYOUTS)
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
-def test_a_withdrawal_with_a_free_reference_is_no_transfer(
+def test_withdrawal_with_free_reference_is_no_transfer(
     app: Flask, watched: Watched, contract: str, delayed: bool
 ) -> None:
     address, payout = PAYOUTS[contract]
@@ -151,7 +151,7 @@ def test_a_withdrawal_with_a_free_reference_is_no_transfer(
 
 
 @pytest.mark.parametrize("kind", REFUNDS)
-def test_a_withdrawal_for_a_send_is_its_refund(app: Flask, watched: Watched, kind: str) -> None:
+def test_withdrawal_for_send_is_refund(app: Flask, watched: Watched, kind: str) -> None:
     sent, paid = REFUNDS[kind]
     watched.chain.mine(sent)
     reader = reader_of(watched)
@@ -167,9 +167,7 @@ def test_a_withdrawal_for_a_send_is_its_refund(app: Flask, watched: Watched, kin
 
 @pytest.mark.parametrize("together", [True, False], ids=["one reading", "two readings"])
 @pytest.mark.parametrize("kind", RELEASES)
-def test_a_mint_for_a_send_that_stays_is_its_release(
-    app: Flask, watched: Watched, kind: str, together: bool
-) -> None:
+def test_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: str, together: bool) -> None:
     sent, *_, payout = RELEASES[kind]
     if not together:
         read(watched, (sent,))
@@ -181,7 +179,7 @@ def test_a_mint_for_a_send_that_stays_is_its_release(
 
 
 @pytest.mark.parametrize("kind", RELEASES)
-def test_a_delayed_mint_for_a_send_that_stays_is_its_release(app: Flask, watched: Watched, kind: str) -> None:
+def test_delayed_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: str) -> None:
     sent, address, token, payout = RELEASES[kind]
     read(watched, (sent,), (queued(address, "one"), payout(id_of(sent), tx="one")))
     assert status(app, id_of(sent)) == 11
@@ -191,7 +189,7 @@ def test_a_delayed_mint_for_a_send_that_stays_is_its_release(app: Flask, watched
 
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
 @pytest.mark.parametrize(("sent", "expected"), [(burn(OTHER), 10), (burn(CHAIN), 5)])
-def test_a_withdrawal_that_is_read_before_its_send_waits_for_it(
+def test_early_withdrawal_waits_for_its_send(
     app: Flask, watched: Watched, sent: FakeLog, expected: int, delayed: bool
 ) -> None:
     """Live reading has come to the withdrawal before the backfill comes to the send."""
@@ -212,7 +210,7 @@ def test_a_withdrawal_that_is_read_before_its_send_waits_for_it(
     assert status(app, id_of(sent)) == expected
 
 
-def test_a_withdrawal_waits_for_a_send_that_another_reports(app: Flask, watched: Watched) -> None:
+def test_withdrawal_waits_for_reported_send(app: Flask, watched: Watched) -> None:
     reader = read(watched, (), (mint(FREE),))
     assert status(app, FREE) == "transfer_not_found"
     line = build.text(

@@ -41,7 +41,7 @@ def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
 
 
 @pytest.mark.minutes("two runs on real chains")
-def test_every_answer_is_that_of_the_run_without_them(
+def test_reorgs_change_no_answer(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, plan: Plan
 ) -> None:
     expected = run_undisturbed(open_gateway, database, chains, plan)

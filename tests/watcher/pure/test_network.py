@@ -75,7 +75,7 @@ def test_where_a_burn_goes() -> None:
     assert burned(pair_, to=1, token=OTHER) == (None, ONE)
 
 
-def test_a_burn_whose_original_is_not_clear_is_not_guessed() -> None:
+def test_ambiguous_burn_is_not_guessed() -> None:
     both = of("CELR", 1, 2), of("CELR", 3, 2)
     with pytest.raises(NotConfigured):
         burned(*both, to=0)

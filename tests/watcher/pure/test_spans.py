@@ -31,7 +31,7 @@ def states(kept: list[Span]) -> dict[int, SpanState]:
 
 
 @given(st.lists(st.tuples(st.lists(spans(), max_size=3), st.none() | st.integers(1, BLOCKS)), max_size=6))
-def test_each_block_has_the_state_of_its_last_reading(steps: list[tuple[list[Span], int | None]]) -> None:
+def test_block_has_state_of_last_reading(steps: list[tuple[list[Span], int | None]]) -> None:
     kept: list[Span] = []
     expected: dict[int, SpanState] = {}
     for new, forget_from in steps:
@@ -54,12 +54,12 @@ def test_each_block_has_the_state_of_its_last_reading(steps: list[tuple[list[Spa
 
 
 @given(spans())
-def test_what_is_left_of_a_cut_span_is_compared_with_nothing(span: Span) -> None:
+def test_cut_span_compares_with_nothing(span: Span) -> None:
     for part in replaced([span], [], forget_from=span.last):
         assert (part.digest, part.count) == (b"", 0)
 
 
-def test_ranges_that_are_still_to_be_compared_stay_apart() -> None:
+def test_uncompared_ranges_stay_apart() -> None:
     both = [
         Span(BlockNumber(1), BlockNumber(2), 1, b"x", "A"),
         Span(BlockNumber(3), BlockNumber(4), 1, b"y", "A"),

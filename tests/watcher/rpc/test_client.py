@@ -46,7 +46,7 @@ def says(status: int = 200, content: Any = None, **headers: str) -> Client:
     return client(lambda _request: httpx.Response(status, content=body, headers=names))
 
 
-def test_answers_come_in_the_order_of_the_calls() -> None:
+def test_answers_follow_the_calls() -> None:
     answers = [
         {"id": 1, "result": "0x2"},
         {"id": 0, "error": {"code": -32000, "message": "header not found"}},
@@ -65,7 +65,7 @@ def test_one_call_is_no_batch() -> None:
     assert seen == [{"jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": []}]
 
 
-def test_an_error_of_one_call_may_come_with_another_status() -> None:
+def test_call_error_may_have_other_status() -> None:
     error = {"id": 0, "error": {"code": -32602, "message": "block range is too wide"}}
     assert says(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
 
@@ -107,7 +107,7 @@ def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault
         ({}, None),
     ],
 )
-def test_how_long_it_wants_to_be_left_alone(headers: dict[str, str], seconds: float | None) -> None:
+def test_rate_limit_says_how_long(headers: dict[str, str], seconds: float | None) -> None:
     with pytest.raises(RateLimited) as raised:
         client(lambda _request: httpx.Response(429, headers=headers)).request(ONE)
     assert raised.value.seconds == seconds
@@ -161,7 +161,7 @@ def test_no_log_line_shows_the_url(caplog: pytest.LogCaptureFixture) -> None:
     assert "0123456789abcdef" not in caplog.text
 
 
-def test_what_a_node_says_is_shown_without_secrets() -> None:
+def test_node_messages_hide_secrets() -> None:
     words = (
         "key 0123456789ABCDEF of user:pass-of-user is over its limit, see https://node.example/pay?x=1\n"
         f"{URL} fedcba987654 node.example:8443 \x1b[31m" + "x" * 500

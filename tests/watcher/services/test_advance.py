@@ -104,7 +104,7 @@ def test_events_and_cursor_are_written_together(gateway: Gateway, lease: Lease) 
         assert set(connection.scalars(select(log.Event.reporter))) == {"watcher"}
 
 
-def test_a_reporter_and_the_watcher_tell_a_fact_once(gateway: Gateway, lease: Lease) -> None:
+def test_reporter_and_watcher_report_once(gateway: Gateway, lease: Lease) -> None:
     event = sent_event(1)
     line = sent_line(
         1, id=event.id, block=100, block_hash=event.block_hash, log_index=0, src_tx_hash=event.src_tx_hash
@@ -115,14 +115,14 @@ def test_a_reporter_and_the_watcher_tell_a_fact_once(gateway: Gateway, lease: Le
 
 
 @pytest.mark.parametrize("event", [sent_event(7), head_event(9), reorg_event(5)])
-def test_events_are_taken_as_a_line_would_read_them(event: Event) -> None:
+def test_events_equal_their_read_lines(event: Event) -> None:
     """What is handed in ready made goes through the feed's schema unchanged."""
     line = json.loads(encode_event(event)) | {"id": event.id, "type": event.type}
     read = read_line(1, json.dumps(line).encode(), NOW)
     assert isinstance(read, ReadLine) and read.event == event
 
 
-def test_an_event_in_the_future_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
+def test_future_event_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
     late = sent_event(2, id="late", at=NOW + timedelta(minutes=11))
     with pytest.raises(StepRefused, match="more than 10 minutes ahead") as refused:
         advance(
@@ -136,7 +136,7 @@ def test_an_event_in_the_future_undoes_the_step(gateway: Gateway, lease: Lease) 
     assert load(gateway.database, CHAIN).live_to is None
 
 
-def test_a_reorganisation_that_is_not_believed_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
+def test_refused_reorg_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
     advance(
         gateway.database,
         gateway.intake,
@@ -154,9 +154,8 @@ def test_a_reorganisation_that_is_not_believed_undoes_the_step(gateway: Gateway,
     assert load(gateway.database, CHAIN).live_to == block(5000)
 
 
-def test_what_a_reporter_told_differently_is_raised_and_the_reading_goes_on(
-    gateway: Gateway, lease: Lease
-) -> None:
+def test_conflicting_report_does_not_stop_reading(gateway: Gateway, lease: Lease) -> None:
+    """It is raised."""
     other = sent_event(1, amount=5)
     feed(gateway, sent_line(1, id=other.id, block_hash=other.block_hash, src_tx_hash=other.src_tx_hash))
     result = advance(
@@ -178,7 +177,7 @@ def test_more_events_than_one_batch(gateway: Gateway, lease: Lease, monkeypatch:
     assert (result.accepted, [line.line for line in result.refused]) == (5, [6])
 
 
-def test_a_reorganisation_forgets_what_was_read_above_it(gateway: Gateway, lease: Lease) -> None:
+def test_reorg_forgets_later_readings(gateway: Gateway, lease: Lease) -> None:
     advance(
         gateway.database,
         gateway.intake,
@@ -213,7 +212,7 @@ def test_a_reorganisation_forgets_what_was_read_above_it(gateway: Gateway, lease
     assert [each.key for each in readings.waiting] == ["kept", "new"]
 
 
-def test_the_cursors_step_back_to_a_kept_block(gateway: Gateway, lease: Lease) -> None:
+def test_cursors_return_to_kept_block(gateway: Gateway, lease: Lease) -> None:
     first = step(
         live_from=100,
         backfill_from=1,
@@ -294,9 +293,10 @@ def test_calls_are_counted_by_the_minute(gateway: Gateway, lease: Lease, clock: 
     assert (row(gateway).calls_now, row(gateway).calls_before) == (1, 0)
 
 
-def test_rereads_that_differed_are_counted_and_the_newest_kept(
+def test_differing_rereads_are_counted(
     gateway: Gateway, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The newest are kept."""
     monkeypatch.setattr(module, "STORED_MISSES", 3)
     for n in range(5):
         missed = Missed(BlockNumber(n), BlockNumber(n + 1), 2, 0, URL_A, URL_B)
@@ -306,7 +306,7 @@ def test_rereads_that_differed_are_counted_and_the_newest_kept(
         assert [miss.first for miss in newest_misses(connection, CHAIN, 9)] == [4, 3, 2]
 
 
-def test_a_head_that_stands_and_events_that_are_new(gateway: Gateway, lease: Lease, clock: Clock) -> None:
+def test_standing_head_and_new_events(gateway: Gateway, lease: Lease, clock: Clock) -> None:
     advance(
         gateway.database, gateway.intake, lease, step(events=[head_event(5), sent_event(1)], head=header(5))
     )
@@ -341,7 +341,7 @@ def test_another_contract_is_read_from_the_beginning(gateway: Gateway, lease: Le
     assert (readings.live_to, readings.spans, readings.proven_to) == (block(60), [], None)
 
 
-def test_a_contract_that_is_gone_leaves_nothing_to_compare(gateway: Gateway, lease: Lease) -> None:
+def test_removed_contract_leaves_nothing_to_compare(gateway: Gateway, lease: Lease) -> None:
     follow_terms(gateway.database, lease, terms())
     advance(
         gateway.database,
@@ -354,7 +354,7 @@ def test_a_contract_that_is_gone_leaves_nothing_to_compare(gateway: Gateway, lea
     assert row(gateway).reread_to == 5
 
 
-def test_a_later_first_block_leaves_out_what_lies_below(gateway: Gateway, lease: Lease) -> None:
+def test_later_first_block_skips_earlier(gateway: Gateway, lease: Lease) -> None:
     follow_terms(gateway.database, lease, terms())
     advance(
         gateway.database,

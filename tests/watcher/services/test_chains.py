@@ -103,7 +103,7 @@ def test_a_chain_that_is_read(watched: Gateway, clock: Clock) -> None:
     assert the_one(watched).owner is None
 
 
-def test_a_head_that_does_not_move_is_not_quiet(watched: Gateway, clock: Clock) -> None:
+def test_standing_head_is_not_quiet(watched: Gateway, clock: Clock) -> None:
     lease = taken(watched)
     read(watched, lease)
     assert the_one(watched).is_quiet(clock())  # nothing was ever for us
@@ -168,7 +168,7 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
     assert ("watch.start", "was stopped: the node is being replaced") in actions
 
 
-def test_a_chain_that_nobody_ever_read_can_be_stopped(watched: Gateway) -> None:
+def test_unread_chain_can_be_stopped(watched: Gateway) -> None:
     stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "not yet", actor=TESTER)
     assert take(watched.database, CHAIN, "host 1", 8) is None
     with pytest.raises(SwitchRefused, match="chain 2 is not configured to be watched"):

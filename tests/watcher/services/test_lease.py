@@ -29,7 +29,7 @@ def test_one_holds_it_and_others_wait(gateway: Gateway) -> None:
     assert other is not None and other.epoch == 1
 
 
-def test_a_standby_takes_over_when_it_was_not_renewed(gateway: Gateway, clock: Clock) -> None:
+def test_standby_replaces_expired_holder(gateway: Gateway, clock: Clock) -> None:
     old = taken(gateway, "a", seconds=8)
     clock.go(7)
     renew(gateway.database, old, 8)
@@ -40,7 +40,7 @@ def test_a_standby_takes_over_when_it_was_not_renewed(gateway: Gateway, clock: C
     assert new.epoch == old.epoch + 1
 
 
-def test_a_clock_that_was_ahead_keeps_no_lease_for_longer(gateway: Gateway, clock: Clock) -> None:
+def test_clock_set_back_frees_lease(gateway: Gateway, clock: Clock) -> None:
     """Its holder ended before the clock was corrected."""
     clock.go(86_400)
     old = taken(gateway, "a", seconds=8)
@@ -48,13 +48,13 @@ def test_a_clock_that_was_ahead_keeps_no_lease_for_longer(gateway: Gateway, cloc
     assert taken(gateway, "b", seconds=8).epoch == old.epoch + 1
 
 
-def test_a_clock_that_is_a_little_behind_waits_for_the_holder(gateway: Gateway, clock: Clock) -> None:
+def test_slow_clock_waits_for_holder(gateway: Gateway, clock: Clock) -> None:
     taken(gateway, "a", seconds=8)
     clock.go(-5)
     assert take(gateway.database, CHAIN, "b", 8) is None
 
 
-def test_it_is_free_at_once_when_it_was_given_back(gateway: Gateway) -> None:
+def test_returned_lease_is_free_at_once(gateway: Gateway) -> None:
     give(gateway.database, taken(gateway, "a"))
     assert taken(gateway, "b").epoch == 2
 
@@ -84,7 +84,7 @@ def test_a_former_holder_writes_nothing(gateway: Gateway, clock: Clock) -> None:
     assert advance(gateway.database, gateway.intake, new, step(events=[sent_event(1)])).accepted == 1
 
 
-def test_a_lease_that_ran_out_and_that_nobody_took_still_counts(gateway: Gateway, clock: Clock) -> None:
+def test_expired_untaken_lease_still_counts(gateway: Gateway, clock: Clock) -> None:
     """What was read is not lost because a heartbeat was late."""
     lease = taken(gateway)
     clock.go(60)
@@ -102,7 +102,7 @@ def test_a_halted_chain_is_taken_by_nobody(gateway: Gateway, clock: Clock) -> No
     assert load(gateway.database, CHAIN).stopped == "the nodes are of another chain"
 
 
-def test_of_many_who_come_at_once_one_gets_it(gateway: Gateway, app: Flask) -> None:
+def test_one_of_many_gets_lease(gateway: Gateway, app: Flask) -> None:
     def come(n: int) -> Lease | None:
         with app.app_context():
             return take(gateway.database, CHAIN, f"watcher {n}", 8)

@@ -183,7 +183,7 @@ def test_reorganisations_on_the_way(seed: int) -> None:
     assert told.events == at_once(logs, BLOCKS).events
 
 
-def test_what_is_final_does_not_wait_for_ever() -> None:
+def test_final_events_do_not_wait_forever() -> None:
     logs = random_chain(random.Random(5), 0, BLOCKS, "a")
     told = at_once(logs, BLOCKS)
     queued = {each.key for key, each in told.waiting.items() if key.kind == "queued"}

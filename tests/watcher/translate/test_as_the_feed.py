@@ -57,14 +57,14 @@ EVENTS: list[Event] = [
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: f"{event.type}:{event.id[-30:]}")
-def test_a_line_of_the_event_is_read_as_the_event(event: Event) -> None:
+def test_line_equals_the_event(event: Event) -> None:
     line = {"id": event.id, "type": event.type, **orjson.loads(encode_event(event))}
     read = read_line(1, orjson.dumps(line), NOW)
     assert isinstance(read, ReadLine), read
     assert read.event == event
 
 
-def test_every_type_that_chains_tell_is_among_them() -> None:
+def test_every_chain_event_type_is_covered() -> None:
     chains_do_not_tell = {
         "transfer.submitted",
         "transfer.failed",

@@ -67,7 +67,8 @@ REFUNDS = [withdraw(), withdrawn(HERE), mint(HERE)]
 
 
 @pytest.mark.parametrize("given", RELEASES)
-def test_a_payout_of_another_chains_send_is_released_at_once(given: Log) -> None:
+def test_foreign_payout_is_released_at_once(given: Log) -> None:
+    """That of another chain's send."""
     first = told(given)
     assert first.events == [
         TransferReleased(
@@ -86,7 +87,7 @@ def test_a_payout_of_another_chains_send_is_released_at_once(given: Log) -> None
 
 
 @pytest.mark.parametrize("given", REFUNDS)
-def test_a_refund_is_submitted_when_seen_and_completed_when_deep(given: Log) -> None:
+def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
     first = told(given, read_to=111)
     [submitted] = but_ids(first.events)
     assert isinstance(submitted, RefundSubmitted)
@@ -114,7 +115,7 @@ SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
 
 
 @pytest.mark.parametrize("refid", SHORT_IDS)
-def test_a_withdraw_without_a_transfer_is_a_providers(refid: bytes) -> None:
+def test_withdraw_without_transfer_is_a_providers(refid: bytes) -> None:
     used, event = told(withdraw(refid)).events
     assert isinstance(used, WithdrawDone) and used.ref_id is None
     assert event == LiquidityWithdrawn(
@@ -135,9 +136,7 @@ WITHDRAW_ID = pool_withdraw_id(chain_id=HERE, seqnum=3, receiver=BOB, token=TOKE
 
 @pytest.mark.parametrize("queue", [(), (added(),)])
 @pytest.mark.parametrize(("refid", "ref_id"), [(ID, ID), (NO_ID, None)])
-def test_a_withdraw_uses_its_id_up_whether_paid_or_queued(
-    queue: tuple[Log, ...], refid: bytes, ref_id: bytes | None
-) -> None:
+def test_paid_or_queued_withdraw_uses_id(queue: tuple[Log, ...], refid: bytes, ref_id: bytes | None) -> None:
     [used] = [event for event in told(*queue, withdraw(refid)).events if isinstance(event, WithdrawDone)]
     assert used == WithdrawDone(
         id=f"{AT}:withdraw.done",
@@ -151,7 +150,7 @@ def test_a_withdraw_uses_its_id_up_whether_paid_or_queued(
     )
 
 
-def test_ids_of_vaults_and_bridges_are_their_own() -> None:
+def test_vaults_and_bridges_use_no_withdraw_ids() -> None:
     for given in (withdrawn(HERE), mint(HERE), relay()):
         assert not any(isinstance(event, WithdrawDone) for event in told(given).events)
 
@@ -169,7 +168,7 @@ def test_fees_of_validators_are_no_transfers(given: Log) -> None:
 
 
 @pytest.mark.parametrize("given", RELEASES)
-def test_a_queued_release_is_delayed_and_released_when_executed(given: Log) -> None:
+def test_queued_release_is_released_when_executed(given: Log) -> None:
     first = told(added(given.address), given)
     assert first.events == [
         TransferDelayed(
@@ -203,7 +202,7 @@ def test_a_queued_release_is_delayed_and_released_when_executed(given: Log) -> N
 
 
 @pytest.mark.parametrize("given", REFUNDS)
-def test_a_queued_refund_is_completed_when_its_execution_is_deep(given: Log) -> None:
+def test_queued_refund_completes_deep(given: Log) -> None:
     first = told(added(given.address), given, read_to=119)
     [delayed] = but_ids(first.events)
     assert isinstance(delayed, RefundDelayed)
@@ -224,7 +223,7 @@ def test_liquidity_leaves_when_its_delay_is_over() -> None:
 
 
 @pytest.mark.parametrize("given", [*RELEASES, *REFUNDS, withdraw(NO_ID)])
-def test_an_execution_that_is_read_first_comes_to_the_same(given: Log) -> None:
+def test_early_execution_gives_the_same(given: Log) -> None:
     """Live reading has come to the execution before the backfill comes to the queue."""
     forward = told(added(given.address), given, executed(given.address), read_to=200)
     first = told(executed(given.address), read_to=200)
@@ -234,14 +233,14 @@ def test_an_execution_that_is_read_first_comes_to_the_same(given: Log) -> None:
     assert len(but_ids(forward.events)) == (1 if given == withdraw(NO_ID) else 2)
 
 
-def test_a_queue_is_its_contracts_own_and_of_one_transaction() -> None:
+def test_queue_is_per_contract_and_transaction() -> None:
     elsewhere = told(added(VAULT), relay())
     assert types(elsewhere.events) == [TransferReleased]
     another = told(added(tx="other"), relay())
     assert types(another.events) == [TransferReleased]
 
 
-def test_both_facts_of_a_queue_are_kept_until_they_are_final() -> None:
+def test_queue_facts_last_until_final() -> None:
     """A reorganisation may take the execution away again: then the queue has to be known still."""
     first = told(added(), relay())
     then = told(executed(), read_to=120, waiting=tuple(first.waiting))
@@ -257,7 +256,7 @@ def test_both_facts_of_a_queue_are_kept_until_they_are_final() -> None:
         assert last.events == [] and len(last.done) == done
 
 
-def test_liquidity_of_an_unknown_token_keeps_that_it_was_paid() -> None:
+def test_unknown_token_liquidity_keeps_payment() -> None:
     unknown = b"\x99" * 20
     given = log("WithdrawDone", PAYOUT, 3, BOB, unknown, 7, NO_ID)
     first = told(added(), given)
@@ -269,7 +268,7 @@ def test_liquidity_of_an_unknown_token_keeps_that_it_was_paid() -> None:
     assert (event.symbol, event.amount, event.id) == ("NEW", 7, PAID_AT)
 
 
-def test_the_same_logs_again_are_the_same_events() -> None:
+def test_same_logs_give_same_events() -> None:
     given = (added(), relay(), withdraw(OTHER_ID, index=9, tx="two"), send(index=12, tx="three"))
     assert told(*given, read_to=300).events == told(*given, read_to=300).events
     ids = [event.id for event in told(*given, read_to=300).events]

@@ -44,7 +44,7 @@ def test_a_rotation() -> None:
 
 
 @pytest.mark.parametrize("contract", [VAULT, BRIDGE])
-def test_a_set_of_another_contract_is_not_the_chains(contract: bytes) -> None:
+def test_set_of_other_contract_is_ignored(contract: bytes) -> None:
     first = told(log("SignersUpdated", [ALICE], [5], contract=contract))
     assert (first.events, first.waiting, first.unreadable) == ([], [], [])
 
@@ -59,7 +59,7 @@ ACCEPTED_SETS = [
 
 
 @pytest.mark.parametrize(("signers", "powers"), ACCEPTED_SETS)
-def test_a_set_that_the_contract_accepts_is_reported(signers: list[bytes], powers: list[int]) -> None:
+def test_set_accepted_by_contract_is_reported(signers: list[bytes], powers: list[int]) -> None:
     first = told(log("SignersUpdated", signers, powers))
     [event] = first.events
     assert isinstance(event, ValidatorsUpdated) and not first.unreadable
@@ -74,7 +74,7 @@ BAD_SETS = [
 
 
 @pytest.mark.parametrize(("signers", "powers"), BAD_SETS)
-def test_a_set_that_no_contract_accepts_is_a_fault(signers: list[bytes], powers: list[int]) -> None:
+def test_set_refused_by_contracts_is_fault(signers: list[bytes], powers: list[int]) -> None:
     first = told(log("SignersUpdated", signers, powers))
     assert first.events == [] and first.unreadable[0].reason
 
@@ -88,14 +88,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "reason"), FAULTS)
-def test_a_log_that_cannot_be_told_is_shown_and_stops_no_other(fault: Log, reason: str) -> None:
+def test_unreadable_log_stops_no_other(fault: Log, reason: str) -> None:
     both = told(fault, send(index=9))
     assert [type(event) for event in both.events] == [TransferSent]
     [unreadable] = both.unreadable
     assert unreadable.log == fault and reason in unreadable.reason
 
 
-def test_a_log_of_no_configured_contract_waits_for_its_configuration() -> None:
+def test_unconfigured_contract_log_waits() -> None:
     elsewhere = b"\x55" * 20
     first = told(send(contract=elsewhere))
     assert first.events == [] and len(first.waiting) == 1

@@ -85,7 +85,7 @@ def test_sends_of_pegged_tokens(kind: str, given: Log, dst: int, symbol: str, no
     assert event.max_slippage is None
 
 
-def test_a_send_is_confirmed_at_the_block_delay_and_not_before() -> None:
+def test_send_is_confirmed_at_block_delay() -> None:
     first = told(send(), read_to=111)
     assert [type(event) for event in first.events] == [TransferSent]
     [waits] = first.waiting
@@ -104,7 +104,7 @@ def test_a_send_is_confirmed_at_the_block_delay_and_not_before() -> None:
     assert then.done == [WaitingKey(WaitingKind.SEND_DEPTH, ID_OF_LOG)]
 
 
-def test_a_send_that_is_read_late_is_confirmed_at_once() -> None:
+def test_late_send_is_confirmed_at_once() -> None:
     late = told(send(), read_to=500)
     early = told(send(), read_to=100)
     assert late.waiting == [] and late.done == []
@@ -112,14 +112,14 @@ def test_a_send_that_is_read_late_is_confirmed_at_once() -> None:
     assert late.events[1] == only(told(read_to=112, waiting=tuple(early.waiting)).events)
 
 
-def test_without_a_delay_a_send_is_confirmed_in_its_block() -> None:
+def test_zero_delay_confirms_in_block() -> None:
     terms = replace(TERMS, block_delay=0)
     given = send()
     at_once = translate(NETWORK, terms, [given], headers_of(given), (), read_to=BlockNumber(100))
     assert [type(event) for event in at_once.events] == [TransferSent, TransferConfirmed]
 
 
-def test_a_chain_that_is_not_configured_is_named_all_the_same() -> None:
+def test_unconfigured_chain_is_still_named() -> None:
     event = only(told(send(dst=424_242)).events)
     assert isinstance(event, TransferSent) and event.dst_chain_id == 424_242
 
@@ -138,7 +138,7 @@ UNLISTED = [
 
 
 @pytest.mark.parametrize("given", UNLISTED)
-def test_a_token_that_is_not_listed_is_named_by_its_address(given: Log) -> None:
+def test_unlisted_token_is_named_by_address(given: Log) -> None:
     event = only(told(given).events)
     assert isinstance(event, TransferSent) and event.symbol is None
     assert event.token in map(checksum_address, (b"\x99" * 20, PEGGED, TOKEN))
@@ -152,7 +152,7 @@ INVENTED = [
 
 
 @pytest.mark.parametrize("given", INVENTED)
-def test_an_id_that_the_contract_does_not_give_is_not_reported(given: Log) -> None:
+def test_send_with_wrong_id_is_unreadable(given: Log) -> None:
     step = told(given, read_to=500)
     assert (step.events, step.waiting) == ([], [])
     assert "transfer id" in step.unreadable[0].reason
@@ -167,7 +167,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("given", UNKNOWN)
-def test_what_the_configuration_does_not_know_is_kept(given: Log) -> None:
+def test_unconfigured_log_is_kept(given: Log) -> None:
     first = told(given)
     assert but_ids(first.events) == [] and first.unreadable == []
     [waits] = first.waiting
@@ -180,7 +180,7 @@ def test_what_the_configuration_does_not_know_is_kept(given: Log) -> None:
     assert (again.key, again.facts["version"], other.done) == (ID_OF_LOG, "2", [])
 
 
-def test_what_was_kept_counts_when_it_is_configured() -> None:
+def test_kept_log_counts_once_configured() -> None:
     given = log("Burn", ID, TOKEN, ALICE, 5, 0, BOB, 9, contract=BRIDGE, block=90)
     waits = told(given, read_to=95).waiting
     new = pair("NEW", THIRD, HERE, VAULT, BRIDGE, PEGGED, TOKEN)
@@ -192,7 +192,7 @@ def test_what_was_kept_counts_when_it_is_configured() -> None:
     assert then.done == [WaitingKey(WaitingKind.UNKNOWN, waits[0].key)]
 
 
-def test_a_contract_that_is_configured_no_more_keeps_its_logs() -> None:
+def test_removed_contract_keeps_its_logs() -> None:
     [waits] = told(UNKNOWN[0]).waiting
     moved = replace(TERMS, bridges=frozenset())
     known = replace(NETWORK, version="2")

@@ -34,7 +34,7 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize("address", REFUSED)
-def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+def test_non_public_address_is_refused(address: str) -> None:
     with pytest.raises(AddressRefused):
         checked_addresses([address], (), plain=False)
 
@@ -44,7 +44,7 @@ def test_public_addresses_are_allowed(address: str) -> None:
     assert checked_addresses([address, address], (), plain=False) == [ip_address(address)]
 
 
-def test_the_standard_library_knows_no_further_address_that_is_not_global() -> None:
+def test_python_refuses_no_further_address() -> None:
     """Of many addresses those that Python calls private are refused here, too."""
     for first in range(256):
         for rest in (
@@ -65,14 +65,15 @@ def test_the_standard_library_knows_no_further_address_that_is_not_global() -> N
         assert address.is_global or not is_public(address), address
 
 
-def test_one_refused_address_among_several_refuses_the_name() -> None:
+def test_one_refused_address_refuses_name() -> None:
     with pytest.raises(AddressRefused):
         checked_addresses(["8.8.8.8", "10.0.0.1"], (), plain=False)
     with pytest.raises(AddressRefused, match="no address"):
         checked_addresses([], (), plain=False)
 
 
-def test_networks_that_are_opened_are_allowed_and_http_only_there() -> None:
+def test_opened_networks_are_allowed() -> None:
+    """http is allowed only there."""
     networks = parse_networks(["10.0.0.0/8", "fd00::/8"])
     assert checked_addresses(["10.0.0.1", "fd00::1", "8.8.8.8"], networks, plain=False)
     assert checked_addresses(["10.0.0.1"], networks, plain=True)
@@ -115,6 +116,6 @@ def test_urls_are_read_in_one_form(text: str, url: str, place: str) -> None:
         "https://example.org?" + "a" * 2028,
     ],
 )  # fmt: skip
-def test_urls_that_two_readers_could_read_differently_are_refused(text: str) -> None:
+def test_ambiguous_urls_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must"):
         parse_url(text)

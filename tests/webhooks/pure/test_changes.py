@@ -79,12 +79,12 @@ S, W, R, C = (
         (S, Status.TRANSFER_FAILED, True),
     ],
 )
-def test_what_does_not_hold_any_more_is_taken_back(before: Status, after: Status, taken_back: bool) -> None:
+def test_lost_status_is_taken_back(before: Status, after: Status, taken_back: bool) -> None:
     change = between(state(before), state(after))
     assert change.taken_back is taken_back
     assert ('"taken_back":true' in change_body(change, NOW)) is taken_back
 
 
-def test_an_announced_transfer_that_fails_takes_nothing_back() -> None:
+def test_failed_announcement_takes_nothing_back() -> None:
     before, after = state(S, sent_at=None), state(Status.TRANSFER_FAILED, sent_at=None)
     assert not between(before, after).taken_back

@@ -46,7 +46,7 @@ def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
     assert (attempt["status"], attempt["error"]) == (204, "")
 
 
-def test_410_ends_it_and_a_redirect_is_a_failure(gateway: Gateway) -> None:
+def test_status_410_ends_and_redirect_fails(gateway: Gateway) -> None:
     async def work() -> None:
         gone = Receiver(lambda _r: (410, ""))
         moved = Receiver(lambda _r: (301, "Location: http://127.0.0.1:9/\r\n"))
@@ -63,7 +63,7 @@ def test_410_ends_it_and_a_redirect_is_a_failure(gateway: Gateway) -> None:
     assert json.loads(second.tries)[0]["error"] == "HTTP 301"
 
 
-def test_the_log_never_has_a_word_of_the_receiver(gateway: Gateway) -> None:
+def test_log_omits_receiver_words(gateway: Gateway) -> None:
     async def work() -> None:
         async with Receiver(lambda _r: (500, "X-Word: secret\r\n")) as receiver:
             to_everything(gateway, receiver.url())
@@ -112,7 +112,7 @@ def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int
     assert max(row.attempts for row in rows) > 5
 
 
-def test_a_sender_that_is_stopped_notes_what_is_under_way(gateway: Gateway) -> None:
+def test_stopped_sender_notes_current_attempts(gateway: Gateway) -> None:
     async def work() -> None:
         poster = Poster(Names(), gateway.allowed)
         sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
@@ -143,7 +143,7 @@ class Failing(Poster):
         raise ArithmeticError(url)
 
 
-def test_an_attempt_that_fails_here_is_noted_and_leaves_its_place(
+def test_local_failure_is_noted_and_frees_place(
     gateway: Gateway, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     poster = Failing()

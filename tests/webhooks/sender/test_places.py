@@ -8,7 +8,7 @@ def proven(places: Places, place: str) -> None:
     places.leave(place, answered=True)
 
 
-def test_a_place_gets_more_once_it_has_answered_and_less_once_it_hangs() -> None:
+def test_places_grow_with_answers() -> None:
     places = Places()
     assert places.free("a:1") == AT_UNPROVEN
     proven(places, "a:1")
@@ -22,7 +22,7 @@ def test_a_place_gets_more_once_it_has_answered_and_less_once_it_hangs() -> None
     assert places.free("a:1") == AT_UNPROVEN
 
 
-def test_places_that_hang_never_get_more_than_half() -> None:
+def test_hanging_places_get_at_most_half() -> None:
     places = Places()
     proven(places, "good:1")
     for n in range(ALL):

@@ -30,7 +30,7 @@ async def send(url: str, names: Names, opened: bool = True) -> Answer:
         await poster.close()
 
 
-def test_the_request_goes_to_the_checked_address_under_its_name() -> None:
+def test_request_uses_checked_address_and_name() -> None:
     async def work() -> None:
         async with Receiver() as receiver:
             names = Names(hooks_example=[["127.0.0.1"]])
@@ -47,7 +47,7 @@ def test_the_request_goes_to_the_checked_address_under_its_name() -> None:
     run(work)
 
 
-def test_a_name_that_changes_its_address_is_never_connected_to() -> None:
+def test_name_changing_address_is_never_connected() -> None:
     """It was public when the subscription was made. Each attempt asks once, and goes to what was checked."""
 
     async def work() -> None:
@@ -65,7 +65,7 @@ def test_a_name_that_changes_its_address_is_never_connected_to() -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "localhost"]
 )
-def test_without_an_opened_network_this_machine_is_refused(host: str) -> None:
+def test_loopback_needs_an_opened_network(host: str) -> None:
     async def work() -> None:
         async with Receiver() as receiver:
             names = Names(localhost=[["127.0.0.1"]])
@@ -102,7 +102,7 @@ def test_redirects_are_not_followed(status: int) -> None:
         (f"Mon, 01 Jun 2026 13:00:00 +{'9' * 20}", None),
     ],
 )
-def test_retry_after_is_read_as_seconds_or_as_a_date(header: str, expected: timedelta | None) -> None:
+def test_retry_after_reads_seconds_or_date(header: str, expected: timedelta | None) -> None:
     async def work() -> None:
         async with Receiver(lambda _r: (503, f"Retry-After: {header}\r\n")) as receiver:
             assert (await send(receiver.url(), Names())).retry_after == expected
@@ -110,9 +110,10 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(header: str, expected: time
     run(work)
 
 
-def test_a_receiver_that_hangs_is_left_and_so_is_one_that_never_ends_its_head(
+def test_hanging_receiver_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Also one that never ends its head."""
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.3)
 
     async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -160,7 +161,9 @@ def test_bodies_are_not_waited_for() -> None:
     run(work)
 
 
-def test_a_receiver_has_nothing_sent_to_another_at_its_address() -> None:
+def test_cookie_is_never_sent_back() -> None:
+    """Nor to another receiver at the address."""
+
     async def work() -> None:
         async with Receiver(lambda _r: (200, "Set-Cookie: left=behind; Path=/\r\n")) as receiver:
             poster = Poster(Names(one_example=[["127.0.0.1"]], two_example=[["127.0.0.1"]]), LOOPBACK)
@@ -172,7 +175,7 @@ def test_a_receiver_has_nothing_sent_to_another_at_its_address() -> None:
     run(work)
 
 
-def test_the_next_address_is_tried_where_one_cannot_be_connected_to() -> None:
+def test_next_address_is_tried() -> None:
     async def work() -> None:
         async with Receiver() as receiver:
             names = Names(two_example=[["127.0.0.2", "127.0.0.1"]])
@@ -200,7 +203,7 @@ def test_words_of_a_receiver_are_never_repeated(answer: bytes) -> None:
     run(work)
 
 
-def test_a_name_that_nobody_knows_and_a_port_that_is_closed() -> None:
+def test_unknown_name_and_closed_port() -> None:
     async def work() -> None:
         with pytest.raises(Unsent, match="no address"):
             await send("https://nowhere.example/", Names())

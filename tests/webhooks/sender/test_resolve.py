@@ -11,7 +11,7 @@ from app.webhooks import post as module
 from app.webhooks.post import THREADS, NotResolved, Resolver
 
 
-def test_names_that_hang_do_not_hold_up_those_that_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_names_delay_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     def ask(host: str, _port: int) -> list[str]:
@@ -37,7 +37,7 @@ def test_names_that_hang_do_not_hold_up_those_that_were_answered(monkeypatch: py
         ended.set()
 
 
-def test_a_name_that_hangs_for_once_asks_among_the_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_hanging_once_resolves_among_new(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_by: list[str] = []
     fails = False
 

@@ -50,19 +50,20 @@ def attempt(host: str, own: tuple[Path, ssl.SSLContext], *, with_authority: bool
     return asyncio.run(work())
 
 
-def test_a_certificate_of_the_name_by_the_own_authority_is_accepted(own: tuple[Path, ssl.SSLContext]) -> None:
+def test_own_authority_certificate_is_accepted(own: tuple[Path, ssl.SSLContext]) -> None:
+    """One of the name that is called."""
     assert attempt(NAME, own, with_authority=True) == 204
 
 
 @pytest.mark.parametrize(("host", "with_authority"), [("other.example", True), (NAME, False)])
-def test_another_name_and_an_unknown_authority_are_not(
+def test_wrong_name_or_authority_is_refused(
     own: tuple[Path, ssl.SSLContext], host: str, with_authority: bool
 ) -> None:
     with pytest.raises(Unsent, match="certificate is not accepted"):
         attempt(host, own, with_authority=with_authority)
 
 
-def test_an_own_authority_counts_in_own_networks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_authority_needs_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be read shows whether it is."""
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
     Poster(Names(), ())

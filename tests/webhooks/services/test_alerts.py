@@ -72,9 +72,8 @@ def test_an_anomaly_until_somebody_acknowledges_it(gateway: Gateway) -> None:
     assert sorted(told(gateway)[len(began) :]) == sorted((kind, subject, False) for kind, subject, _ in began)
 
 
-def test_of_more_than_are_told_one_by_one_none_is_said_to_have_ended(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unlisted_alerts_are_not_reported_ended(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more hold than are reported one by one."""
     monkeypatch.setattr(module, "MOST", 1)
     to_alerts(gateway, AlertKind.ANOMALY)
     alerts = Alerts()
@@ -110,7 +109,7 @@ def test_a_broken_audit_log(gateway: Gateway, clock: Clock) -> None:
     assert told(gateway) == [("alert.audit_broken", "audit log", True)]
 
 
-def test_only_those_who_want_to_hear_of_it_do(gateway: Gateway, clock: Clock) -> None:
+def test_only_subscribers_of_alert_get_it(gateway: Gateway, clock: Clock) -> None:
     feed(gateway, sent(1))
     clock.move(timedelta(hours=2))
     Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)

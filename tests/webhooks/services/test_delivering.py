@@ -35,7 +35,7 @@ def ended(gateway: Gateway, due: Due, status: int | None, retry_after: timedelta
     )
 
 
-def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gateway, clock: Clock) -> None:
+def test_taken_delivery_is_claimed_meanwhile(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1), sent(2))
     first = take(*moved.audited, Plenty())
@@ -46,7 +46,7 @@ def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gatewa
     assert [due.message_id for due in again] == [due.message_id for due in first]
 
 
-def test_a_clock_that_was_ahead_holds_nothing_up(moved: Gateway, clock: Clock) -> None:
+def test_clock_set_back_delays_nothing(moved: Gateway, clock: Clock) -> None:
     """Neither what was written by it, nor what is tried again, nor a receiver that asked for a pause."""
     to_everything(moved)
     clock.move(timedelta(days=40))
@@ -60,7 +60,8 @@ def test_a_clock_that_was_ahead_holds_nothing_up(moved: Gateway, clock: Clock) -
     assert len(take(*moved.audited, Plenty())) == 2
 
 
-def test_what_waits_as_long_as_it_may_goes_on_waiting(moved: Gateway, clock: Clock) -> None:
+def test_longest_wait_continues(moved: Gateway, clock: Clock) -> None:
+    """What waits as long as it may goes on waiting."""
     to_everything(moved)
     feed(moved, sent(1))
     (due,) = take(*moved.audited, Plenty())
@@ -74,7 +75,7 @@ def test_what_waits_as_long_as_it_may_goes_on_waiting(moved: Gateway, clock: Clo
     assert len(take(*moved.audited, Plenty())) == 1
 
 
-def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) -> None:
+def test_late_sender_notes_nothing(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1))
     (slow,) = take(*moved.audited, Plenty())
@@ -88,7 +89,7 @@ def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) 
     assert (row.state, row.next_at, row.attempts) == (DeliveryState.DELIVERED, None, 1)
 
 
-def test_only_as_much_is_taken_as_there_is_room_for(moved: Gateway) -> None:
+def test_only_available_room_is_taken(moved: Gateway) -> None:
     to_everything(moved)
     to_everything(moved)
     to_everything(moved, "https://other.example/")
@@ -99,7 +100,7 @@ def test_only_as_much_is_taken_as_there_is_room_for(moved: Gateway) -> None:
     assert take(*moved.audited, room) == []
 
 
-def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gateway, clock: Clock) -> None:
+def test_failed_delivery_is_retried_then_abandoned(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1))
     ids = set()
@@ -120,7 +121,7 @@ def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gat
     assert len(ids) == 1
 
 
-def test_a_receiver_that_asks_to_be_left_alone_is(moved: Gateway, clock: Clock) -> None:
+def test_receiver_requesting_pause_gets_it(moved: Gateway, clock: Clock) -> None:
     made = to_everything(moved)
     feed(moved, sent(1))
     (due,) = take(*moved.audited, Plenty())
@@ -171,7 +172,8 @@ def test_both_secrets_sign_for_a_day(moved: Gateway, clock: Clock) -> None:
     assert signing() == [new.secret]
 
 
-def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, clock: Clock) -> None:
+def test_secrets_survive_new_audit_key(moved: Gateway, clock: Clock) -> None:
+    """A lost key is reported."""
     made = to_everything(moved)
     former = moved.audit_keys.present.decode()
     file = moved.audit_keys._file
@@ -185,7 +187,7 @@ def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, 
     assert "not configured" in due.fault
 
 
-def test_a_replay_sends_a_span_again_with_the_same_ids(moved: Gateway, clock: Clock) -> None:
+def test_replay_resends_with_same_ids(moved: Gateway, clock: Clock) -> None:
     made = to_everything(moved)
     for n in range(1, 5):
         feed(moved, sent(n))
@@ -216,9 +218,7 @@ def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Cloc
     assert deliveries(moved) == []
 
 
-def test_however_much_is_too_old_it_is_deleted(
-    moved: Gateway, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_too_old_is_deleted(moved: Gateway, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """As much as is written between two turns: otherwise the table would grow for ever."""
     monkeypatch.setattr(delivering, "_DELETED_AT_ONCE", 2)
     to_everything(moved)
@@ -233,7 +233,7 @@ def test_however_much_is_too_old_it_is_deleted(
     assert deliveries(moved) == []
 
 
-def test_a_backlog_of_one_does_not_hide_the_others(moved: Gateway) -> None:
+def test_one_backlog_hides_no_others(moved: Gateway) -> None:
     to_everything(moved, "https://hangs.example/")
     feed(moved, *(sent(n) for n in range(1, 300)))
     to_everything(moved, "https://good.example/")

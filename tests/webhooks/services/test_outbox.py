@@ -28,7 +28,7 @@ def test_without_a_subscription_nothing_is_written(gateway: Gateway) -> None:
     assert deliveries(gateway) == []
 
 
-def test_each_change_of_a_status_is_told_once_with_its_place_in_the_log(gateway: Gateway) -> None:
+def test_status_change_is_sent_once_with_position(gateway: Gateway) -> None:
     to_everything(gateway)
     feed(gateway, sent(1))
     feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
@@ -40,7 +40,7 @@ def test_each_change_of_a_status_is_told_once_with_its_place_in_the_log(gateway:
     assert len({row.message_id for row in deliveries(gateway)}) == 3
 
 
-def test_a_reorganisation_and_a_retraction_take_a_status_back(gateway: Gateway) -> None:
+def test_reorg_and_retraction_take_status_back(gateway: Gateway) -> None:
     to_everything(gateway)
     feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
     feed(gateway, event("chain.reorged", chain_id=1, from_block=90, at=-5))
@@ -57,7 +57,7 @@ def test_an_account_hears_of_its_transfers_alone(gateway: Gateway, account: str)
     assert [each["transfer_id"] for each in told(gateway)] == [transfer_id(1), transfer_id(3)]
 
 
-def test_an_account_hears_that_its_transfer_is_no_longer_listed(gateway: Gateway) -> None:
+def test_account_learns_of_unlisted_transfer(gateway: Gateway) -> None:
     to_subjects(gateway, [SENDER])
     feed(gateway, sent(1, event_id="not theirs"))
     retract_ids(*gateway.audited, ["not theirs"], "was another's", actor=TESTER)
@@ -65,7 +65,7 @@ def test_an_account_hears_that_its_transfer_is_no_longer_listed(gateway: Gateway
     assert steps(gateway) == [(0, 1), (1, 0)]
 
 
-def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: Gateway) -> None:
+def test_subscription_reports_each_transfer_once(gateway: Gateway) -> None:
     first = kept(gateway, to_subjects(gateway, [SENDER], [1])).id
     second = kept(gateway, to_subjects(gateway, [OTHER], [1, 2])).id
     feed(gateway, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender="x", receiver="y"))
@@ -73,7 +73,7 @@ def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: 
     assert by == [(first, transfer_id(1)), (second, transfer_id(1)), (second, transfer_id(2))]
 
 
-def test_paused_ones_are_kept_for_and_those_that_are_off_are_not(gateway: Gateway) -> None:
+def test_paused_subscription_collects_disabled_does_not(gateway: Gateway) -> None:
     paused, off, removed = (to_everything(gateway) for _ in range(3))
     switch(*gateway.audited, to_subjects(gateway, [SENDER]).public_id, State.OFF, actor=TESTER)
     switch(*gateway.audited, paused.public_id, State.PAUSED, actor=TESTER)
@@ -117,7 +117,7 @@ def statements(gateway: Gateway, *events: dict[str, object]) -> list[str]:
     return seen
 
 
-def test_without_a_subscription_a_batch_costs_one_look_up(gateway: Gateway) -> None:
+def test_unsubscribed_batch_costs_one_lookup(gateway: Gateway) -> None:
     assert len(statements(gateway, *(sent(n) for n in range(1, 21)))) == 1
     assert len(statements(gateway, sent(1), sent(2))) == 0  # nothing changes
     to_subjects(gateway, [OTHER])
