@@ -108,7 +108,7 @@ def test_keys_rotate_without_a_gap(open_app: OpenApp) -> None:
     assert known(moved(fresh, after))
 
 
-def test_removed_key_is_worthless(open_app: OpenApp) -> None:
+def test_removed_key_is_refused(open_app: OpenApp) -> None:
     before = open_app(secret_key=FIRST)
     visitor = signed_in(before, Role.VIEWER)
     key = set_up(visitor)

@@ -193,7 +193,7 @@ def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> 
     assert asked(client, transfer_id=ID) == fields_of(client, ID) == said
 
 
-def test_newest_event_dates_every_answer(app: Flask, client: FlaskClient) -> None:
+def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     clock = gateway_of(app).clock
     renew_gateway(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))

@@ -54,7 +54,7 @@ def test_the_same_ratios_tell_the_same() -> None:
     assert found.lowest <= found.interval.low < 1.0 < found.interval.high <= found.highest
 
 
-def test_wild_round_barely_moves_estimate() -> None:
+def test_outlier_round_barely_moves_estimate() -> None:
     """Neither the median nor the interval."""
     steady = [0.95, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 0.94, 1.06, 0.93, 1.07]
     wild = [*steady[:-1], 40.0]

@@ -159,7 +159,7 @@ def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient) 
     assert verdict.json == {"accepted": 1, "repeated": 0, "refused": []}
 
 
-def test_expired_request_does_not_blame_replica(gateway: Gateway) -> None:
+def test_expired_request_keeps_replica_usable(gateway: Gateway) -> None:
     """It waited for something else before, and gets no connection."""
     with within(0), pytest.raises(PoolTimeout):
         gateway.public.run_read(lambda connection: connection.scalar(select(1)))

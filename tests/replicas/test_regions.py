@@ -166,7 +166,7 @@ def test_distant_reads_stay_local(regions: Regions) -> None:
     assert far < near + AWAY, "a round trip takes twice as long"
 
 
-def test_commit_is_visible_far_once_arrived(regions: Regions) -> None:
+def test_commit_is_visible_remotely_on_arrival(regions: Regions) -> None:
     for name, server, way in (("near", regions.near, 0.0), ("far", regions.far, AWAY)):
         times = []
         for _ in range(volume(100, 10)):
@@ -193,7 +193,7 @@ def test_distant_answers_show_their_age(regions: Regions) -> None:
         assert statistics.median(ages) < 1 + AWAY + SLACK, "a second in memory, the way, and a report"
 
 
-def test_distant_waiter_hears_commit_soon(regions: Regions) -> None:
+def test_distant_waiter_is_answered_after_commit(regions: Regions) -> None:
     polls, streams = [], []
     for _ in range(volume(30, 4)):
         transfer_id = new_transfer(regions.near)

@@ -88,10 +88,9 @@ def test_a_failed_installation_is_not_remembered(
         (WHEEL, "Hashes are required|must have a hash"),
     ],
 )
-def test_unvouched_package_is_not_installed(
+def test_package_without_valid_hash_is_refused(
     checkout: Path, tool: str, capfd: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
-    """One that no hash vouches for."""
     wheel = checkout / WHEEL.rpartition("/")[2]
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(

@@ -289,7 +289,7 @@ def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
 
 
 @pytest.mark.postgresql_alone
-def test_nothing_scans_transfers_or_events(gateway: Gateway) -> None:
+def test_nothing_scans_transfers_or_events_whole(gateway: Gateway) -> None:
     feed(gateway, sent(1), about(1, "refund.requested"))
     with plans(gateway.reads, gateway.engine) as seen:
         board = Dashboard(gateway.database, gateway.snapshots)

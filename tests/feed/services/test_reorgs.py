@@ -168,7 +168,7 @@ def test_fallen_send_takes_no_later_confirmation(gateway: Gateway, status: Calla
 
 
 @pytest.mark.parametrize("batches", ["one", "two", "the other order"])
-def test_send_dates_reorgs_of_earlier_events(
+def test_send_decides_which_reorgs_count(
     gateway: Gateway, status: Callable[[int], Any], batches: str
 ) -> None:
     """The send puts the release on chain 2, whose reorg had orphaned it: its repetition counts."""

@@ -171,7 +171,7 @@ def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) ->
     empty.dispose()
 
 
-def test_troubled_database_is_queried_once_a_second(
+def test_failing_database_is_queried_once_a_second(
     gateway: Gateway, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots = NetworkSnapshots(gateway.engine, 0, timer)

@@ -333,7 +333,7 @@ class TestSegments:
         assert what.latest[reorg().key].seq == 11
         assert what.latest[reorg().key].occurrence == 1
 
-    def test_send_in_segment_dates_reorgs(self) -> None:
+    def test_send_in_segment_decides_reorgs(self) -> None:
         """The reorg of chain 2 came before the send that puts the release on chain 2."""
         what = known(
             latest=latest((3, released())),
