@@ -66,13 +66,15 @@ def failures(operation: dict[str, Any]) -> set[int]:
 
 
 @pytest.mark.soak("seconds of a library")
-def test_it_is_valid(document: dict[str, Any]) -> None:
+def test_document_with_waits_is_valid(open_app: Any) -> None:
+    """It has whatever the document without them has."""
+    document = open_app(doors=("api", "wait")).test_client().get("/openapi.json").get_json()
     is_valid(document)
     assert document["openapi"].startswith("3.")
 
 
 @pytest.mark.soak("seconds of a library")
-def test_so_is_that_of_the_strict_reading(strict_document: dict[str, Any]) -> None:
+def test_strict_document_is_valid(strict_document: dict[str, Any]) -> None:
     is_valid(strict_document)
 
 
@@ -289,7 +291,6 @@ def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> No
 def test_waiting_is_announced_where_it_is_served(open_app: Any, document: dict[str, Any]) -> None:
     app = open_app(doors=("api", "wait"))
     told = app.test_client().get("/openapi.json").get_json()
-    is_valid(told)
     assert set(told["paths"]) - set(document["paths"]) == {"/v2/waitTransferStatus", "/v2/transferEvents"}
     assert set(told["paths"]) <= {str(rule) for rule in app.url_map.iter_rules()}
     wait, events = (told["paths"][f"/v2/{name}"]["get"] for name in ("waitTransferStatus", "transferEvents"))

@@ -66,7 +66,7 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
-@pytest.mark.soak("waits for refreshes that do not come")
+@pytest.mark.minutes("waits for refreshes that do not come")
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []

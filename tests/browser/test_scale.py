@@ -69,7 +69,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.minutes("seconds of a browser")
 def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None:
     page = visit.open("/admin/")
     expect(page.locator("#freshness summary").first).to_contain_text("more chains")

@@ -21,7 +21,7 @@ from tests.gateway import current_gateway
 from tests.postgres import gateway_on
 from tests.serving.server import serving
 
-COMMITS = volume(10_000, 300)
+COMMITS = volume(10_000, 100)
 OLDEST = 0.25
 """Seconds after a commit from which nobody gets the answer of before."""
 
