@@ -65,18 +65,15 @@ faults: ## make one fault after the other under load, and print what each costs 
 	@$(BIN)/python -m tests.faults_rig $(ARGS)
 	@$(BIN)/python -m tests.patroni --times $(or $(TIMES),1)
 
-soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours (SOAK_SEED=2 for others)
+soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours, and it goes on where it was ended (SOAK_SEED=2 for others)
 	$(VENV) requirements-dev.txt
-	@SOAK=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
-	@$(BIN)/python -m tests.soak
-	@$(BIN)/python -m tests.fuzz
-	@$(BIN)/python -m scripts.release --tested
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m scripts.release --test
 
 ##@ Releases, and what we depend on
 
-release: ## check whether this commit can be released, and say how (VERSION=1.4.0; docs/releases.md)
+release: ## check whether this commit can be released, and say how (VERSION=1.4.0; WITHOUT=audit where there is no network; docs/releases.md)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m scripts.release $(VERSION)
+	@$(BIN)/python -m scripts.release "$(VERSION)" $(WITHOUT)
 
 audit: ## look for known holes in what the lock files pin (needs the network; a release needs it)
 	$(VENV) requirements-dev.txt

@@ -1,10 +1,12 @@
 """``make release VERSION=x``: whether this commit can be released, and what to do then (docs/releases.md).
 
-It changes nothing: the releasing person runs the commands that it prints.
+It changes nothing: the releasing person runs the commands that it prints. ``make soak`` runs all tests here,
+part after part, so that these hours can be ended and gone on with.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,28 +21,51 @@ _NUMBER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _WRITTEN: Final = re.compile(r'^VERSION: Final = "(.*)"$', re.MULTILINE)
 _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TESTED: Final = Path("build/tested-commit")
-"""Holds the commit whose tests passed: ``make soak`` writes it."""
+"""The commit that was tested, and a line for each part that passed: ``make soak`` writes it."""
 _AUDITED: Final = Path("build/audited-commit")
 """The commit whose lock files were audited, and a line for each known hole: ``make audit`` writes it."""
+
+_PYTEST: Final = ("pytest", "-n", "auto", "--dist", "worksteal")
+_OF_ALL: Final[dict[str, tuple[str, ...]]] = {
+    "everything at once": ("tests.soak",),
+    "broken requests": ("tests.fuzz",),
+}
+"""Parts of the tests that are no folder, each with the module that runs it."""
 
 _TO_DO: Final = """\
 {version} can be released. What is left:
 
-  git tag --annotate --sign v{version} --message "Version {version}"
+{audit}  git tag --annotate --sign v{version} --message "Version {version}"
   git push origin v{version}
   make sbom                     # build/sbom.json, to be kept beside the image
   BUILD_COMMIT={commit}         # for the image, told by /version
 """
 
 
-def complaints(root: Path, version: str) -> list[str]:
-    """What prevents a release of the commit as this version, in words for the releasing person."""
+def complaints(root: Path, version: str, *, without_audit: bool = False) -> list[str]:
+    """What prevents a release of the commit as this version, in words for the releasing person.
+
+    :param without_audit: leave open whether known holes were looked up.
+    """
     if not _NUMBER.fullmatch(version):
         return [f"VERSION={version}: must be three numbers, such as 1.4.0"]
     checks: tuple[Callable[[Path, str], str | None], ...] = (
-        _code, _tree, _entry, _tag, _order, _tests, _audit,
+        _code, _tree, _entry, _tag, _order, _tests, *([] if without_audit else [_audit]),
     )  # fmt: skip
     return [complaint for check in checks if (complaint := check(root, version))]
+
+
+def to_do(root: Path, version: str, *, without_audit: bool) -> str:
+    """What the releasing person does after the checks, as a text of lines."""
+    audit = (
+        "  make audit                    # where there is a network: it was left out\n"
+        if without_audit
+        else ""
+    )
+    holes = [] if without_audit else _note(root, _AUDITED)[1]
+    return _TO_DO.format(version=version, commit=_git(root, "rev-parse", "HEAD"), audit=audit) + "".join(
+        f"known hole, which the notes must explain: {hole}\n" for hole in holes
+    )
 
 
 def _code(root: Path, version: str) -> str | None:
@@ -85,23 +110,30 @@ def _order(root: Path, version: str) -> str | None:
 
 
 def _tests(root: Path, _version: str) -> str | None:
-    file, commit = root / _TESTED, _git(root, "rev-parse", "HEAD")
-    tested = file.read_text(encoding="utf-8").strip() if file.exists() else ""
-    return None if tested == commit else "all tests must have passed on this commit: make soak"
+    left = parts(root).keys() - set(_tested(root))
+    if not left:
+        return None
+    return f"all tests must have passed on this commit: make soak ({', '.join(sorted(left))})"
+
+
+def _tested(root: Path) -> list[str]:
+    """The parts of the tests that passed on this commit."""
+    commit, passed = _note(root, _TESTED)
+    return passed if commit == _git(root, "rev-parse", "HEAD") else []
 
 
 def _audit(root: Path, _version: str) -> str | None:
-    commit, _ = _audited(root)
+    commit, _ = _note(root, _AUDITED)
     if commit == _git(root, "rev-parse", "HEAD"):
         return None
     return "known holes must have been looked up for every lock file of this commit: make audit"
 
 
-def _audited(root: Path) -> tuple[str, list[str]]:
-    """The commit that was audited last, and its known holes."""
-    file = root / _AUDITED
-    commit, *holes = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
-    return commit, holes
+def _note(root: Path, name: Path) -> tuple[str, list[str]]:
+    """The commit that was noted last, and what was noted of it."""
+    file = root / name
+    commit, *lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
+    return commit, lines
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -113,9 +145,32 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def note_tested(root: Path) -> str:
-    """Note which commit was tested, unless the tree has changes. Returns what was done, in words."""
-    return _noted(root, _TESTED, [], "all tests passed on")
+def parts(root: Path) -> dict[str, tuple[str, ...]]:
+    """The parts of all tests: the module that runs each, and its arguments."""
+    tests = sorted((root / "tests").rglob("test_*.py"))
+    places = dict.fromkeys(path.relative_to(root).parts[1] for path in tests)
+    return {**{place: (*_PYTEST, f"tests/{place}") for place in places}, **_OF_ALL}
+
+
+def run_tests(root: Path, run: Callable[[Sequence[str]], int]) -> list[str]:
+    """Run each part that did not pass on this commit yet, and note those that do. Returns those that failed.
+
+    :param run: runs a module with arguments; returns its exit status.
+    """
+    failed = []
+    for part, words in parts(root).items():
+        if part in _tested(root):
+            print(f"{part}: passed on this commit before")  # noqa: T201
+        elif run(words):
+            failed.append(part)
+        else:
+            print(note_tested(root, part))  # noqa: T201
+    return failed
+
+
+def note_tested(root: Path, *passed: str) -> str:
+    """Note parts that passed on this commit, unless the tree has changes. Returns what was done, in words."""
+    return _noted(root, _TESTED, [*_tested(root), *passed], f"{', '.join(passed)}: passed on")
 
 
 def note_audited(root: Path, holes: Sequence[str]) -> str:
@@ -134,18 +189,24 @@ def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what prevents a release, or what to do; with ``--tested`` note that the tests passed."""
-    if arguments == ["--tested"]:
-        print(note_tested(ROOT))  # noqa: T201
-        return 0
-    version = arguments[0] if arguments else ""
-    if found := complaints(ROOT, version):
+    """Print what prevents a release, or what to do; with ``--test`` run all tests, with all their inputs."""
+    if arguments == ["--test"]:
+        failed = run_tests(ROOT, _run)
+        print("failed: " + ", ".join(failed) if failed else "all tests passed")  # noqa: T201
+        return bool(failed)
+    version, *words = arguments or [""]
+    without_audit = words == ["audit"]
+    if found := complaints(ROOT, version, without_audit=without_audit):
         sys.stderr.write("".join(f"{complaint}\n" for complaint in found))
         return 1
-    print(_TO_DO.format(version=version, commit=_git(ROOT, "rev-parse", "HEAD")))  # noqa: T201
-    for hole in _audited(ROOT)[1]:
-        print(f"known hole, which the notes must explain: {hole}")  # noqa: T201
+    print(to_do(ROOT, version, without_audit=without_audit))  # noqa: T201
     return 0
+
+
+def _run(words: Sequence[str]) -> int:
+    return subprocess.run(
+        [sys.executable, "-m", *words], env=os.environ | {"SOAK": "1"}, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

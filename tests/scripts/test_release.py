@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from scripts.release import complaints, note_audited, note_tested
+from scripts.release import complaints, note_audited, note_tested, parts, run_tests, to_do
 
 CHANGES = """\
 # Changelog
@@ -43,9 +43,12 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "app" / "release.py").write_text('VERSION: Final = "1.2.0"\n')
     (tmp_path / "CHANGELOG.md").write_text(CHANGES)
     (tmp_path / ".gitignore").write_text("build/\n")
+    for name in ("test_all.py", "estimates/test_fee.py", "feed/views/test_post.py"):
+        (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / name).write_text("")
     commit(tmp_path)
     git(tmp_path, "tag", "v1.1.0")
-    note_tested(tmp_path)
+    note_tested(tmp_path, *parts(tmp_path))
     note_audited(tmp_path, [])
     return tmp_path
 
@@ -56,7 +59,7 @@ def change(old: str, new: str) -> Callable[[Path], None]:
         assert old in text
         (root / "CHANGELOG.md").write_text(text.replace(old, new, 1))
         commit(root)
-        note_tested(root)
+        note_tested(root, *parts(root))
         note_audited(root, [])
 
     return act
@@ -71,7 +74,8 @@ def test_a_commit_that_can_be_released(root: Path) -> None:
 
 
 AUDIT = "known holes must have been looked up for every lock file of this commit: make audit"
-TESTS = "all tests must have passed on this commit: make soak"
+PARTS = ["broken requests", "estimates", "everything at once", "feed", "test_all.py"]
+TESTS = f"all tests must have passed on this commit: make soak ({', '.join(PARTS)})"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +116,33 @@ def test_a_version_is_three_numbers(root: Path, version: str) -> None:
 def test_changed_tree_is_not_noted_tested(root: Path) -> None:
     commit(root)
     (root / "new.txt").write_text("x")
-    assert note_tested(root).startswith("not noted")
+    assert note_tested(root, "estimates").startswith("not noted")
     assert note_audited(root, []).startswith("not noted")
     (root / "new.txt").unlink()
     assert complaints(root, "1.2.0") == [TESTS, AUDIT]
+
+
+def test_parts_that_passed_are_not_run_again(root: Path) -> None:
+    commit(root)
+    run: list[str] = []
+
+    def fails_in_feed(words: Sequence[str]) -> int:
+        run.append(words[-1])
+        return int(words[-1] == "tests/feed")
+
+    assert run_tests(root, fails_in_feed) == ["feed"]
+    assert sorted(run) == ["tests.fuzz", "tests.soak", "tests/estimates", "tests/feed", "tests/test_all.py"]
+    (complaint,) = [each for each in complaints(root, "1.2.0") if each != AUDIT]
+    assert complaint.endswith("make soak (feed)")
+    assert (
+        run_tests(root, lambda words: words != ("pytest", "-n", "auto", "--dist", "worksteal", "tests/feed"))
+        == []
+    )
+    assert complaints(root, "1.2.0") == [AUDIT]
+
+
+def test_a_release_says_what_could_not_be_looked_up(root: Path) -> None:
+    (root / "build/audited-commit").unlink()
+    assert complaints(root, "1.2.0", without_audit=True) == []
+    assert "make audit" in to_do(root, "1.2.0", without_audit=True)
+    assert "make audit" not in to_do(root, "1.2.0", without_audit=False)
