@@ -141,22 +141,32 @@ def test_retract_prints_id_for_undoing(run: Run, file: Path) -> None:
     assert by_token.exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("--reason", "x"), "use either --id, or --token with --since"),
-        (("--token", "cli", "--reason", "x"), "use either --id, or --token with --since"),
-        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "use either"),
-        (("--token", "cli", "--since", "yesterday", "--reason", "x"), "must be a time with an offset"),
-        (("--id", "nope", "--reason", "x"), "no event has the id 'nope'"),
-        (("--token", "nobody", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "has reported nothing"),
-        (("--id", "a"), "--reason"),
-    ],
-)
-def test_retract_says_what_it_needs(run: Run, args: tuple[str, ...], said: str) -> None:
-    result = run("retract", *args)
-    assert result.exit_code != 0
-    assert said in result.stderr
+SINCE = ("--token", "cli", "--since", "2026-01-01T00:00:00Z")
+OF_ONE_ID = ("--id", "nope", "--reason", "x")
+WRONG_RETRACTIONS = [
+    (("--reason", "x"), "use either --id, or --token with --since"),
+    (("--token", "cli", "--reason", "x"), "use either --id, or --token with --since"),
+    (("--id", "a", *SINCE, "--reason", "x"), "use either"),
+    (("--token", "cli", "--since", "yesterday", "--reason", "x"), "must be a time with an offset"),
+    (OF_ONE_ID, "no event has the id 'nope'"),
+    (("--token", "nobody", *SINCE[2:], "--reason", "x"), "has reported nothing"),
+    (("--id", "a"), "--reason"),
+    ((*SINCE, "--reason", "x", "--chain", "1"), "can be used with --id only"),
+    ((*OF_ONE_ID, "--chain", "1", "--route", "USDT:1:56"), "use only one of"),
+    ((*OF_ONE_ID, "--transfer", "0x12"), "--transfer"),
+    ((*OF_ONE_ID, "--route", "USDT"), "must be SYMBOL:SOURCE:DESTINATION"),
+    ((*OF_ONE_ID, "--transfer", sent(1)["transfer_id"]), "has the id 'nope'"),
+    ((*OF_ONE_ID, "--chain", "1"), "has the id 'nope'"),
+    ((*OF_ONE_ID, "--route", "USDT:1:56"), "has the id 'nope'"),
+]
+"""Options that retract nothing, and what is said. All are tried everyday."""
+
+
+def test_retract_says_what_it_needs(run: Run) -> None:
+    for args, said in WRONG_RETRACTIONS:
+        result = run("retract", *args)
+        assert result.exit_code != 0, args
+        assert said in result.stderr
 
 
 def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
