@@ -83,7 +83,6 @@ def run_online(percent: int) -> None:
                 target_metadata=database.metadata,
                 render_item=plain_type,
                 compare_type=same_type,
-                render_as_batch=True,
                 transaction_per_migration=on_postgresql,
                 **{PERCENT: percent, TURN: turn},
                 on_version_apply=note,

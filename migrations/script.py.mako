@@ -9,6 +9,7 @@ branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
 
 PHASE = "expand"
+NEEDED = True  # False where the code of this release runs without it, such as an index
 
 
 def upgrade() -> None:

@@ -49,7 +49,7 @@ class Migrations:
         """The extension, with which a command makes Alembic's configuration."""
         from flask_migrate import Migrate  # noqa: PLC0415
 
-        return Migrate(db=db, directory=self.directory, render_as_batch=True)
+        return Migrate(db=db, directory=self.directory)
 
 
 class BackfillProgress(Base):

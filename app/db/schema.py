@@ -6,6 +6,7 @@ The selects here read the state of a database: its migration, its server, its se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from datetime import datetime
 from functools import cache
@@ -84,30 +85,45 @@ def session_of(connection: Connection) -> Session:
     return Session(role, zone, in_utc, dict(zip(LIMITS, limits, strict=True)))
 
 
-OLDEST_SCHEMA: Final = "0048"
-"""The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
-with a test that runs it there."""
-
 _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations" / "versions"
+_NOT_NEEDED: Final = re.compile(r"^NEEDED = False", re.MULTILINE)
+"""In a migration without which this code runs as well."""
 
 
 @cache
 def newest_schema() -> str:
     """The revision that the migrations of this code lead to: their files are named by it, in order."""
-    return max(file.name.partition("_")[0] for file in _MIGRATIONS.glob("[0-9]*.py"))
+    return _revision(_migrations()[-1])
+
+
+@cache
+def oldest_schema(folder: Path = _MIGRATIONS) -> str:
+    """The oldest revision of a database that this code runs on: that of the last migration that it needs."""
+    needed = (
+        each for each in reversed(_migrations(folder)) if not _NOT_NEEDED.search(each.read_text("utf-8"))
+    )
+    return _revision(next(needed))
+
+
+def _migrations(folder: Path = _MIGRATIONS) -> list[Path]:
+    return sorted(folder.glob("[0-9]*.py"))
+
+
+def _revision(migration: Path) -> str:
+    return migration.name.partition("_")[0]
 
 
 def schema_complaint(
-    applied: Set[str], floors: Set[str], *, oldest: str = OLDEST_SCHEMA, newest: str = ""
+    applied: Set[str], floors: Set[str], *, oldest: str = "", newest: str = ""
 ) -> str | None:
     """Why code cannot run on a schema, in words for its operator; None when it can.
 
     :param applied: the revisions that the database is at.
     :param floors: the newest revisions that the oldest code has to know to run there, from the migrations.
-    :param oldest: the oldest revision that the code runs on.
+    :param oldest: the oldest revision that the code runs on; this version's when empty.
     :param newest: the newest revision that the code knows; this version's when empty.
     """
-    newest = newest or newest_schema()
+    oldest, newest = oldest or oldest_schema(), newest or newest_schema()
     said = ", ".join(sorted(applied)) or "none"
     there = [_number(revision) for revision in applied]
     if len(there) != 1 or there[0] is None or there[0] < _known(oldest):

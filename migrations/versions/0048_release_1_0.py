@@ -16,6 +16,7 @@ branch_labels = None
 depends_on = None
 
 PHASE = "contract"
+NEEDED = True
 
 EXACT = sa.Text().with_variant(sa.Numeric(), "postgresql")
 """Whole numbers of any length."""

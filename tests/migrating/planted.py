@@ -11,6 +11,9 @@ from app.db.schema import newest_schema
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
+PLANTED: Final = 'op.create_table("planted", sa.Column("id", sa.BigInteger(), primary_key=True))'
+"""A harmless upgrade."""
+
 _REVISION: Final = '''"""Planted by a test."""
 
 import sqlalchemy as sa

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -10,10 +11,10 @@ from sqlalchemy import delete, insert, text
 
 from app.db.models import SchemaFloor
 from app.db.schema import (
-    OLDEST_SCHEMA,
     database_complaint,
     is_ahead,
     newest_schema,
+    oldest_schema,
     schema_complaint,
 )
 from scripts.start import migrate_database
@@ -67,8 +68,18 @@ def test_code_for_one_schema_names_that_one() -> None:
 
 
 def test_oldest_schema_is_known() -> None:
-    assert newest_schema() >= OLDEST_SCHEMA
-    assert [is_ahead({each}) for each in ("0001", OLDEST_SCHEMA, newest_schema(), NEWER)] == [0, 0, 0, 1]
+    assert newest_schema() >= oldest_schema()
+    assert [is_ahead({each}) for each in ("0001", oldest_schema(), newest_schema(), NEWER)] == [0, 0, 0, 1]
+
+
+def test_migrations_say_which_the_code_needs(tmp_path: Path) -> None:
+    for revision, text_of in (
+        ("0001", ""),
+        ("0002", "NEEDED = True\n"),
+        ("0003", "\nNEEDED = False  # an index\n"),
+    ):
+        (tmp_path / f"{revision}_planted.py").write_text(text_of)
+    assert oldest_schema(tmp_path) == "0002"
 
 
 @pytest.fixture
@@ -96,7 +107,7 @@ def ready(app: Flask) -> str | None:
 
 @pytest.mark.every_database
 def test_ready_on_every_schema_of_the_range(app: Flask, set_schema: SetSchema) -> None:
-    for revision in (OLDEST_SCHEMA, newest_schema(), NEWER, NEWEST):
+    for revision in (oldest_schema(), newest_schema(), NEWER, NEWEST):
         set_schema(revision)
         assert ready(app) is None
     set_schema(NEWEST, **{f"by_{NEWER}": newest_schema()})
@@ -113,14 +124,14 @@ def test_not_ready_without_needed_schema(app: Flask, set_schema: SetSchema) -> N
     assert (
         database_complaint(gateway_of(app).database) == complaint
     )  # which commands, watchers and senders ask
-    set_schema(f"{int(OLDEST_SCHEMA) - 1:04}")
-    needed = " to ".join(sorted({OLDEST_SCHEMA, newest_schema()}))
+    set_schema(f"{int(oldest_schema()) - 1:04}")
+    needed = " to ".join(sorted({oldest_schema(), newest_schema()}))
     assert f"this version needs {needed}" in (ready(app) or "")
 
 
 def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema) -> None:
     """Before revision 0035 there was no such table: it is asked only where the database is ahead."""
-    set_schema(OLDEST_SCHEMA)
+    set_schema(oldest_schema())
     engine = gateway_of(app).engine
     with engine.begin() as connection:
         connection.execute(text("ALTER TABLE schema_floors RENAME TO elsewhere"))
