@@ -22,7 +22,7 @@ from tests.repository import build, files
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PAGES = {".md", ".toml", ".yaml", ".in", ".proto", ".sol"}
+PAGES = {".md", ".toml", ".yaml", ".in", ".proto", ".sol", ".conf", ".env", ".service", ".sql", ".yml"}
 PLAIN = {"Makefile", "run", ".gitignore"}
 TOP = "app|bench|docs|migrations|proto|scripts|tests"
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
+from select import select
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -47,6 +48,8 @@ class Script:
 
     says: Mapping[str, Sequence[Say]]
     asked: list[tuple[float, str, Any]] = field(default_factory=list)
+    given_up: list[float] = field(default_factory=list)
+    """Seconds that clients waited for an answer before they left."""
 
     def next(self, operation: str, question: Any) -> Say:
         turn = self.operations.count(operation)
@@ -81,7 +84,10 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
         def _answer(self, question: Any) -> None:
             name, _, operation = urlsplit(self.path).path.removeprefix("/").split("/")
             say = scripts[name].next(operation, question)
-            time.sleep(say.after)
+            if (waited := self._left_within(say.after)) is not None:
+                scripts[name].given_up.append(waited)
+                self.close_connection = True
+                return
             body = say.body()
             self.send_response(say.http)
             kind = "application/json" if say.stream is None else "text/event-stream"
@@ -92,6 +98,12 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
                 self.send_header(header, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def _left_within(self, seconds: float) -> float | None:
+            """When the client left before so many seconds; None where it waits for them."""
+            began = time.monotonic()
+            readable, _, _ = select([self.connection], [], [], seconds)
+            return time.monotonic() - began if readable else None
 
         def log_message(self, *args: object) -> None:
             pass

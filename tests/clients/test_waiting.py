@@ -75,6 +75,10 @@ def slept(seconds: float) -> Check:
     return lambda script: expect_same([seconds - 0.1 < script.pauses[-1] < seconds + LATE], [True])
 
 
+def given_up_after(seconds: float) -> Check:
+    return lambda script: expect_same([each < seconds + LATE for each in script.given_up], [True])
+
+
 CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Check]] = {
     "the wait answers": (
         {STATUS: [Say(3, headers=SOON)], WAIT: [Say(4, headers=SOON, after=0.2), Say(5, headers=OVER)]},
@@ -143,6 +147,14 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
     "not over in time": (
         {STATUS: [Say(3, headers=SOON)]}, {"timeout": 2},
         {"error": "WaitTimeout", "says": "is at status 3 after 2"}, lambda script: None,
+    ),
+    "no answer in time": (
+        {STATUS: [Say(5, after=60)]}, {"timeout": 2},
+        {"error": "WaitTimeout", "says": "is at status unknown after 2"}, given_up_after(2),
+    ),
+    "no answer of the wait in time": (
+        {STATUS: [Say(3, headers=SOON)], WAIT: [Say(5, after=60)]}, {"timeout": 2},
+        {"error": "WaitTimeout", "says": "is at status 3 after 2"}, given_up_after(2),
     ),
 }  # fmt: skip
 

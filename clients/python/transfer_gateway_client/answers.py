@@ -20,8 +20,9 @@ class GatewayError(Exception):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the same question may be answered later."""
-        return self.http_status == httpx.codes.TOO_MANY_REQUESTS or self.http_status >= 500
+        """Whether the same question may be answered in minutes."""
+        is_busy = self.http_status == httpx.codes.TOO_MANY_REQUESTS or self.http_status >= 500
+        return is_busy or self.reason == "fee_stale"
 
 
 def checked(response: httpx.Response) -> object:

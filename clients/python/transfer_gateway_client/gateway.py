@@ -176,22 +176,28 @@ class Gateway:
         url = f"{self._base}/v2/transferEvents"
         return EventStream(self._http, url, {k: v for k, v in about.items() if v}, self._headers, last_id)
 
-    def status(self, transfer_id: str) -> State:
-        """Where a transfer is."""
-        return _state(
-            transfer_id, self._send("POST", "/v2/getTransferStatus", json={"transfer_id": transfer_id})
-        )
+    def status(self, transfer_id: str, *, timeout: float | None = None) -> State:
+        """Where a transfer is.
+
+        :param timeout: seconds without an answer after which an ``httpx.TimeoutException`` is raised; by default
+            those of the ``http`` client.
+        """
+        options = {} if timeout is None else {"timeout": timeout}
+        body = {"transfer_id": transfer_id}
+        return _state(transfer_id, self._send("POST", "/v2/getTransferStatus", json=body, **options))
 
     def statuses(self, transfer_ids: Sequence[str]) -> StatusesAnswer:
         """Where up to 100 transfers are, all of one moment. Each has its own ``err``."""
         body = {"transfer_ids": [*transfer_ids]}
         return cast(StatusesAnswer, checked(self._send("POST", "/v2/getTransferStatuses", json=body)))
 
-    def wait_status(self, transfer_id: str, after_status: int, seconds: int) -> State:
+    def wait_status(
+        self, transfer_id: str, after_status: int, seconds: int, *, timeout: float | None = None
+    ) -> State:
         """The same, answered when the status is another one, or after so many seconds (at most 30)."""
         query = {"transfer_id": transfer_id, "after_status": after_status, "timeout": seconds}
         path = "/v2/waitTransferStatus"
-        return _state(transfer_id, self._send("GET", path, params=query, timeout=seconds + 15))
+        return _state(transfer_id, self._send("GET", path, params=query, timeout=timeout or seconds + 15))
 
     def find(self, key: str, lang: str | None = None) -> FindAnswer:
         """The transfers behind an id, or behind the hash of a transaction.

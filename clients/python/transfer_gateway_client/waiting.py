@@ -11,6 +11,9 @@ from transfer_gateway_client.answers import GatewayError
 from transfer_gateway_client.gateway import Gateway, State
 
 LONGEST_WAIT = 30
+ANSWERED_WITHIN = 20
+"""Seconds in which a gateway answers a question."""
+
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 2.0, 60.0, 1.5
 """Seconds between two questions where the gateway does not say: each pause is longer than the last."""
 
@@ -89,8 +92,13 @@ class _Wait:
         self._waiting = seen is not None and self._waits and not self._busy
         if seen is not None and self._waiting:
             seconds = max(1, min(LONGEST_WAIT, int(self.left)))
-            return self._gateway.wait_status(self._transfer_id, seen.status, seconds)
-        return self._gateway.status(self._transfer_id)
+            late = self._within(seconds)
+            return self._gateway.wait_status(self._transfer_id, seen.status, seconds, timeout=late)
+        return self._gateway.status(self._transfer_id, timeout=self._within(0))
+
+    def _within(self, seconds: float) -> float:
+        """When the answer to a question that waits for so many seconds is late, or the time is over."""
+        return max(1.0, min(seconds + ANSWERED_WITHIN, self.left + 1))
 
     def after(self, state: State) -> float:
         """The time until the next question where the transfer is not there yet."""

@@ -16,9 +16,9 @@ export class GatewayError extends Error {
     this.name = "GatewayError";
   }
 
-  /** Whether the same question may be answered later. */
+  /** Whether the same question may be answered in minutes. */
   get isTemporary(): boolean {
-    return this.httpStatus === 429 || this.httpStatus >= 500;
+    return this.httpStatus === 429 || this.httpStatus >= 500 || this.reason === "fee_stale";
   }
 }
 

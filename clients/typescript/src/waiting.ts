@@ -4,6 +4,8 @@ import type { Gateway, State } from "./gateway.js";
 import { sleep } from "./sleeping.js";
 
 const LONGEST_WAIT = 30;
+/** Seconds in which a gateway answers a question. */
+const ANSWERED_WITHIN = 20;
 /** Seconds between two questions where the gateway does not say: each pause is longer than the one before. */
 const FIRST_PAUSE = 2;
 const LONGEST_PAUSE = 60;
@@ -89,9 +91,16 @@ class Wait {
   ask(): Promise<State> {
     this.#asked = now();
     this.#waiting = this.seen !== undefined && this.#waits && !this.#busy;
-    if (this.seen === undefined || !this.#waiting) return this.gateway.status(this.transferId, this.#signal);
+    if (this.seen === undefined || !this.#waiting) return this.gateway.status(this.transferId, this.#within(0));
     const seconds = Math.max(1, Math.min(LONGEST_WAIT, Math.floor(this.left)));
-    return this.gateway.waitStatus(this.transferId, this.seen.status, seconds, this.#signal);
+    return this.gateway.waitStatus(this.transferId, this.seen.status, seconds, this.#within(seconds));
+  }
+
+  /** Ends a question that waits for so many seconds when it is late, or when the time is over. */
+  #within(seconds: number): AbortSignal {
+    const late = Math.max(1, Math.min(seconds + ANSWERED_WITHIN, this.left + 1));
+    const ends = AbortSignal.timeout(Math.ceil(1000 * late));
+    return this.#signal ? AbortSignal.any([this.#signal, ends]) : ends;
   }
 
   /** The time until the next question where the transfer is not there yet. */
@@ -107,8 +116,9 @@ class Wait {
 
   /** The time until the next question; what waiting does not change is thrown. */
   afterError(error: unknown): number {
-    // fetch tells of a network that fails by a TypeError.
-    if (error instanceof TypeError) return this.#later(undefined);
+    // fetch tells of a network that fails by a TypeError, and of an answer that is late by a DOMException.
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    if (error instanceof TypeError || isLate) return this.#later(undefined);
     if (!(error instanceof GatewayError)) throw error;
     if (this.#waiting && (NO_WAIT.includes(error.httpStatus) || error.reason === "")) {
       this.#waits = BUSY.includes(error.httpStatus);
