@@ -64,6 +64,11 @@ class AuditedChange(Struct, frozen=True):
     before: Documented | None
     after: Documented | None
 
+    @property
+    def row(self) -> Documented:
+        """It as it is after the change, or as it was where it was removed."""
+        return self.after or self.before or {}
+
 
 class AuditRecord(Struct, frozen=True):
     """One operation. ``changes`` is the text of :func:`changes_text`, stored as it was sealed."""

@@ -17,9 +17,9 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import Uint64
 from app.network.document import document_of
-from app.network.edits.restoring import row_now, whole
+from app.network.edits.restoring import ChangedRow, changed_rows, whole
 from app.network.queries import load_rows, rows_with, stopped_chains
-from app.network.sections import SECTIONS, Row, Section, key_of, section_of
+from app.network.sections import SECTIONS, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits
 
 Documented = Mapping[str, Any]
@@ -43,18 +43,6 @@ class NetworkAt(Struct, frozen=True):
     gaps: tuple[str, ...]
 
 
-class _Place(Struct, frozen=True):
-    """Identifies a changed row: its section, and the values that its key is made of."""
-
-    section: Section
-    identity: tuple[Any, ...]
-    values: tuple[tuple[str, Any], ...]
-
-    def is_of(self, documented: Documented) -> bool:
-        """Whether the row has the same key, written the same way."""
-        return all(documented.get(name) == value for name, value in self.values)
-
-
 class _Rows:
     """The documented rows of every section by their keys.
 
@@ -67,15 +55,13 @@ class _Rows:
             for section in SECTIONS
         }
         self.gaps: dict[str, None] = {}
-        self._places: dict[str, _Place] = {}
 
     def take_back(self, change: AuditedChange) -> None:
         """Restore a row to its state before the change. A row that differs from its result is a gap."""
-        place = self._place_of(change.subject, change.after or change.before or {})
-        if place is None:
+        section = section_of(change.subject, change.row)
+        if section is None:
             return
-        section, identity = place.section, place.identity
-        rows = self.by_section[section.name]
+        rows, identity = self.by_section[section.name], _identity(section, change.row)
         if change.subject not in self.gaps:
             known = rows.get(identity)
             # The texts are mostly the same. Only where they differ, the defaults of omitted keys are added.
@@ -85,19 +71,6 @@ class _Rows:
             rows.pop(identity, None)
         else:
             rows[identity] = change.before
-
-    def _place_of(self, subject: str, documented: Documented) -> _Place | None:
-        """Looked up once for all changes of a row, which may be thousands. None where it is about no row."""
-        place = self._places.get(subject)
-        if place is None or not place.is_of(documented):
-            section = section_of(subject, documented)
-            if section is None:
-                return None
-            key = key_of(section, documented) or {}
-            names = (section.schema.fields[column].data_key or column for column in section.key)
-            values = tuple((name, documented[name]) for name in names)
-            place = self._places[subject] = _Place(section, section.identity(key), values)
-        return place
 
 
 def network_at(database: Database, at: datetime) -> NetworkAt:
@@ -153,16 +126,12 @@ class RowHistory(Struct, frozen=True):
 
     A row may have no change: then it was written in a way that is not logged, such as SQL.
 
-    :ivar section: that of the row; None where neither the log nor the configuration has such a row.
-    :ivar row_id: the number of the row; None where it is not there now.
-    :ivar now: the row as it is now, as the document writes it.
+    :ivar row: the row as it is now; None where neither the log nor the configuration has such a row.
     :ivar older: the id before which the next page begins.
     """
 
     subject: str
-    section: Section | None
-    row_id: int | None
-    now: Mapping[str, Any] | None
+    row: ChangedRow | None
     changes: tuple[RowChange, ...]
     older: int | None
 
@@ -180,30 +149,24 @@ def row_history(database: Database, subject: str, *, before: int | None, limit: 
             for number, change in enumerate(read_changes(record.changes))
             if change.subject == subject
         )
-        section, row = None, None
+        row = None
         if found:
-            documented = found[0].change.after or found[0].change.before or {}
-            section = section_of(subject, documented)
-            row = row_now(connection, section, documented)
+            row = next(iter(changed_rows(connection, [found[0].change])), None)
         elif before is None:
-            section, row = _row_named(connection, subject)
+            row = _row_named(connection, subject)
     older = records[limit - 1].id if len(records) > limit else None
-    now = section.documented(row) if section and row else None
-    return RowHistory(subject, section, row["id"] if row else None, now, found, older)
+    return RowHistory(subject, row, found, older)
 
 
-def row_of_change(database: Database, change: AuditedChange) -> tuple[Section, Row | None] | None:
-    """The section of the row that the change is about, and the present row, where there is one."""
-    documented = change.after or change.before or {}
-    section = section_of(change.subject, documented)
-    if section is None:
-        return None
+def row_of_change(database: Database, change: AuditedChange) -> ChangedRow | None:
+    """The row that the change is about; None where it is about something else."""
     with reading(database.reads) as connection:
-        return section, row_now(connection, section, documented)
+        return next(iter(changed_rows(connection, [change])), None)
 
 
-def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:
-    """The row that the log names so. It is searched by the first column of its section's key."""
+def _row_named(connection: Connection, subject: str) -> ChangedRow | None:
+    """The row that the log names so, without a change. It is searched by the first column of its section's
+    key."""
     for section in SECTIONS:
         column = section.model.__table__.c[section.key[0]]
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(section.label))
@@ -216,8 +179,8 @@ def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tu
             continue
         for row in rows_with(connection, section.model, column.key, [int(text) if is_number else text]):
             if section.describe(row) == subject:
-                return section, row
-    return None, None
+                return ChangedRow.of(section, AuditedChange(subject, None, None), row)
+    return None
 
 
 class StoppedChain(Struct, frozen=True):

@@ -43,7 +43,8 @@ class Section:
     """One list of the document and its table.
 
     ``columns`` are those of the document by its names, as the table declares them, and ``schema`` is made of
-    them. ``facts`` are those by which stored events are validated; ``left_out`` those that the document
+    them. ``keys`` are the document's names of the columns in ``key``, ``prefix`` is how every label begins.
+    ``facts`` are the columns by which stored events are validated; ``left_out`` those that the document
     leaves out where they have their default.
 
     :param key: the columns that identify a row.
@@ -57,11 +58,12 @@ class Section:
         self, model: type[Base], key: tuple[str, ...], label: str, *, name: str = "", part: Part = Part.CORE,
         chains: tuple[str, ...] = (), optional: bool = False,
     ) -> None:  # fmt: skip
-        self.model, self.key, self.label = model, key, label
+        self.model, self.key, self.label, self.prefix = model, key, label, label.partition("{")[0]
         self.name, self.part = name or model.__tablename__, part
         self.chains, self.optional = chains, optional
         self.columns, self.schema, self.facts = declared(model), row_schema(model), validating_columns(model)
         self.left_out = tuple(column for column, each in self.columns.items() if each.left_out)
+        self.keys = {column: self.schema.fields[column].data_key or column for column in key}
 
     @property
     def opening(self) -> tuple[str, ...]:
@@ -131,16 +133,16 @@ SECTIONS: Final = (
 
 def key_of(section: Section, documented: Mapping[str, Any]) -> Row | None:
     """The key columns of a row as the document writes it; None where it is no row of the section."""
-    names = {column: section.schema.fields[column].data_key or column for column in section.key}
-    if not set(names.values()) <= set(documented):
+    try:
+        return {column: documented[name] for column, name in section.keys.items()}
+    except KeyError:
         return None
-    return {column: documented[name] for column, name in names.items()}
 
 
 def section_of(subject: str, documented: Mapping[str, Any]) -> Section | None:
     """The section of a row that the audit log names; None where it is about something else."""
     for section in SECTIONS:
-        if not subject.startswith(section.label.partition("{")[0]):
+        if not subject.startswith(section.prefix):
             continue
         key = key_of(section, documented)
         if key is not None and section.describe(key) == subject:

@@ -29,7 +29,7 @@ from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.edit_effects import block_effects
-from app.network.edits.planning import EDITABLE, blocked_already
+from app.network.edits.planning import EDITABLE, present_rows
 from app.network.edits.results import Effect, FieldError, Invalid, Preview
 from app.network.edits.saving import Description, NetworkChange, network_change
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
@@ -68,7 +68,7 @@ class BlockEdit(Struct, frozen=True):
         What is blocked at least as long stays as it is. As it only blocks more, it needs no second person.
         """
         section = EDITABLE[self.section]
-        blocked = blocked_already(connection, section, [line.row for line in self.lines])
+        blocked = present_rows(connection, section, [line.row for line in self.lines])
         changes, typed = [], []
         for line in self.lines:
             row, before = line.row, blocked.get(section.identity(line.row))

@@ -234,11 +234,12 @@ class NetworkView(ListView):
         """Restore the values of a row from after a change, or before it, as the audit log has them."""
         before = request.args.get("before") == "1"
         found = restoring(current(Database), record_id, number, before=before)
-        if found is None or found.section is not self.of:
+        if found is None or found[0].section is not self.of:
             abort(404)
-        history = url_for("history.index", subject=found.subject)
-        row = None if found.row_id is None else show_row(current(Database), self.of.name, found.row_id)
-        if found.edit is None:
+        changed, edit = found
+        history = url_for("history.index", subject=changed.change.subject)
+        row = None if edit.row_id is None else show_row(current(Database), self.of.name, edit.row_id)
+        if edit.values is None:
             if row is None:
                 flash(
                     "The row did not exist then and does not exist now. There is nothing to restore.",
@@ -247,8 +248,7 @@ class NetworkView(ListView):
                 return redirect(history)
             return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
         # Nothing is typed on this page, so the preview has nothing to send again.
-        form = self.row_form(row=found.now, locked=dict.fromkeys(found.edit.values or (), ""))
-        edit = found.edit
+        form = self.row_form(row=changed.now, locked=dict.fromkeys(edit.values, ""))
         if request.method == "POST":
             edit = replace(edit, shown=form.fingerprint.data)
         else:

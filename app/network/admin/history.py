@@ -21,7 +21,7 @@ from app.network.admin.document import DocumentView, typed_time
 from app.network.admin.editing import links_of_users, page_of
 from app.network.admin.names import row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
-from app.network.edits.restoring import ChangedLater, Undo
+from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
 from app.network.edits.results import InUse, Invalid, Preview
 from app.network.history import RowHistory, network_at, row_history, row_of_change
 
@@ -53,19 +53,22 @@ class HistoryView(ConsoleView):
         subject = request.args.get("subject", "").replace("\0", "")[:_LONGEST]
         before = read_id(request.args.get("before", ""))
         found = row_history(current(Database), subject, before=before, limit=_PAGE)
-        if not found.changes and found.now is None:
+        now = found.row.now if found.row else None
+        if not found.changes and now is None:
             abort(404)
+        page_of_row = _page_of(found.row)
         return self.render(
             "console/history/row.html",
             found=found,
+            now=now,
             title=_title(found),
-            page_of_row=_page_of(found),
-            one=BY_SECTION[found.section.name].one if found.section and _page_of(found) else "",
+            page_of_row=page_of_row,
+            one=BY_SECTION[found.row.section.name].one if found.row and page_of_row else "",
             entries=[
                 {
                     "record": each.record,
                     "described": described_change(each.change),
-                    "is_now": each.change.after == found.now and number == 0 and before is None,
+                    "is_now": each.change.after == now and number == 0 and before is None,
                     "restore": _restore(found, each.record.id, each.number, before=False),
                     "restore_before": _restore(found, each.record.id, each.number, before=True),
                     "change": each.change,
@@ -74,9 +77,7 @@ class HistoryView(ConsoleView):
                 for number, each in enumerate(found.changes)
             ],
             first_page=before is None,
-            unseen=described_change(AuditedChange(subject, None, found.now)).lines
-            if not found.changes
-            else (),
+            unseen=described_change(AuditedChange(subject, None, now)).lines if not found.changes else (),
         )
 
     @expose("/record/<int:record_id>/<int:number>")
@@ -89,10 +90,7 @@ class HistoryView(ConsoleView):
         found = row_of_change(current(Database), change)
         if found is None:
             abort(404)
-        section, row = found
-        if row is None or section.name not in BY_SECTION:
-            return redirect(url_for("history.index", subject=change.subject))
-        return redirect(page_of(section, row))
+        return redirect(_page_of(found) or url_for("history.index", subject=change.subject))
 
     @expose("/undo/<int:record_id>", methods=("GET", "POST"))
     def undo(self, record_id: int) -> ResponseReturnValue:
@@ -171,21 +169,20 @@ class HistoryView(ConsoleView):
 
 
 def _title(found: RowHistory) -> str:
-    view = BY_SECTION.get(found.section.name) if found.section else None
-    change = found.changes[0].change if found.changes else None
-    row = found.now or (change and (change.after or change.before)) or {}
-    title = row_title(view.one, row) if view else found.subject
+    row = found.row
+    view = BY_SECTION.get(row.section.name) if row else None
+    title = row_title(view.one, row.now or row.change.row) if row and view else found.subject
     return title[:1].upper() + title[1:]
 
 
-def _page_of(found: RowHistory) -> str | None:
-    if found.section is None or found.row_id is None or found.section.name not in BY_SECTION:
+def _page_of(found: ChangedRow | None) -> str | None:
+    """The page of the row; None where it is not there now, or has none."""
+    if found is None or found.row is None or found.section.name not in BY_SECTION:
         return None
-    key = (found.now or {})["id"] if found.section.name == "chains" else found.row_id
-    return url_for(f"{found.section.name}.edit", key=key)
+    return page_of(found.section, found.row)
 
 
 def _restore(found: RowHistory, record_id: int, number: int, *, before: bool) -> str | None:
-    if found.section is None:
+    if found.row is None:
         return None
-    return restore_page(found.section.name, record_id, number, before=before)
+    return restore_page(found.row.section.name, record_id, number, before=before)

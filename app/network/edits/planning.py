@@ -283,17 +283,17 @@ def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Ch
         if not new:
             continue
         section = new[0][1].section
-        there = blocked_already(connection, section, [change.row for _, change in new])
+        there = present_rows(connection, section, [change.row for _, change in new])
         if errors := [
             _there_already(section, c.row, at) for at, c in new if section.identity(c.row) in there
         ]:
             raise Invalid(errors)
 
 
-def blocked_already(connection: Connection, section: Section, rows: Iterable[Row]) -> ByIdentity:
-    """The present rows with the keys of these, in a section of blocked accounts or networks."""
-    (column,) = section.key
-    values = [row[column] for row in rows]
+def present_rows(connection: Connection, section: Section, keys: Iterable[Row]) -> ByIdentity:
+    """The present rows with these keys, and others that have the first column of a key."""
+    column = section.key[0]
+    values = list(dict.fromkeys(key[column] for key in keys))
     return _by_identity(section, rows_with(connection, section.model, column, values))
 
 
@@ -304,8 +304,7 @@ def _there_already(section: Section, row: Row, number: int) -> FieldError:
 def _renamed(section: Section, before: Row, after: Row, number: int) -> Iterator[FieldError]:
     """The errors of an edit that changes a row's key. Other rows refer to it, so it must stay."""
     old, new = section.documented(before), section.documented(after)
-    fields = section.schema.fields
-    for name in (fields[column].data_key or column for column in section.key):
+    for name in section.keys.values():
         if old[name] != new[name]:
             text = f"cannot be changed ({old[name]}): add a new row and remove this one"
             yield FieldError(name, text, number)

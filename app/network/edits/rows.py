@@ -22,7 +22,7 @@ from app.network.edits.saving import Description, NetworkChange, Shown
 from app.network.guards import PAIR_SIDES, sent_through
 from app.network.models import Chain
 from app.network.queries import load_rows, row_by_id
-from app.network.sections import Row, Section
+from app.network.sections import Row
 from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
 
 KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
@@ -37,7 +37,7 @@ def locked_fields(database: Database, section: str, documented: Mapping[str, Any
     :param documented: the row as the document writes it.
     """
     of = EDITABLE[section]
-    locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
+    locked = dict.fromkeys(of.keys.values(), KEY_REASON)
     locked |= dict.fromkeys(of.opening, COUNTED_REASON)
     with reading_consistently(database.engine) as connection:
         locked |= _locked_by_transfers(connection, section, documented)
@@ -54,12 +54,6 @@ def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str,
         if sent_through(connection, side, row, {None, row[side.own]}):
             for name in (side.own, side.version):
                 yield name, "transfers in progress use this contract, and their refunds are signed for it"
-
-
-def _key(section: Section, column: str) -> str:
-    """The document's name of a column."""
-    name: str = section.schema.fields[column].data_key or column
-    return name
 
 
 class ShownRow(Struct, frozen=True):
