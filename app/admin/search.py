@@ -10,7 +10,7 @@ from flask import current_app, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from app.accounts.admin import OperatorsView
 from app.accounts.services.accounts import list_accounts
@@ -22,8 +22,6 @@ from app.db.engine import reading
 from app.http.application import current
 from app.network.models import BlockedAddress
 from app.network.queries import (
-    NamedChain,
-    NamedToken,
     named_chains,
     named_pools,
     named_routes,
@@ -128,7 +126,7 @@ def _ranked_routes(
             yield min(ranks), NamedRow("routes", row_id, title, "")
 
 
-def _ranked_chains(chains: Sequence[NamedChain], text: str) -> Iterator[tuple[int, NamedRow]]:
+def _ranked_chains(chains: Sequence[Row[ChainId, str, str]], text: str) -> Iterator[tuple[int, NamedRow]]:
     for chain in chains:
         name = chain.name.casefold()
         rank = 0 if text == str(chain.chain_id) else _rank(text, name)
@@ -139,16 +137,16 @@ def _ranked_chains(chains: Sequence[NamedChain], text: str) -> Iterator[tuple[in
 
 
 def _ranked_tokens(
-    tokens: Sequence[NamedToken], names: Mapping[ChainId, str], words: list[str]
+    tokens: Sequence[Row[int, ChainId, str, str, str]], names: Mapping[ChainId, str], words: list[str]
 ) -> Iterator[tuple[int, NamedRow]]:
     for token in tokens:
         chain = names[token.chain_id]
         rank = _rank_of_token(token, chain.casefold(), words)
         if rank is not None:
-            yield rank, NamedRow("tokens", token.row_id, f"{token.symbol} on {chain}", token.name)
+            yield rank, NamedRow("tokens", token.id, f"{token.symbol} on {chain}", token.name)
 
 
-def _rank_of_token(token: NamedToken, chain: str, words: list[str]) -> int | None:
+def _rank_of_token(token: Row[int, ChainId, str, str, str], chain: str, words: list[str]) -> int | None:
     """How well the words name the token, 0 best. Some of them may name its chain, but not all."""
     if words == [token.address.casefold()]:
         return 0

@@ -41,35 +41,16 @@ def load_blocked_networks(connection: Connection) -> Iterator[tuple[str, datetim
     yield from connection.execute(select(BlockedNetwork.cidr, BlockedNetwork.expires_at))
 
 
-class NamedChain(NamedTuple):
-    """A chain; ``contract_addr`` is empty where there is none."""
-
-    chain_id: ChainId
-    name: str
-    contract_addr: str
+def named_chains(connection: Connection) -> Sequence[Row[ChainId, str, str]]:
+    """Id, name and contract (may be empty) of every chain, in the order of the names."""
+    columns = Chain.chain_id, Chain.name, Chain.contract_addr
+    return connection.execute(select(*columns).order_by(Chain.name)).all()
 
 
-class NamedToken(NamedTuple):
-    """A token's form on one chain; ``row_id`` is the number of its row."""
-
-    row_id: int
-    chain_id: ChainId
-    symbol: str
-    name: str
-    address: str
-
-
-def named_chains(connection: Connection) -> Sequence[NamedChain]:
-    """Every chain, in the order of the names."""
-    rows = connection.execute(select(Chain.chain_id, Chain.name, Chain.contract_addr).order_by(Chain.name))
-    return [NamedChain(ChainId(row.chain_id), row.name, row.contract_addr) for row in rows]
-
-
-def named_tokens(connection: Connection) -> Sequence[NamedToken]:
-    """Every token on every chain."""
-    columns = (Token.id, Token.chain_id, Token.symbol, Token.name, Token.address)
-    rows = connection.execute(select(*columns).order_by(Token.symbol, Token.chain_id))
-    return [NamedToken(row.id, ChainId(row.chain_id), row.symbol, row.name, row.address) for row in rows]
+def named_tokens(connection: Connection) -> Sequence[Row[int, ChainId, str, str, str]]:
+    """Number, chain, symbol, name and address of every token."""
+    columns = Token.id, Token.chain_id, Token.symbol, Token.name, Token.address
+    return connection.execute(select(*columns).order_by(Token.symbol, Token.chain_id)).all()
 
 
 def named_pools(connection: Connection) -> Sequence[Row[int, ChainId, str]]:
@@ -105,13 +86,6 @@ def load_rows(connection: Connection, model: type[Base]) -> list[dict[str, Any]]
     return [dict(row) for row in connection.execute(select(table).order_by(table.c.id)).mappings()]
 
 
-def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:
-    """One row of a network table by column name."""
-    table = model.__table__
-    row = connection.execute(select(table).where(table.c.id == row_id)).mappings().one_or_none()
-    return None if row is None else dict(row)
-
-
 _AT_ONCE: Final = 500
 
 
@@ -132,11 +106,6 @@ def rows_with(
             is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
         found += (dict(row) for row in connection.execute(select(table).where(is_one)).mappings())
     return found
-
-
-def chain_row_id(connection: Connection, chain_id: int) -> int | None:
-    """The row number of the chain with this chain id; None where it is not configured."""
-    return connection.scalar(select(Chain.id).where(Chain.chain_id == chain_id))
 
 
 def stopped_chains(connection: Connection) -> Sequence[Row[ChainId, str, str, datetime | None]]:

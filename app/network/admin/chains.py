@@ -28,7 +28,7 @@ from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.results import Invalid
 from app.network.edits.rows import ShownRow, Switch
 from app.network.models import Chain
-from app.network.queries import chain_row_id
+from app.network.queries import rows_with
 from app.values.amounts import is_ascii_digits
 from app.watcher.admin import watched_now
 
@@ -221,7 +221,8 @@ class ChainsView(Switches, NetworkView):
     def row_id(self, key: int) -> int | None:
         """The row of the chain with this id."""
         with reading(current(Database).reads) as connection:
-            return chain_row_id(connection, key)
+            found = rows_with(connection, Chain, "chain_id", [key])
+        return found[0]["id"] if found else None
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The chain's id."""

@@ -21,7 +21,7 @@ from app.network.edits.results import FieldError, Invalid, counted
 from app.network.edits.saving import Description, NetworkChange, Shown
 from app.network.guards import PAIR_SIDES, sent_through
 from app.network.models import Chain
-from app.network.queries import load_rows, row_by_id
+from app.network.queries import load_rows, rows_with
 from app.network.sections import Row
 from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
 
@@ -69,11 +69,11 @@ def show_row(database: Database, section: str, row_id: int) -> ShownRow | None:
     """The row as it is now; None where there is none."""
     of = EDITABLE[section]
     with reading(database.reads) as connection:
-        row = row_by_id(connection, of.model, row_id)
-    if row is None:
+        found = rows_with(connection, of.model, "id", [row_id])
+    if not found:
         return None
-    values = of.documented(row)
-    return ShownRow(row_id, of.describe(row), values, fingerprint(values))
+    values = of.documented(found[0])
+    return ShownRow(row_id, of.describe(found[0]), values, fingerprint(values))
 
 
 SEVERAL: Final = "rows"
