@@ -85,7 +85,7 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     """Index the rows of the core sections, by section name. Every route block among them counts."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
     listed = {pool_key(row): _token_terms(row) for row in rows["tokens"]}
-    routes = {route_key(row): _route_terms(row) for row in rows["routes"]}
+    routes = {route_key(row): route_terms(row) for row in rows["routes"]}
     pegged = _pegged_terms(rows["pegged_pairs"], listed)
     of_pairs = dict(pair for row in rows["pegged_pairs"] for pair in _pair_tokens(row, listed))
     tokens = of_pairs | listed
@@ -206,7 +206,8 @@ def _pool_state(row: Row) -> PoolState:
     )
 
 
-def _route_terms(row: Row) -> RouteTerms:
+def route_terms(row: Row) -> RouteTerms:
+    """The price of a route, as its row has it."""
     fixed = row["rate_model"] == "fixed"
     return RouteTerms(
         rate=FixedRate.parse(row["rate_value"]) if fixed else StableSwapRate(row["amplification"]),

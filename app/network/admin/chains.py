@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -26,7 +25,7 @@ from app.network.admin.editing import Attempt, NetworkView
 from app.network.admin.names import chain_names, stopped_chains
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.results import Invalid
-from app.network.edits.rows import ShownRow, Switch
+from app.network.edits.rows import Switch
 from app.network.models import Chain
 from app.network.queries import rows_with
 from app.values.amounts import is_ascii_digits
@@ -55,15 +54,110 @@ def _picked(*, stop: bool) -> Switch:
 _SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
-class Switches:
-    """The pages that stop and resume one chain, those that were picked in the list, or all of them."""
+def _pick(chain: Chain) -> Any:
+    """The box that picks a chain for the buttons above the list."""
+    if not may(EDIT.change):
+        return ""
+    return Markup(
+        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
+    ).format(PICKED, chain.chain_id, chain.name)
 
-    more_access: ClassVar[dict[str, Access]] = dict.fromkeys(
-        ("stop", "resume", "stop_several", "resume_several"), _SWITCH
+
+def _state(chain: Chain) -> Any:
+    """Whether the chain is in service; where it is not, since when, by whom and why."""
+    if not chain.disabled:
+        return pill("running", "good")
+    stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
+    lines = Markup('{}<small class="smallest">{}</small>').format(
+        pill("retired") if chain.retired else pill("stopped", "bad"), chain.disabled_reason
     )
-    render: Callable[..., str]
-    get_url: Callable[..., str]
-    shown_row: Callable[[int], ShownRow]
+    if stop is None or stop.by is None:
+        return lines
+    return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
+
+
+def _reading(chain_id: int) -> Any:
+    """How the watcher reads the chain, and how far behind it is."""
+    line = next((line for line in watched_now() if line.chain.chain_id == chain_id), None)
+    if line is None:
+        return Markup('<span class="faint">by reporters</span>')
+    lag = line.chain.lag if line.is_read else None
+    behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
+    return Markup('{}<small class="smallest">{}</small>').format(pill(line.word, line.look), behind)
+
+
+class ChainsView(NetworkView):
+    """Chains, and the switches that stop and resume one, those picked in the list, or all of them."""
+
+    model_class = Chain
+    title = "Chains"
+    one = "chain"
+    explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
+    nothing = "No chain is configured yet. Connect one, or import a network document on the server."
+    new_endpoint = "connect.index"
+    new_label = "Connect a chain"
+    access = {
+        **NetworkView.access,
+        **dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), _SWITCH),
+    }
+    column_list = (
+        "name", "act", "disabled", "reading", "chain_id", "block_delay", "minimal_max_slippage", "pick",
+    )  # fmt: skip
+    column_labels = {
+        "pick": "Select",
+        "chain_id": "ID",
+        "disabled": "State",
+        "minimal_max_slippage": "Minimum slippage",
+        "act": "Action",
+    }
+    column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
+    column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
+    column_default_sort = "name"
+    column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
+    column_formatters = {
+        "pick": lambda v, c, m, p: _pick(m),
+        "disabled": lambda v, c, m, p: _state(m),
+        "reading": lambda v, c, m, p: _reading(m.chain_id),
+        "act": lambda v, c, m, p: v.switch(m),
+    }
+
+    def badge(self) -> int:
+        """Chains that the gateway should read itself and does not."""
+        return sum(not line.is_read for line in watched_now())
+
+    @expose("/new")
+    def new(self) -> ResponseReturnValue:
+        """Where chains were added once."""
+        return redirect(url_for("connect.index"))
+
+    def switch(self, chain: Chain) -> Any:
+        """The button that stops or resumes a chain."""
+        if not may(EDIT.change):
+            return ""
+        action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
+        return Markup('<a class="button quiet small{}" href="{}" aria-label="{} {}">{}</a>').format(
+            "" if chain.disabled else " danger",
+            url_for(f"chains.{action}", key=chain.chain_id),
+            label,
+            chain.name,
+            label,
+        )
+
+    def row_url(self, row: Any) -> str:
+        """Chains go by their own ids."""
+        return url_for("chains.edit", key=row.chain_id)
+
+    def row_id(self, key: int) -> int | None:
+        """The row of the chain with this id."""
+        with reading(current(Database).reads) as connection:
+            found = rows_with(connection, Chain, "chain_id", [key])
+        return found[0]["id"] if found else None
+
+    def attempt(self, on: Attempt) -> ResponseReturnValue:
+        """Require a new proof of identity before a chain is stopped by its form, too."""
+        stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
+        step = step_up(needed=True) if stops and on.form.confirm.data else None
+        return step or super().attempt(on)
 
     @expose("/stop", methods=("GET", "POST"))
     def stop_several(self) -> ResponseReturnValue:
@@ -126,110 +220,3 @@ class Switches:
             chains=sorted((row["name"], row["id"]) for row in changed),
             everything=len(changed) == len(chain_names()),
         )
-
-
-def _pick(chain: Chain) -> Any:
-    """The box that picks a chain for the buttons above the list."""
-    if not may(EDIT.change):
-        return ""
-    return Markup(
-        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
-    ).format(PICKED, chain.chain_id, chain.name)
-
-
-def _state(chain: Chain) -> Any:
-    """Whether the chain is in service; where it is not, since when, by whom and why."""
-    if not chain.disabled:
-        return pill("running", "good")
-    stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
-    lines = Markup('{}<small class="smallest">{}</small>').format(
-        pill("retired") if chain.retired else pill("stopped", "bad"), chain.disabled_reason
-    )
-    if stop is None or stop.by is None:
-        return lines
-    return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
-
-
-def _reading(chain_id: int) -> Any:
-    """How the watcher reads the chain, and how far behind it is."""
-    line = next((line for line in watched_now() if line.chain.chain_id == chain_id), None)
-    if line is None:
-        return Markup('<span class="faint">by reporters</span>')
-    lag = line.chain.lag if line.is_read else None
-    behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
-    return Markup('{}<small class="smallest">{}</small>').format(pill(line.word, line.look), behind)
-
-
-class ChainsView(Switches, NetworkView):
-    """Chains, and the switch that stops one."""
-
-    model_class = Chain
-    title = "Chains"
-    one = "chain"
-    explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
-    nothing = "No chain is configured yet. Connect one, or import a network document on the server."
-    new_endpoint = "connect.index"
-    new_label = "Connect a chain"
-    access = {**NetworkView.access, **Switches.more_access}
-    column_list = (
-        "name", "act", "disabled", "reading", "chain_id", "block_delay", "minimal_max_slippage", "pick",
-    )  # fmt: skip
-    column_labels = {
-        "pick": "Select",
-        "chain_id": "ID",
-        "disabled": "State",
-        "minimal_max_slippage": "Minimum slippage",
-        "act": "Action",
-    }
-    column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
-    column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
-    column_default_sort = "name"
-    column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
-    column_formatters = {
-        "pick": lambda v, c, m, p: _pick(m),
-        "disabled": lambda v, c, m, p: _state(m),
-        "reading": lambda v, c, m, p: _reading(m.chain_id),
-        "act": lambda v, c, m, p: v.switch(m),
-    }
-
-    def badge(self) -> int:
-        """Chains that the gateway should read itself and does not."""
-        return sum(not line.is_read for line in watched_now())
-
-    @expose("/new")
-    def new(self) -> ResponseReturnValue:
-        """Where chains were added once."""
-        return redirect(url_for("connect.index"))
-
-    def switch(self, chain: Chain) -> Any:
-        """The button that stops or resumes a chain."""
-        if not may(EDIT.change):
-            return ""
-        action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
-        return Markup('<a class="button quiet small{}" href="{}" aria-label="{} {}">{}</a>').format(
-            "" if chain.disabled else " danger",
-            url_for(f"chains.{action}", key=chain.chain_id),
-            label,
-            chain.name,
-            label,
-        )
-
-    def row_url(self, row: Any) -> str:
-        """Chains go by their own ids."""
-        return url_for("chains.edit", key=row.chain_id)
-
-    def row_id(self, key: int) -> int | None:
-        """The row of the chain with this id."""
-        with reading(current(Database).reads) as connection:
-            found = rows_with(connection, Chain, "chain_id", [key])
-        return found[0]["id"] if found else None
-
-    def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
-        """The chain's id."""
-        return int(values["id"])
-
-    def attempt(self, on: Attempt) -> ResponseReturnValue:
-        """Require a new proof of identity before a chain is stopped by its form, too."""
-        stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
-        step = step_up(needed=True) if stops and on.form.confirm.data else None
-        return step or super().attempt(on)

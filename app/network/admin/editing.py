@@ -69,10 +69,14 @@ def _pages() -> dict[str, tuple[str, str]]:
     return found
 
 
+def page_key(section: Section, row: Row) -> int:
+    """The number of a row in the address of its pages. Chains go by their own ids."""
+    return int(row["chain_id"] if section.name == "chains" else row["id"])
+
+
 def page_of(section: Section, row: Row) -> str:
-    """The page of a row. Chains go by their own ids."""
-    key = row["chain_id"] if section.name == "chains" else row["id"]
-    return url_for(f"{section.name}.edit", key=key)
+    """The page of a row."""
+    return url_for(f"{section.name}.edit", key=page_key(section, row))
 
 
 def page_of_token(chain_id: int, symbol: str) -> str:
@@ -163,8 +167,8 @@ class NetworkView(ListView):
         """The page of the row's history, and the row at any time."""
         return url_for("history.index", subject=self.subject(row))
 
-    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
-        """Facts to show next to the form of this row (as the document writes it)."""
+    def side_tables(self, row: Row) -> Sequence[SideTable]:
+        """Facts to show next to the form of this row."""
         return ()
 
     def page_after(self, edit: Edit) -> str:
@@ -185,10 +189,6 @@ class NetworkView(ListView):
     def row_id(self, key: int) -> int | None:
         """The id of the row with this number in the address."""
         return key or None
-
-    def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
-        """The number of a row in the address of its pages."""
-        return row_id
 
     # --- The list
 
@@ -246,7 +246,7 @@ class NetworkView(ListView):
                     "warning",
                 )
                 return redirect(history)
-            return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
+            return redirect(self.get_url(".remove", key=page_key(self.of, row.row)))
         # Nothing is typed on this page, so the preview has nothing to send again.
         form = self.row_form(row=changed.now, locked=dict.fromkeys(edit.values, ""))
         if request.method == "POST":
@@ -315,14 +315,14 @@ class NetworkView(ListView):
     def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
         if row is not None and form.fingerprint.data is None:
             form.fingerprint.data = row.fingerprint
-        key = self.key_of(row.values, row.row_id) if row else None
+        key = page_key(self.of, row.row) if row else None
         return self.render(
             self.form_template,
             form=form,
             row=row,
             key=key,
             decimals=decimals_by_pool(),
-            facts=self.side_tables(row.values) if row else (),
+            facts=self.side_tables(row.row) if row else (),
             **(self.more_about(key, row.values) if row and key and request.method == "GET" else {}),
         )
 
@@ -354,7 +354,7 @@ class NetworkView(ListView):
             meanwhile=self._in_words(now, refused.meanwhile),
             own=self._in_words(now, difference(changed, {key: own[key] for key in changed})),
             row=on.row,
-            key=self.key_of(now, on.row.row_id) if on.row else None,
+            key=page_key(self.of, on.row.row) if on.row else None,
             again=None if seen is None else self._own_texts(on, shown),
         )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import ChainIs, SymbolIs, amount_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
+from app.network.sections import Row
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import AmountText, ChainName, amount_of, chain_name
@@ -229,7 +230,7 @@ class PoolsView(NetworkView):
         "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),
     }
 
-    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+    def side_tables(self, row: Row) -> Sequence[SideTable]:
         """Opening values, what the feed added, and what the pool holds."""
         pool = PoolKey(row["chain_id"], row["symbol"])
         with reading(current(Database).reads) as connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from flask import g, request
 from flask.typing import ResponseReturnValue
@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.audit.services import Conflict
-from app.console.access import EDIT, Access
+from app.console.access import EDIT
 from app.console.formats import pill, span, when
 from app.console.lists import Choice
 from app.console.views import after_saving
@@ -35,13 +35,14 @@ from app.network.admin.names import (
 from app.network.admin.previewed import previewed, saved
 from app.network.edits.consequences import is_open
 from app.network.edits.results import Invalid
+from app.network.facts import route_key
 from app.network.models import Route
-from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
+from app.network.route_terms import BaseFee, Reported, RouteTerms, base_fee_now, overdue_by_limit
+from app.network.sections import Row
 from app.network.snapshot import SnapshotSource
-from app.network.terms import NetworkTerms
+from app.network.terms import NetworkTerms, route_terms
 from app.transfers.admin.components import ChainName, chain_name
 from app.values.identifiers import ChainId, RouteKey
-from app.values.times import parse_rfc3339
 
 PINNED: Final = "pinned"
 REPORTED: Final = "reported"
@@ -62,52 +63,34 @@ class FeeNow(Struct, frozen=True):
         return PINNED if self.fee.pinned_until else REPORTED if self.fee.reported else CONFIGURED
 
 
-def fee_now(route: Route) -> FeeNow:
+def fee_now(route: RouteTerms, reported: Reported | None, now: datetime) -> FeeNow:
     """What an estimate on the route would use at this moment."""
-    pin = None
-    if route.pinned_base_fee is not None and route.pinned_until is not None:
-        pin = PinnedFee(route.pinned_base_fee, route.pinned_until)
-    configured = None if route.base_fee is None else BaseFee(route.base_fee, since=route.base_fee_changed_at)
-    route_key = RouteKey(route.symbol, ChainId(route.src_chain_id), ChainId(route.dst_chain_id))
-    return _fee_now(pin, _reported().get(route_key), configured, route.base_fee_max_age_seconds)
+    fee = base_fee_now(route.pin, reported, route.base_fee, now)
+    return FeeNow(fee, overdue_by_limit(fee, route.base_fee_max_age_seconds, now) is not None)
 
 
-def _fee_now(
-    pin: PinnedFee | None, reported: Reported | None, configured: BaseFee | None, limit: int | None
-) -> FeeNow:
-    now = current(Database).clock()
-    fee = base_fee_now(pin, reported, configured, now)
-    return FeeNow(fee, overdue_by_limit(fee, limit, now) is not None)
-
-
-def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
-    """The pinned, the reported and the configured fee of a documented route, where there are, with marks.
-
-    The document does not have the age of the configured fee, so a fee that is too old is not marked.
-    """
-    route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
-    reported, pin = _reported().get(route_key), None
-    if row.get("pinned_base_fee") is not None:
-        pin = PinnedFee(int(row["pinned_base_fee"]), parse_rfc3339(row["pinned_until"]))
-    configured = None if row["base_fee"] is None else BaseFee(int(row["base_fee"]))
-    limit = row["base_fee_max_age_seconds"]
-    found = _fee_now(pin, reported, configured, limit)
+def fee_lines(row: Row) -> tuple[tuple[Any, ...], ...]:
+    """The pinned, the reported and the configured fee of a route's row, where there are, with marks."""
+    route, key = route_terms(row), route_key(row)
+    reported = _reported().get(key)
+    found = fee_now(route, reported, current(Database).clock())
 
     def line(name: str, amount: int, time: Markup, source: str) -> tuple[Any, ...]:
         counts = pill("used now", "good") if found.source == source else ""
         stale = pill("too old", "bad") if counts and found.stale and source == REPORTED else ""
-        cell = amount_cell(amount, route_key.dst_chain_id, route_key.symbol)
+        cell = amount_cell(amount, key.dst_chain_id, key.symbol)
         return name, cell, time, Markup("{} {}").format(counts, stale)
 
     lines = []
-    if pin is not None:
-        lines.append(line("Pinned", pin.amount, Markup("until {}").format(when(pin.until)), PINNED))
+    if route.pin is not None:
+        until = Markup("until {}").format(when(route.pin.until))
+        lines.append(line("Pinned", route.pin.amount, until, PINNED))
     if reported is not None:
         lines.append(
             line("Reported by the feed", reported[0], Markup("since {}").format(when(reported[1])), REPORTED)
         )
-    if configured is not None:
-        lines.append(line("Configured", configured.amount, Markup(""), CONFIGURED))
+    if route.base_fee is not None:
+        lines.append(line("Configured", route.base_fee.amount, Markup(""), CONFIGURED))
     return tuple(lines)
 
 
@@ -120,11 +103,12 @@ def _reported() -> Mapping[RouteKey, Reported]:
     return fees
 
 
-def fee_cell(route: Route) -> Markup:
-    """The fee, and under it where it comes from and since when."""
-    found = fee_now(route)
+def fee_cell(row: Row) -> Markup:
+    """The fee of a route's row, and under it where it comes from and since when."""
+    key = route_key(row)
+    found = fee_now(route_terms(row), _reported().get(key), current(Database).clock())
     smallest = None if found.fee is None else found.fee.amount
-    amount = amount_cell(smallest, route.dst_chain_id, route.symbol, NOT_KNOWN)
+    amount = amount_cell(smallest, key.dst_chain_id, key.symbol, NOT_KNOWN)
     return Markup("{}{}").format(amount, _source_line(found))
 
 
@@ -188,11 +172,11 @@ def _other_end(
         route = terms.routes.get(key)
         if route is None:
             continue
-        fee = base_fee_now(route.pin, fees.get(key), route.base_fee, now)
-        if fee is None or overdue_by_limit(fee, route.base_fee_max_age_seconds, now) is not None:
+        found = fee_now(route, fees.get(key), now)
+        if found.fee is None or found.stale:
             too_old += 1
-        if fee is not None and fee.since is not None:
-            since.append(fee.since)
+        if found.fee is not None and found.fee.since is not None:
+            since.append(found.fee.since)
     going = [is_open(terms, key) for key in keys if key.dst_chain_id == other]
     coming = [is_open(terms, key) for key in keys if key.src_chain_id == other]
     return OtherEnd(
@@ -204,40 +188,6 @@ def _other_end(
     )
 
 
-class BaseFees:
-    """The page "Base fees by destination" of the routes."""
-
-    more_access: ClassVar[dict[str, Access]] = {"base_fees": EDIT}
-    render: Any
-    get_url: Any
-
-    @expose("/base-fees", methods=("GET", "POST"))
-    def base_fees(self) -> ResponseReturnValue:
-        """Set or multiply base fees: a form, a preview row by row, a save."""
-        form = BaseFeesForm(formdata=request.form if request.method == "POST" else request.args)
-        if form.is_submitted() and form.validate() and not form.back.data:
-            answer = self._preview_or_save(form)
-            if answer is not None:
-                return answer
-        page: str = self.render("console/network/fees.html", form=form, decimals=decimals_by_pool())
-        return (page, 400) if form.form_errors else page
-
-    def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
-        """The preview, or the list after the save; None where the form has errors now."""
-        edit, changed = form.edit(), None
-        try:
-            try:
-                if (made := saved(form, replace(edit, shown=form.fingerprint.data or ""))) is not None:
-                    return after_saving(made, self.get_url(".index_view"))
-            except Conflict as refused:
-                changed = refused
-            preview = previewed(form, edit)
-        except Invalid as refused:
-            form.add_errors(refused.errors)
-            return None
-        return self.render("console/network/fees_preview.html", preview=preview, form=form, changed=changed)
-
-
 def _rate(route: Route) -> str:
     return f"fixed {route.rate_value}" if route.rate_model == "fixed" else f"curve, A {route.amplification}"
 
@@ -245,13 +195,13 @@ def _rate(route: Route) -> str:
 def _state(symbol: str, src: int, dst: int) -> Any:
     """Whether estimates are given for a route now."""
     terms = current(SnapshotSource).current().terms
-    route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
-    if route_key not in terms.routes:  # just added, and not yet loaded by this process
+    key = RouteKey(symbol, ChainId(src), ChainId(dst))
+    if key not in terms.routes:  # just added, and not yet loaded by this process
         return pill("new")
-    return pill("open", "good") if is_open(terms, route_key, False) else pill("stopped", "bad")
+    return pill("open", "good") if is_open(terms, key, False) else pill("stopped", "bad")
 
 
-class RoutesView(BaseFees, NetworkView):
+class RoutesView(NetworkView):
     """Routes through pools: rates and fees."""
 
     model_class = Route
@@ -260,7 +210,7 @@ class RoutesView(BaseFees, NetworkView):
     explanation = "One token in one direction between two pools, with its rate and fees."
     nothing = "No route is configured yet. Add both pools first, then the route."
     new_label = "Add route"
-    access = {**NetworkView.access, **BaseFees.more_access}
+    access = {**NetworkView.access, "base_fees": EDIT}
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "rate_model", "base_fee", "perc_fee_tiers",
     )  # fmt: skip
@@ -277,11 +227,11 @@ class RoutesView(BaseFees, NetworkView):
     column_formatters = {
         "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
         "rate_model": lambda v, c, m, p: _rate(m),
-        "base_fee": lambda v, c, m, p: fee_cell(m),
+        "base_fee": lambda v, c, m, p: fee_cell(v.values_of(m)),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
 
-    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+    def side_tables(self, row: Row) -> Sequence[SideTable]:
         """The base fees of the route, and which counts. Empty where there is only the configured one."""
         lines = fee_lines(row)
         if len(lines) < 2:
@@ -291,3 +241,29 @@ class RoutesView(BaseFees, NetworkView):
             "A pinned fee takes precedence over the reported one, and a reported one over the configured one."
         )
         return [SideTable(title, words, ("", "Base fee", "Time", "State"), lines)]
+
+    @expose("/base-fees", methods=("GET", "POST"))
+    def base_fees(self) -> ResponseReturnValue:
+        """Set or multiply base fees: a form, a preview row by row, a save."""
+        form = BaseFeesForm(formdata=request.form if request.method == "POST" else request.args)
+        if form.is_submitted() and form.validate() and not form.back.data:
+            answer = self._preview_or_save(form)
+            if answer is not None:
+                return answer
+        page = self.render("console/network/fees.html", form=form, decimals=decimals_by_pool())
+        return (page, 400) if form.form_errors else page
+
+    def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
+        """The preview, or the list after the save; None where the form has errors now."""
+        edit, changed = form.edit(), None
+        try:
+            try:
+                if (made := saved(form, replace(edit, shown=form.fingerprint.data or ""))) is not None:
+                    return after_saving(made, self.get_url(".index_view"))
+            except Conflict as refused:
+                changed = refused
+            preview = previewed(form, edit)
+        except Invalid as refused:
+            form.add_errors(refused.errors)
+            return None
+        return self.render("console/network/fees_preview.html", preview=preview, form=form, changed=changed)

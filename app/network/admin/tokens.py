@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from flask import url_for
@@ -32,6 +32,7 @@ from app.network.admin.token_state import NOT_POOLED, STATES, STOPPED, state_pil
 from app.network.edits.planning import EDITABLE
 from app.network.models import PeggedPair, Pool, Route, Token
 from app.network.queries import rows_with
+from app.network.sections import Row
 
 _ROUTES: Final = EDITABLE["routes"]
 
@@ -77,10 +78,9 @@ def _missing(chain_id: int, symbol: str) -> Iterator[tuple[str, Markup]]:
             known = {end: chain_id} | ({other: others[0]} if len(others) == 1 else {})
             yield what, _add("routes.new", "Add route", symbol=symbol, **known)
     for row in routes:
-        route = _ROUTES.documented(row)
-        if chain_id in (row["src_chain_id"], row["dst_chain_id"]) and not fee_lines(route):
+        if chain_id in (row["src_chain_id"], row["dst_chain_id"]) and not fee_lines(row):
             yield (
-                f"Base fee of the {row_title('route', route)}",
+                f"Base fee of the {row_title('route', _ROUTES.documented(row))}",
                 _add("routes.edit", "Enter fee", key=row["id"]),
             )
 
@@ -119,7 +119,7 @@ class TokensView(NetworkView):
         "address": lambda v, c, m, p: cut(m.address),
     }
 
-    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+    def side_tables(self, row: Row) -> Sequence[SideTable]:
         """What transfers of the token still need."""
         lines = tuple(_missing(row["chain_id"], row["symbol"]))
         return (

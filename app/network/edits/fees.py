@@ -16,6 +16,7 @@ from app.network.edits.consequences import fee_effect, fee_times, route_text
 from app.network.edits.planning import EDITABLE, Edit, plan_edits
 from app.network.edits.results import Effect, FieldError, Invalid, counted
 from app.network.edits.saving import Description, NetworkChange, Shown
+from app.network.facts import route_key
 from app.network.models import Route
 from app.network.queries import chain_names, load_rows, token_decimals
 from app.network.route_terms import outranking
@@ -111,13 +112,13 @@ def _effects(
     names: Mapping[Any, str] = chain_names(connection)
     reported = reported_fees(connection)
     for row in routes:
-        route_key, fee = _route_key(row), _new_fee(row, edit)
-        name, places = route_text(route_key, names), decimals[route_key.dst]
-        over = outranking(pinned_fee(row), reported.get(route_key), now)
-        effect = fee_effect(name, row["base_fee"], fee, (places, route_key.symbol), over)
+        key, fee = route_key(row), _new_fee(row, edit)
+        name, places = route_text(key, names), decimals[key.dst]
+        over = outranking(pinned_fee(row), reported.get(key), now)
+        effect = fee_effect(name, row["base_fee"], fee, (places, key.symbol), over)
         yield FeeEffect(
             effect.text, effect.severity,
-            route_key=route_key, name=name, before=row["base_fee"], after=fee, decimals=places,
+            route_key=key, name=name, before=row["base_fee"], after=fee, decimals=places,
         )  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def _routes_to(connection: Connection, edit: FeeEdit) -> list[Row]:
     ]
     if not routes:
         raise Invalid([FieldError("dst_chain_id", "No route leads there. Choose another chain or token.")])
-    too_much = [_route_key(row)[0] for row in routes if (_new_fee(row, edit) or 0) > MAX_UINT256]
+    too_much = [route_key(row)[0] for row in routes if (_new_fee(row, edit) or 0) > MAX_UINT256]
     if too_much:
         raise Invalid(
             [
@@ -154,7 +155,7 @@ def _routes_to(connection: Connection, edit: FeeEdit) -> list[Row]:
                 )
             ]
         )
-    return sorted(routes, key=_route_key)
+    return sorted(routes, key=route_key)
 
 
 def _check(edit: FeeEdit) -> None:
@@ -175,10 +176,6 @@ def _new_fee(row: Row, edit: FeeEdit) -> int | None:
         return None if fee is None else multiplied_up(fee, edit.factor)
     assert edit.amount is not None  # noqa: S101  checked by _check
     return edit.amount
-
-
-def _route_key(row: Row) -> RouteKey:
-    return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
 def _fees_by_route(routes: Sequence[Row]) -> Mapping[str, str]:

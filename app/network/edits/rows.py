@@ -59,10 +59,15 @@ def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str,
 class ShownRow(Struct, frozen=True):
     """A row for a form: its name, its values as the document writes them, and their fingerprint."""
 
-    row_id: int
+    row: Row
     subject: str
     values: dict[str, Any]
     fingerprint: str
+
+    @property
+    def row_id(self) -> int:
+        """The number of the row."""
+        return int(self.row["id"])
 
 
 def show_row(database: Database, section: str, row_id: int) -> ShownRow | None:
@@ -73,7 +78,7 @@ def show_row(database: Database, section: str, row_id: int) -> ShownRow | None:
     if not found:
         return None
     values = of.documented(found[0])
-    return ShownRow(row_id, of.describe(found[0]), values, fingerprint(values))
+    return ShownRow(found[0], of.describe(found[0]), values, fingerprint(values))
 
 
 SEVERAL: Final = "rows"
