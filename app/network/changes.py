@@ -161,13 +161,8 @@ def audited(changes: Iterable[Change]) -> list[AuditedChange]:
 
 def in_brief(changes: Sequence[Change], decimals: Decimals, *, done: bool = True) -> str:
     """The changes in a sentence: a single one by its fields, several as counts."""
-    return changes[0].brief(decimals, done=done) if len(changes) == 1 else in_words(changes)
-
-
-def in_words(changes: Sequence[Change]) -> str:
-    """The changes in one line: a single one in words, several as counts."""
     if len(changes) == 1:
-        return str(changes[0])
+        return changes[0].brief(decimals, done=done)
     came = sum(change.before is None for change in changes)
     went = sum(change.after is None for change in changes)
     return f"{came} added, {len(changes) - came - went} changed, {went} removed"

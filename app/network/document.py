@@ -142,15 +142,13 @@ def import_network(
     return ImportResult(planned.sentences, applied=not dry_run, guarded=guarded)
 
 
-def import_within(
-    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
-) -> Sequence[Change]:
+def import_within(connection: Connection, document: Document, now: datetime) -> Sequence[Change]:
     """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
 
     :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
-    changes = _planned(connection, document, now, only_first=only_first).rows
+    changes = _planned(connection, document, now).rows
     if changes:
         apply(connection, changes, now)
     return changes
@@ -180,7 +178,9 @@ def written(document: Mapping[str, object]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _planned(connection: Connection, document: Document, now: datetime, *, only_first: bool) -> NetworkChange:
+def _planned(
+    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
+) -> NetworkChange:
     """The change that the import makes. No page previews it, so its effects are not computed."""
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):

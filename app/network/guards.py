@@ -23,15 +23,6 @@ _PAIRS_OF_CHAINS: Final = {
     "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
 }
 
-PAIR_CONTRACTS: Final = (
-    ("pegged_deposit_contract_addr", "deposit_contracts"),
-    ("pegged_burn_contract_addr", "burn_contracts"),
-)
-"""The columns of a pair's contract and of its further contracts, by side."""
-
-PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
-"""The columns of a pair's chain and of the pair's values for its token there, by side."""
-
 PIN: Final = ("pinned_base_fee", "pinned_until")
 
 Rows = Mapping[str, list[Row]]
@@ -83,15 +74,16 @@ def _unknown_tokens(document: Rows) -> Iterator[str]:
                 yield f"routes[{index}].{column}: there is no token {row['symbol']} on chain {row[column]}"
     chains = {row["chain_id"] for row in document["chains"]}
     for index, row in enumerate(document["pegged_pairs"]):
-        for column, side in PAIR_TOKENS:
-            if (row[column], row["symbol"]) in known:
+        for side in PAIR_SIDES:
+            chain_id = row[side.source]
+            if (chain_id, row["symbol"]) in known:
                 continue
-            lacking = [key for key in ("address", "decimal") if key not in row[side]]
-            if row[column] not in chains or lacking:
-                hint = f'; add it, or give its address and decimal under "{side}"' if lacking else ""
+            lacking = [key for key in ("address", "decimal") if key not in row[side.token]]
+            if chain_id not in chains or lacking:
+                hint = f'; add it, or give its address and decimal under "{side.token}"' if lacking else ""
                 yield (
-                    f"pegged_pairs[{index}].{column}: there is no token {row['symbol']} "
-                    f"on chain {row[column]}{hint}"
+                    f"pegged_pairs[{index}].{side.source}: there is no token {row['symbol']} "
+                    f"on chain {chain_id}{hint}"
                 )
 
 
@@ -126,10 +118,10 @@ def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
 
 def _further_contracts(pairs: Iterable[Row]) -> Iterator[str]:
     for index, row in enumerate(pairs):
-        for own, further in PAIR_CONTRACTS:
-            if row[own] in row[further]:
-                place = row[further].index(row[own])
-                yield f"pegged_pairs[{index}].{further}[{place}]: must not repeat the pair's {own}"
+        for side in PAIR_SIDES:
+            if row[side.own] in row[side.further]:
+                place = row[side.further].index(row[side.own])
+                yield f"pegged_pairs[{index}].{side.further}[{place}]: must not repeat the pair's {side.own}"
 
 
 def _powers(validators: Iterable[Row]) -> Iterator[str]:

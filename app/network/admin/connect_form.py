@@ -223,9 +223,9 @@ def connect_form(example: Example, to: int | None, **kwargs: Any) -> ConnectForm
         cap = pool.get("total_cap")
         given = {
             "take": token.pool is not None,
-            "decimal": token.decimals,
+            "decimal": token.token["decimal"],
             "liquidity": "0",
-            "total_cap": None if cap is None else format_units(int(cap), token.decimals),
+            "total_cap": None if cap is None else format_units(int(cap), token.token["decimal"]),
         }
         lines[f"token{number}"] = FormField(_TokenLine, separator="_", default=given)
     for number, route in enumerate(example.routes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,34 +28,25 @@ from app.network.admin.change_words import described_change
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
+from app.network.edits.planning import Edit
 from app.network.edits.results import FieldError, InUse, Invalid, Preview, counted
-from app.network.edits.rows import Edits, edits_of
+from app.network.edits.rows import Edits
 from app.network.history import network_at
 from app.network.queries import load_rows
 from app.network.sections import SECTIONS
 from app.values.amounts import grouped
 from app.values.json_values import read_time
 
-__all__ = ["Compared", "Comparison", "NetworkRefused", "Picked", "compare_document", "picked_edits"]
-
-
-class Compared(Struct, frozen=True):
-    """The rows of a section that differ: as they are now, and as the document has them."""
-
-    section: str
-    changes: tuple[AuditedChange, ...]
-
 
 class Comparison(Struct, frozen=True):
-    """The differences by section, in the document's order. ``fingerprint`` is of all of them."""
+    """The rows that differ, as they are now and as the document has them, in the document's order.
 
-    sections: tuple[Compared, ...]
+    ``fingerprint`` is of all of them.
+    """
+
+    sections: Mapping[str, Sequence[AuditedChange]]
+    count: int
     fingerprint: str
-
-    @property
-    def count(self) -> int:
-        """How many rows differ."""
-        return sum(len(section.changes) for section in self.sections)
 
 
 class Picked(Struct, frozen=True):
@@ -77,11 +68,10 @@ def compare_document(database: Database, text: bytes) -> Comparison:
     """
     changes = _changes(database, text)
     changed = audited(changes)
-    by_section: dict[str, list[AuditedChange]] = {section.name: [] for section in SECTIONS}
+    sections: dict[str, list[AuditedChange]] = {}
     for change, each in zip(changes, changed, strict=True):
-        by_section[change.section.name].append(each)
-    sections = (Compared(name, tuple(found)) for name, found in by_section.items() if found)
-    return Comparison(tuple(sections), _fingerprint(changed))
+        sections.setdefault(change.section.name, []).append(each)
+    return Comparison(sections, len(changed), _fingerprint(changed))
 
 
 def picked_edits(database: Database, text: bytes, picked: Picked, *, shown: str) -> Edits:
@@ -95,15 +85,20 @@ def picked_edits(database: Database, text: bytes, picked: Picked, *, shown: str)
     changes = _changes(database, text)
     if _fingerprint(audited(changes)) != shown:
         raise Conflict("the configuration was changed while you were editing; select again", ())
-    wanted = [change for change in changes if picked.takes(change)]
-    if not wanted:
+    edits = tuple(_edit(change) for change in in_turns(changes) if picked.takes(change))
+    if not edits:
         raise Invalid([FieldError("", "Select at least one difference")])
-    rows = ((c.section, c.before) for c in in_turns(wanted) if c.before is not None)
-    present = {section.describe(row): fingerprint(section.documented(row)) for section, row in rows}
-    words = f"apply {grouped(len(wanted))} of {counted(len(changes), 'difference')} of a network document"
-    return Edits(
-        edits_of(wanted, present), "network.import", words, about="network document", as_document=True
-    )
+    words = f"apply {grouped(len(edits))} of {counted(len(changes), 'difference')} of a network document"
+    return Edits(edits, "network.import", words, about="network document", as_document=True)
+
+
+def _edit(change: Change) -> Edit:
+    """The change as an edit that can be planned again."""
+    section, before, after = change.section, change.before, change.after
+    values = None if after is None else section.written_out(after)
+    if before is None:
+        return Edit(section.name, None, values)
+    return Edit(section.name, before["id"], values, fingerprint(section.documented(before)))
 
 
 def _changes(database: Database, text: bytes) -> list[Change]:

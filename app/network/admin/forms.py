@@ -90,9 +90,7 @@ class EndField(TextValueField):
     }
     zoned = True
 
-    def __init__(
-        self, label: str = "Ends", description: str = "Leave empty for no end.", **kwargs: Any
-    ) -> None:
+    def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
         how = bound_field(kwargs, "in")
         self.preset = ChoiceField(
             f"{label}: how", default="", choices=_HOW, complaint="Choose one of these.", **how

@@ -14,7 +14,7 @@ from flask_admin import expose
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.audit.services import Conflict, Saved
+from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import ADMINISTER, READ
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
@@ -154,14 +154,15 @@ class ValidatorsView(ConsoleView):
         if chain not in chain_names():
             abort(404)
         form, shown = OpeningForm(), opening_set(current(Database), chain)
+        seen = fingerprint({str(number): row for number, row in shown.items()})
         if request.method == "GET":
-            form.fingerprint.data = shown.fingerprint
-            form.validators.process_data("\n".join(map(_line, shown.members.values())))
+            form.fingerprint.data = seen
+            form.validators.process_data("\n".join(map(_line, shown.values())))
             return self._opening_page(form, chain)
         wanted = form.validators.members(chain) if form.validate() else []
         if form.errors or form.back.data:
             return self._opening_page(form, chain)
-        if form.fingerprint.data != shown.fingerprint:
+        if form.fingerprint.data != seen:
             form.form_errors.append(
                 "The set was changed while you were editing. Nothing was saved. Reload the page."
             )

@@ -28,31 +28,22 @@ from app.values.amounts import format_units, mul_div_up, scale_factors
 _VALIDATORS = SECTION_BY_NAME["validators"]
 
 
-class OpeningSet(Struct, frozen=True):
-    """The members as the document writes them, by row number, and their fingerprint."""
-
-    members: Mapping[int, Mapping[str, Any]]
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of all members together."""
-        return fingerprint({str(number): dict(row) for number, row in self.members.items()})
+Documented = Mapping[str, Any]
 
 
-def opening_set(database: Database, chain_id: int) -> OpeningSet:
-    """The opening validators of the chain; without a member where none is known."""
+def opening_set(database: Database, chain_id: int) -> Mapping[int, Documented]:
+    """The opening validators of the chain as the document writes them, by row number."""
     with reading(database.engine) as connection:
         rows = rows_with(connection, OpeningValidator, "chain_id", [chain_id])
-    found = {row["id"]: _VALIDATORS.documented(row) for row in sorted(rows, key=lambda row: row["id"])}
-    return OpeningSet(found)
+    return {row["id"]: _VALIDATORS.documented(row) for row in sorted(rows, key=lambda row: row["id"])}
 
 
-def opening_edits(chain_id: int, shown: OpeningSet, wanted: Sequence[Mapping[str, Any]]) -> Edits:
+def opening_edits(chain_id: int, shown: Mapping[int, Documented], wanted: Sequence[Documented]) -> Edits:
     """The edits that make these the opening validators of the chain.
 
     :param wanted: members as the document writes them.
     """
-    by_signer = {str(row["signer"]).casefold(): (number, row) for number, row in shown.members.items()}
+    by_signer = {str(row["signer"]).casefold(): (number, row) for number, row in shown.items()}
     edits = []
     for row in wanted:
         number, before = by_signer.pop(str(row["signer"]).casefold(), (None, None))
@@ -63,15 +54,11 @@ def opening_edits(chain_id: int, shown: OpeningSet, wanted: Sequence[Mapping[str
     return Edits(tuple(edits), "network.validators", words, about=f"validators of chain {chain_id}")
 
 
-Documented = Mapping[str, Any]
-
-
 class TokenExample(Struct, frozen=True):
     """A token of the example, and its pool; None where it has none."""
 
     token: Documented
     pool: Documented | None
-    decimals: int
 
 
 class RouteExample(Struct, frozen=True):
@@ -165,7 +152,6 @@ def _example(rows: Mapping[str, Sequence[Row]], chain_id: int) -> Example:
         TokenExample(
             _documented("tokens", row),
             _documented("pools", pools[row["symbol"]]) if row["symbol"] in pools else None,
-            row["decimal"],
         )
         for row in rows["tokens"]
         if row["chain_id"] == chain_id
@@ -237,15 +223,8 @@ def _fee(route: Row | None, decimals: Mapping[tuple[int, str], int]) -> str | No
 
 def token_like(example: TokenExample, chain_id: int, address: str, decimals: int) -> Documented:
     """The token of a new chain, with the example's names."""
-    like = example.token
-    return {
-        "chain_id": chain_id,
-        "symbol": like["symbol"],
-        "name": like["name"],
-        "icon": like["icon"],
-        "address": address,
-        "decimal": decimals,
-    }
+    names = {key: example.token[key] for key in ("symbol", "name", "icon")}
+    return names | {"chain_id": chain_id, "address": address, "decimal": decimals}
 
 
 def pool_like(
@@ -259,7 +238,7 @@ def pool_like(
         "symbol": example.token["symbol"],
         "liquidity_added": str(liquidity),
         "total_cap": None if total_cap is None else str(total_cap),
-        "epoch_cap": None if cap is None else str(rescaled(int(cap), example.decimals, decimals)),
+        "epoch_cap": None if cap is None else str(rescaled(int(cap), example.token["decimal"], decimals)),
         "epoch_seconds": like["epoch_seconds"],
     }
 

@@ -338,7 +338,9 @@ def block_effects(
         yield from network_effects([row["cidr"] for row in rows])
         return
     yield from account_doubts(connection, typed)
-    if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
+    accounts = {row["address"].casefold() for row in rows}
+    if rows and (recent := transfers_of_accounts(connection, now - RECENT, accounts)):
+        ids = tuple(transfer_id for _, transfer_id in recent)  # the newest first
         many = f"{counted(len(ids), 'transfer')} in the last 24 hours"
         one = f"this address sent or received {many}"
         text = one if len(rows) == 1 else f"{many} came from or went to one of these"
@@ -352,12 +354,3 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
         lines = tuple(f"{n}: {grouped(n.num_addresses)} addresses" for n in wide[:10])
         name = "a very wide network" if len(wide) == 1 else f"{grouped(len(wide))} very wide networks"
         yield Effect(f"{name}: check that you want to block all of it", Severity.GRAVE, lines)
-
-
-def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:
-    """The transfers of the last 24 hours from or to one of the (casefolded) addresses.
-
-    The newest come first.
-    """
-    found = transfers_of_accounts(connection, now - RECENT, addresses)
-    return tuple(transfer_id for _, transfer_id in found)

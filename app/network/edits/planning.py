@@ -45,17 +45,6 @@ _ADVICE: Final = {
 }
 
 
-def require_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
-    """Refuse where rows or transfers use the row.
-
-    :param rows: of every section but the blocked accounts and networks.
-    :raises InUse: with what uses it.
-    """
-    users = tuple(_users(connection, section, row, rows))
-    if users:
-        raise InUse(section.describe(row), users, _ADVICE[section.name])
-
-
 def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> Iterator[RowUsers]:
     if section.name == "chains":
         yield from _referring(rows, tuple(_KINDS), row["chain_id"], None)
@@ -196,10 +185,17 @@ def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Chang
 
 
 def _require_unused(connection: Connection, changes: Iterable[Change], rows: Rows) -> None:
-    """Refuse where a remaining row, or a transfer, uses a removed row."""
+    """Refuse where a remaining row, or a transfer, uses a removed row.
+
+    :param rows: of every section but the blocked accounts and networks.
+    :raises InUse: with what uses it.
+    """
     for change in changes:
-        if change.after is None and change.before is not None:
-            require_unused(connection, change.section, change.before, rows)
+        section, row = change.section, change.before
+        if change.after is not None or row is None:
+            continue
+        if users := tuple(_users(connection, section, row, rows)):
+            raise InUse(section.describe(row), users, _ADVICE[section.name])
 
 
 def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[str, int], Row]:

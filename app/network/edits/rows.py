@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,10 +11,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.audit.services import fingerprint
-from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.network.changes import Change
 from app.network.edits.edit_effects import effects_of
 from app.network.edits.planning import EDITABLE, SECTION_BY_NAME, Edit, plan_edits
 from app.network.edits.results import FieldError, Invalid, counted
@@ -104,22 +102,6 @@ class Edits(Struct, frozen=True):
         """The change that the edits make to the present rows (``saving.Command``)."""
         described = Description(SEVERAL, to_builtins(self), self.action, effects_of, self.words, self.about)
         return plan_edits(connection, described, self.edits, now, as_document=self.as_document)
-
-
-def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:
-    """Changes as edits that can be planned again.
-
-    :param shown: the fingerprint of each row that is edited, by its name.
-    """
-    return tuple(
-        Edit(
-            change.section.name,
-            None if change.before is None else change.before["id"],
-            None if change.after is None else change.section.written_out(change.after),
-            None if change.before is None else shown[change.section.describe(change.before)],
-        )
-        for change in in_turns(changes)
-    )
 
 
 _CHAINS = SECTION_BY_NAME["chains"]
