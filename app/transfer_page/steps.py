@@ -177,18 +177,19 @@ class SeenTransaction(Struct, frozen=True):
 class Pace(Struct, frozen=True):
     """How long transfers between these chains take from send to payout, and when this one was sent.
 
-    All None where no transfer was paid out between them lately.
+    ``median`` is None where none was paid out between them lately; ``p90`` is then how long a status may last
+    (``app.transfers.stages``).
     """
 
     sent_at: datetime | None
-    median: timedelta
+    median: timedelta | None
     p90: timedelta
     now: datetime
 
     @property
     def usual_end(self) -> datetime | None:
         """When half of the transfers sent at the same time would have been paid out."""
-        return None if self.sent_at is None else self.sent_at + self.median
+        return None if self.sent_at is None or self.median is None else self.sent_at + self.median
 
     @property
     def slow_end(self) -> datetime | None:

@@ -53,6 +53,14 @@ def assert_page(answer: Any, status: int = 200) -> None:
     assert not re.search(r"\sstyle=|\son[a-z]+=|<style|<script(?![^>]*src=)", answer.text)
 
 
+def test_late_without_figures_is_said(app: Flask) -> None:
+    """Between chains where nothing was paid out lately nobody knows what is usual."""
+    late, in_time = "It takes longer than it should.", "0x" + "5c" * 32
+    tell(app, sent(ID, timedelta(hours=2)), sent(in_time, timedelta(minutes=50)))
+    assert late in read(app.test_client().get(f"/transfer/{ID}"))
+    assert late not in read(app.test_client().get(f"/transfer/{in_time}"))
+
+
 def test_every_sandbox_transfer_has_page(sandbox: FlaskClient) -> None:
     seen = set()
     for transfer in SANDBOX_TRANSFERS:

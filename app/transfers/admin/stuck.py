@@ -135,13 +135,29 @@ def stuck_of_chain(
     :param size: how many are read. Of more, some that are stuck for a shorter time are missing.
     """
     terms, now = snapshots.current().terms, database.clock()
-    medians, _ = database.hints.run_read((medians_of_the_week,), lambda: medians_of_the_week(database))
-    thresholds = Thresholds.of(medians)
+    thresholds = _late_thresholds(database)
     statuses = [int(status) for who in MustAct for status in STATUSES[who]]
     with reading(database.reads) as connection:
         rows = oldest_in_state(connection, statuses, now - thresholds.least, None, size, chain_id=chain_id)
     found = (_stuck(terms, row, thresholds, now, None) for row in rows)
     return tuple(each for each in found if each.lasting > each.allowed)
+
+
+def overdue(database: Database, line: TransferLine, now: datetime) -> timedelta | None:
+    """How long the transfer may be in its state, where it is stuck; None where it is not.
+
+    By medians that may be some minutes old.
+    """
+    if line.since is None or not any(line.status in statuses for statuses in STATUSES.values()):
+        return None
+    src, dst = (chain.id if chain else None for chain in (line.src, line.dst))
+    allowed = _late_thresholds(database).allowed(src, dst)
+    return allowed if now - line.since > allowed else None
+
+
+def _late_thresholds(database: Database) -> Thresholds:
+    medians, _ = database.hints.run_read((medians_of_the_week,), lambda: medians_of_the_week(database))
+    return Thresholds.of(medians)
 
 
 def _stuck(

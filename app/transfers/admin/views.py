@@ -34,7 +34,7 @@ from app.transfers.admin.detail import (
 )
 from app.transfers.admin.list_request import AGES, ORDERS, WITHIN, ListRequest, read_list_request
 from app.transfers.admin.lists import count_transfers, list_transfers
-from app.transfers.admin.stuck import count_stuck, stuck_transfers
+from app.transfers.admin.stuck import count_stuck, overdue, stuck_transfers
 from app.transfers.services.notes import (
     NoteRefused,
     acknowledge_stuck,
@@ -249,6 +249,7 @@ class TransfersView(ConsoleView):
             "console/transfers/transfer.html",
             detail=detail,
             line=detail.line,
+            overdue=overdue(database, detail.line, detail.now),
             timeline=timeline_of(detail),
             reply=reply_to_user(detail, page),
             page=page,
