@@ -30,7 +30,7 @@ test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a w
 	$(VENV) requirements-dev.txt
 	@TEST_NEAR="$${TEST_NEAR-$$($(BIN)/python scripts/areas.py --here)}" PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-check: lint format-check types test ## run what CI runs: lint, format-check, types and test (TEST_AREAS=all for all tests)
+check: lint format-check types test ## run lint, format-check, types and test (CI: with all tests of what changed, TEST_AREAS="feed api" or all)
 
 ##@ Parts of make check, and measurements
 

@@ -41,6 +41,7 @@ from app.estimates.admin.views import EstimatesView
 from app.http.application import current
 from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
 from app.http.headers import IMMUTABLE
+from app.http.public import DOCS
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
 from app.network.admin.connect import ConnectView
 from app.network.admin.document import DocumentView
@@ -184,7 +185,14 @@ def _for_every_page(console: Console) -> dict[str, Any]:
         "proposed_rows": proposed_rows,
         "title_of_proposal": title_of,
         "release": lambda: current(Release),
+        "docs_address": _docs_address,
     }
+
+
+def _docs_address() -> str:
+    """Where the documentation is: here, or at the address for everybody; empty where that is not known."""
+    public_url: str = current_app.extensions["console"].public_url
+    return "/docs" if DOCS in current_app.blueprints else f"{public_url}/docs" if public_url else ""
 
 
 def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:

@@ -82,8 +82,8 @@ OPERATIONS: Final = (
         summary="estimateAmt: what a transfer brings and costs",
         description=(
             "Returns the amount to be received, the fees, the rate, and the slippage value for the on-chain "
-            "send. Follow the rules for clients in the overview: compare `max_slippage` with the "
-            "contract's minimum, and request the estimate again just before the final submit."
+            "send. Compare `max_slippage` with the contract's minimum, and request the estimate again just "
+            "before the final submit."
         ),
     ),
     Operation(

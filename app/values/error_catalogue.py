@@ -112,8 +112,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.UNSUPPORTED_MEDIA_TYPE, ErrorKind.UNSUPPORTED_MEDIA, _COMMON,
-        "The POST is not declared as JSON (for an estimate: JSON or a form; for the event feed: JSON lines, "
-        "plain or gzip).",
+        "The event feed got something that is not declared as JSON lines, plain or gzip. With "
+        "`COMPAT_CLIENTS=0`: a POST is not declared as JSON (for an estimate: JSON or a form).",
         "Send `Content-Type: application/json`, or `application/x-ndjson` for events.",
         "The app could not ask the bridge. Nothing was sent.",
     ),

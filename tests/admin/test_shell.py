@@ -15,7 +15,7 @@ from app.console.formats import neutral_cell
 from app.console.views import ConsoleView
 from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
-from tests.applications import make_settings
+from tests.applications import OpenApp, make_settings
 
 
 def test_the_address_without_its_slash(app: Flask) -> None:
@@ -120,3 +120,19 @@ def test_route_without_rule_stops_the_start() -> None:
     Admin(app).add_view(view)
     with pytest.raises(RuntimeError, match="no access rule for index"):
         view.access_rules(app)
+
+
+@pytest.mark.parametrize(
+    ("doors", "public_url", "link"),
+    [
+        (("admin",), "", None),
+        (("admin",), "https://gateway.example", "https://gateway.example/docs"),
+        (("api", "admin"), "https://gateway.example", "/docs"),
+    ],
+)
+def test_docs_link_leads_somewhere(
+    open_app: OpenApp, doors: tuple[str, ...], public_url: str, link: str | None
+) -> None:
+    page = signed_in(open_app(doors=doors, public_url=public_url), Role.VIEWER).get("/admin/").text
+    assert (">API docs</a>" in page) == (link is not None)
+    assert link is None or f'href="{link}">API docs' in page

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:05173c5e03ecc54e4705f9b97d78aaf4514eaaf365894d0042c6a73618d7dacc. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:45e64e44c5a7e9c987c6bc9eab371465c881e328aca077d4eaac05317a1fdafb. Do not edit."""
 
 from __future__ import annotations
 
