@@ -179,8 +179,7 @@ class Gateway:
     def status(self, transfer_id: str, *, timeout: float | None = None) -> State:
         """Where a transfer is.
 
-        :param timeout: seconds without an answer after which an ``httpx.TimeoutException`` is raised; by default
-            those of the ``http`` client.
+        :param timeout: seconds until ``httpx.TimeoutException``; by default those of ``http``.
         """
         options = {} if timeout is None else {"timeout": timeout}
         body = {"transfer_id": transfer_id}
