@@ -229,8 +229,8 @@ def test_stuck_transfer_leads_to_its_chains(app: Flask, world: Gateway) -> None:
     feed(world, sent(1, at=-4000), sent(2, at=-3000))
     visitor = signed_in(app, Role.VIEWER)
     stuck, in_time = (visitor.get(f"/admin/transfers/{transfer_id(n)}").text for n in (1, 2))
-    assert "is not at one status for more than 1 h" in stuck
-    assert "Stuck." not in in_time
+    assert "Stuck: longer than 1 h at one status." in stuck
+    assert "Stuck:" not in in_time
     for page in (stuck, in_time):
         assert '<a href="/admin/chains/1">Chain 1</a>' in page
 
