@@ -1,7 +1,8 @@
-"""The cost of reading a chain: our watcher compared with the feed and with a loop with web3, on the same
+"""The cost of reading a chain: our watcher compared with the feed, a loop with web3 and Ponder, on the same
 logs.
 
-``make bench ONLY=watch`` takes about ten minutes; ``ARGS=--quick`` is a smoke run whose figures mean nothing.
+``make bench ONLY=watch`` takes half an hour, and needs Node and npm for Ponder; ``ARGS=--quick`` is a smoke
+run whose figures mean nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from bench.watching import others, ours
 from bench.watching.arena import Arena, Reading, arena
 from bench.watching.setting import watching
 
-BARS: Final = {others.FEED: 0.8, others.WEB3: 2.0}
+BARS: Final = {others.FEED: 0.8, others.WEB3: 2.0, others.PONDER: 3.0}
 """Our watcher has to have so many times the speed of the other, in the median of the rounds."""
 
 
@@ -63,6 +64,7 @@ def _round(place: Arena, number: int) -> list[Reading]:
     turns: list[Callable[[], Reading]] = [
         lambda: others.feed(place, document, watched.lines),
         lambda: others.web3_loop(place, number),
+        lambda: others.ponder(place, number),
     ]
     return [watched.read, watched.proven, *(turn() for turn in turns[:: -1 if number % 2 else 1])]
 
