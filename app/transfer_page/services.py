@@ -281,7 +281,8 @@ class _PageBuilder:
             return None
         times = route_times(self._database, row.src_chain_id, row.dst_chain_id)
         if times == UNKNOWN_TIMES:
-            return Pace(row.sent_at, None, WITHOUT_MEDIAN, self._database.clock())
+            pace = Pace(row.sent_at, None, WITHOUT_MEDIAN, self._database.clock())
+            return pace if pace.is_late else None
         median, p90 = timedelta(seconds=times.median), timedelta(seconds=times.p90)
         return Pace(row.sent_at, median, p90, self._database.clock())
 

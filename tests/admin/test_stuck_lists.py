@@ -19,7 +19,7 @@ from app.transfers.models import StuckAcknowledgement, Transfer
 from tests.admin.projected import put, took
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
-from tests.feed.services.world import NOW, fill_network
+from tests.feed.services.world import NOW, feed, fill_network, sent, transfer_id
 from tests.gateway import Gateway
 
 HOUR = 3600
@@ -144,3 +144,13 @@ def test_filtered_list_is_exported(app: Flask, world: Gateway, monkeypatch: pyte
     assert refunds[0]["state_since"].endswith("Z")
     assert [int(row["transfer_id"], 16) for row in rows("?stuck=user")] == [4, 5, 3]
     assert "/admin/transfers/export.csv?status=refunds" in viewer.get("/admin/transfers/?status=refunds").text
+
+
+def test_stuck_transfer_leads_to_its_chains(app: Flask, world: Gateway) -> None:
+    feed(world, sent(91, at=-4000), sent(92, at=-3000))
+    visitor = signed_in(app, Role.VIEWER)
+    stuck, in_time = (visitor.get(f"/admin/transfers/{transfer_id(n)}").text for n in (91, 92))
+    assert "Stuck: longer than 1 h at one status." in stuck
+    assert "Stuck:" not in in_time
+    for page in (stuck, in_time):
+        assert '<a href="/admin/chains/1">Chain 1</a>' in page

@@ -225,16 +225,6 @@ def test_stages_show_standing_and_retracted_events(app: Flask, world: Gateway) -
     assert "Not counted" in fallen[0]
 
 
-def test_stuck_transfer_leads_to_its_chains(app: Flask, world: Gateway) -> None:
-    feed(world, sent(1, at=-4000), sent(2, at=-3000))
-    visitor = signed_in(app, Role.VIEWER)
-    stuck, in_time = (visitor.get(f"/admin/transfers/{transfer_id(n)}").text for n in (1, 2))
-    assert "Stuck: longer than 1 h at one status." in stuck
-    assert "Stuck:" not in in_time
-    for page in (stuck, in_time):
-        assert '<a href="/admin/chains/1">Chain 1</a>' in page
-
-
 def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
     feed(world, sent(1), released(1))
     feed(world, about(1, "refund.completed", at=-5, tx_hash="0x" + "fe" * 32))

@@ -27,6 +27,7 @@ from tests.grpcweb.node import node
 from tests.serving.server import Server, serving
 from tests.site.snippets import block_of
 
+ALARMED = block_of("docs/alerts.md", "curl -fsS -H")
 VERSION = block_of("docs/releases.md", '{"err"')
 TEXT_LOG = block_of("docs/logs.md", "2026-11-22T")
 JSON_LOG = block_of("docs/logs.md", '{"time"')
@@ -36,7 +37,7 @@ METRICS = block_of("docs/metrics.md", "METRICS_PORT")
 EVENT_SOURCE = block_of("docs/waiting.md", "const events = new EventSource")
 STREAM = block_of("docs/waiting.md", "retry: 2000")
 WEBHOOK = block_of("docs/webhooks.md", '{"type": "transfer.status"')
-RUN = [VERSION, TEXT_LOG, JSON_LOG, ASK, ASKED, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
+RUN = [ALARMED, VERSION, TEXT_LOG, JSON_LOG, ASK, ASKED, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
 
 FOLLOW = f"/v2/transferEvents?transfer_id={RECORDED_TRANSFER}"
 
@@ -150,3 +151,10 @@ def test_a_refund_is_requested(sqlite_template: Path, tmp_path: Path) -> None:
         answer = app.test_client().post("/v2/withdrawLiquidity", json=json.loads(ASK.code))
         close_connections()
     assert answer.text == ASKED.code
+
+
+@pytest.mark.soak("a gateway of its own")
+def test_alarmed_operator_hears_what_clients_hear(server: Server) -> None:
+    command = ALARMED.code.replace("https://gateway.example.org", server.base)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert "transfer not found" in done.stdout
