@@ -23,10 +23,10 @@ LIMIT = 30
 """Of the one address that the tests come from."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("waiting")
-    with serving_on(folder, sqlite_template) as running:
+@pytest.fixture
+def server(tmp_path: Path, sqlite_template: Path) -> Iterator[Server]:
+    """One for each test: it notices a moment later that the clients of another test are gone."""
+    with serving_on(tmp_path, sqlite_template) as running:
         yield running
 
 
