@@ -165,8 +165,7 @@ def row_of_change(database: Database, change: AuditedChange) -> ChangedRow | Non
 
 
 def _row_named(connection: Connection, subject: str) -> ChangedRow | None:
-    """The row that the log names so, without a change. It is searched by the first column of its section's
-    key."""
+    """The row that the log names so, without a change. It is searched by the first column of its key."""
     for section in SECTIONS:
         column = section.model.__table__.c[section.key[0]]
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(section.label))

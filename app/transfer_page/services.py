@@ -49,7 +49,7 @@ from app.transfers.queries.trends import newest_events
 from app.transfers.reported import TransferHistory
 from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer
 from app.transfers.services.status import progress_of_row
-from app.transfers.stages import WITHOUT_MEDIAN, Progress, stages_of
+from app.transfers.stages import Progress, stages_of
 from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
@@ -281,7 +281,7 @@ class _PageBuilder:
             return None
         times = route_times(self._database, row.src_chain_id, row.dst_chain_id)
         if times == UNKNOWN_TIMES:
-            pace = Pace(row.sent_at, None, WITHOUT_MEDIAN, self._database.clock())
+            pace = Pace(row.sent_at, None, None, self._database.clock())
             return pace if pace.is_late else None
         median, p90 = timedelta(seconds=times.median), timedelta(seconds=times.p90)
         return Pace(row.sent_at, median, p90, self._database.clock())

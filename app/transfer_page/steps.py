@@ -16,8 +16,8 @@ from app.transfer_page.reader import Reader, message
 from app.transfer_page.words import Explanation, Situation
 from app.transfers.certainty import Certainty, Level, ReportedBy
 from app.transfers.progress import Progress
+from app.transfers.stages import WITHOUT_MEDIAN, Stage, StageName
 from app.transfers.stages import Progress as StepProgress
-from app.transfers.stages import Stage, StageName
 from app.values.codes import REFUND_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
@@ -177,13 +177,12 @@ class SeenTransaction(Struct, frozen=True):
 class Pace(Struct, frozen=True):
     """How long transfers between these chains take from send to payout, and when this one was sent.
 
-    ``median`` is None where none was paid out between them lately; ``p90`` is then how long a status may last
-    (``app.transfers.stages``).
+    ``median`` and ``p90`` are None where none was paid out between them lately.
     """
 
     sent_at: datetime | None
     median: timedelta | None
-    p90: timedelta
+    p90: timedelta | None
     now: datetime
 
     @property
@@ -194,12 +193,12 @@ class Pace(Struct, frozen=True):
     @property
     def slow_end(self) -> datetime | None:
         """When nine in ten of them would have been."""
-        return None if self.sent_at is None else self.sent_at + self.p90
+        return None if self.sent_at is None or self.p90 is None else self.sent_at + self.p90
 
     @property
     def is_late(self) -> bool:
-        """Whether this one already takes longer than nine in ten."""
-        return self.slow_end is not None and self.now > self.slow_end
+        """Whether it takes longer than nine in ten; than a status may last, where that is not known."""
+        return self.sent_at is not None and self.now > self.sent_at + (self.p90 or WITHOUT_MEDIAN)
 
 
 class Claim(Struct, frozen=True):

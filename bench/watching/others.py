@@ -57,10 +57,7 @@ def web3_loop(arena: Arena, round_number: int) -> Reading:
         done, used = finish(child, lambda: child.poll() is not None, log)
         if child.returncode:
             raise SystemExit(log.read_text()[-3000:])
-    with psycopg.connect(database) as connection:
-        row = connection.execute("SELECT count(*) FROM logs").fetchone()
-    if row is None or row[0] < 0.9 * arena.logs:
-        raise SystemExit(f"{WEB3} wrote {row} of {arena.logs} logs")
+    _require_logs(arena, WEB3, database)
     calls = arena.calls()[name]
     return Reading(WEB3, done - calls["first"], arena.logs, used - start, calls["HTTP"])
 
@@ -79,7 +76,7 @@ def ponder(arena: Arena, round_number: int) -> Reading:
         "first": FIRST_BLOCK, "last": arena.last,
     }  # fmt: skip
     settings = {
-        "DATABASE_URL": database, "DATABASE_SCHEMA": "ponder", "PONDER_TELEMETRY_DISABLED": "1",
+        "DATABASE_URL": database, "DATABASE_SCHEMA": "public", "PONDER_TELEMETRY_DISABLED": "1",
         "CONTEST": orjson.dumps(contest).decode(),
     }  # fmt: skip
     command = [str(PONDER_PLACE / "node_modules/.bin/ponder"), "start", "--root", str(PONDER_PLACE)]
@@ -87,10 +84,7 @@ def ponder(arena: Arena, round_number: int) -> Reading:
     with running([*command, "--port", str(port), "--log-level", "warn"], settings, log) as child:
         start = begin(child, arena, names)
         done, used = finish(child, lambda: _is_ready(port), log)
-    with psycopg.connect(database) as connection:
-        row = connection.execute("SELECT count(*) FROM ponder.logs").fetchone()
-    if row is None or row[0] < 0.9 * arena.logs:
-        raise SystemExit(f"{PONDER} wrote {row} of {arena.logs} logs")
+    _require_logs(arena, PONDER, database)
     calls = [counts for each, counts in arena.calls().items() if each in names]
     began = min(counts["first"] for counts in calls)
     return Reading(PONDER, done - began, arena.logs, used - start, sum(counts["HTTP"] for counts in calls))
@@ -99,6 +93,14 @@ def ponder(arena: Arena, round_number: int) -> Reading:
 def _addresses() -> list[str]:
     contracts = bridges()
     return [f"0x{each.hex()}" for each in (contracts.pool, contracts.vault, contracts.bridge) if each]
+
+
+def _require_logs(arena: Arena, who: str, database: str) -> None:
+    """:raises SystemExit: it did not write nearly all logs."""
+    with psycopg.connect(database) as connection:
+        row = connection.execute("SELECT count(*) FROM logs").fetchone()
+    if row is None or row[0] < 0.9 * arena.logs:
+        raise SystemExit(f"{who} wrote {row} of {arena.logs} logs")
 
 
 def _is_ready(port: int) -> bool:

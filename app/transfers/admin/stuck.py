@@ -130,12 +130,10 @@ def stuck_of_chain(
 ) -> tuple[StuckTransfer, ...]:
     """The stuck transfers from or to a chain that are not acknowledged, the longest first.
 
-    By medians that may be some minutes old: those of all pairs take longer to read than all else on a page.
-
     :param size: how many are read. Of more, some that are stuck for a shorter time are missing.
     """
     terms, now = snapshots.current().terms, database.clock()
-    thresholds = _late_thresholds(database)
+    thresholds = _kept_thresholds(database)
     statuses = [int(status) for who in MustAct for status in STATUSES[who]]
     with reading(database.reads) as connection:
         rows = oldest_in_state(connection, statuses, now - thresholds.least, None, size, chain_id=chain_id)
@@ -144,18 +142,16 @@ def stuck_of_chain(
 
 
 def overdue(database: Database, line: TransferLine, now: datetime) -> timedelta | None:
-    """How long the transfer may be in its state, where it is stuck; None where it is not.
-
-    By medians that may be some minutes old.
-    """
+    """How long the transfer may be in its state, where it is stuck; None where it is not."""
     if line.since is None or not any(line.status in statuses for statuses in STATUSES.values()):
         return None
     src, dst = (chain.id if chain else None for chain in (line.src, line.dst))
-    allowed = _late_thresholds(database).allowed(src, dst)
+    allowed = _kept_thresholds(database).allowed(src, dst)
     return allowed if now - line.since > allowed else None
 
 
-def _late_thresholds(database: Database) -> Thresholds:
+def _kept_thresholds(database: Database) -> Thresholds:
+    """By medians that may be minutes old: those of all pairs take longer to read than all else on a page."""
     medians, _ = database.hints.run_read((medians_of_the_week,), lambda: medians_of_the_week(database))
     return Thresholds.of(medians)
 
