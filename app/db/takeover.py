@@ -31,8 +31,8 @@ BACKFILLS: Final = frozenset(
 )
 """What the release before fills, and this one relies on."""
 
-_UNUSED: Final = ("latency_middles: ", "latency_window: column middles_since ", "saved_filters: ")
-"""How the descriptions of what neither release uses begin. It is removed, as are these triggers."""
+_UNUSED: Final = "latency_window: column middles_since "
+"""How the description of a column begins that neither release uses. It is removed, with these triggers."""
 
 _UNUSED_TRIGGERS: Final = {
     "postgresql": ("forget_latency_middles", "forget_latency_middles_on_delete"),
