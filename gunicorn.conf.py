@@ -62,7 +62,7 @@ from app.observability.logs import (
     log_to_stderr,
 )
 from app.observability.metric_files import files_of_this_server
-from app.sandbox.controls import check_controls
+from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shares

@@ -30,7 +30,7 @@ from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
 from app.network.queries import load_network_facts
 from app.sandbox.catalogue import network_document
-from app.sandbox.loader import SandboxRefused
+from app.sandbox.services import SandboxRefused
 from app.transfers.effects import SharedChange, TrendKey, Trends
 from app.transfers.events import TransferEvent
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
-from app.sandbox.loader import SandboxRefused
+from app.sandbox.services import SandboxRefused
 from app.terminal import cli_actor
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers

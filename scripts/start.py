@@ -41,7 +41,7 @@ from app.db.schema import applied_migrations, database_complaint, is_ahead, newe
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.monitoring.reserved import Address, further_addresses
-from app.sandbox.loader import SandboxRefused, ensure_sandbox
+from app.sandbox.services import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 

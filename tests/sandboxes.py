@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.gateway import Gateway

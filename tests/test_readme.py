@@ -19,7 +19,7 @@ from app.sandbox.catalogue import (
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
 )
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from config import FROM_FILES, Settings
 from tests.actors import TESTER
 from tests.curl import curl_of

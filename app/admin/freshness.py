@@ -11,7 +11,7 @@ from msgspec import Struct
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
-from app.sandbox.loader import is_sandbox
+from app.sandbox.services import is_sandbox
 from app.transfers.admin.components import ChainName, chain_name
 from app.transfers.events import EVENT_CLASSES
 from app.transfers.queries.trends import chain_progress, last_event

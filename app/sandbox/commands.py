@@ -6,7 +6,7 @@ from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.http.application import current
-from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.sandbox.services import SandboxRefused, ensure_sandbox, load_sandbox
 from app.terminal import DataGroup, Refusal, cli_actor, say
 
 sandbox = DataGroup("sandbox", help="A sample network with transfers.")

@@ -7,7 +7,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields, validate
 
 from app.http.schemas import TRANSFER_ID_PATTERN, Answer, Question, TransferIdHex, Uint, describe
-from app.sandbox.controls import STORIES
+from app.sandbox.services import STORIES
 from app.values.crypto import parse_evm_address
 
 _ID: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"

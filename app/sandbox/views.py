@@ -7,9 +7,9 @@ from typing import Any
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.http.application import current
-from app.sandbox import controls
+from app.sandbox import services
 
 
-def advance(requested: dict[str, Any]) -> controls.Advanced:
+def advance(requested: dict[str, Any]) -> services.Advanced:
     """Where the transfer is, after the steps that were requested."""
-    return controls.advance(current(Database), current(Intake), requested)
+    return services.advance(current(Database), current(Intake), requested)

@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.network.document import import_network
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in

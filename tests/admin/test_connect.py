@@ -65,6 +65,8 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     form = form_of(operator.get(PATH))
     assert form["token0_take"] == "1"
     assert form["token1_take"] == "0", "CELR has no pool"
+    taken = send(operator, PATH, **BASE | {"id": "56"})
+    assert "exists already" in taken.text and "Connect Base?" not in taken.text
     preview = send(operator, PATH, **BASE)
     assert "Connect Base?" in preview.text, preview.text
     assert "4 routes open at once" in preview.text
@@ -99,6 +101,8 @@ def test_smallest_units_apply_to_whole_table(operator: Visitor, network: Gateway
     fees = {name: "5" for name in form_of(operator.get(PATH)) if name.startswith("route") and "_fee_" in name}
     wrong = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "0.5"})
     assert "Enter smallest units as digits only" in wrong.text
+    too_much = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "9" * 78})
+    assert "the most that a contract can hold" in too_much.text
     preview = send(operator, PATH, **BASE | fees | units)
     assert send(operator, PATH, preview, confirm="1").status_code == 302
     now = document(network)

@@ -22,7 +22,7 @@ from app.sandbox.catalogue import (
     paying_contract,
     sandbox_id,
 )
-from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.sandbox.services import SandboxRefused, ensure_sandbox, load_sandbox
 from app.transfers.models import Transfer
 from app.values.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
 from tests.actors import TESTER

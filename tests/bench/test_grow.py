@@ -18,7 +18,7 @@ from app.feed.services.log import NoEventLog
 from app.feed.services.reprojection import replay
 from app.network.document import import_network
 from app.sandbox.catalogue import network_document
-from app.sandbox.loader import SandboxRefused
+from app.sandbox.services import SandboxRefused
 from app.values.codes import TransferHistoryStatus as Status
 from bench import synthetic_transfers
 from bench.grow import grow

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
 from app.accounts.roles import Role
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account

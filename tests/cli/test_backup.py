@@ -13,7 +13,7 @@ from flask import Flask
 
 from app.db import commands as module
 from app.db.schema import newest_schema
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from tests.actors import TESTER
 from tests.applications import OpenApp
 from tests.gateway import current_gateway

@@ -13,7 +13,7 @@ from flask import Flask
 
 from app import create_app
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.applications import make_settings

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.clients import workshop

@@ -20,7 +20,7 @@ from flask import Flask
 
 from app.network.validators import ValidatorSet
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
 from scripts import clients

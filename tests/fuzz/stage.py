@@ -21,7 +21,7 @@ from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.sandbox.feed import sandbox_events
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.transfers.models import Transfer, TransferAccount
 from app.values.times import system_clock
 from tests.actors import TESTER

@@ -15,7 +15,7 @@ from app.audit.records import Actor, Source
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.sandbox.feed import SERIES
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.sandbox.transfer_builder import TransferBuilder
 from app.transfers.models import Transfer
 from app.values.crypto import keccak256

@@ -22,7 +22,7 @@ from app.monitoring.figures import ProcessMetrics
 from app.monitoring.metrics import Exposition, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.observability.metric_files import MetricFiles
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.watcher.models import ChainWatch
 from tests.actors import TESTER
 from tests.applications import OpenApp

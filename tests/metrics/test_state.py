@@ -20,7 +20,7 @@ from app.db.engine import writing
 from app.monitoring import metrics
 from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly, Event
 from app.transfers.services.notes import NEW_FOR

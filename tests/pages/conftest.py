@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.gateway import current_gateway

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
 
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER

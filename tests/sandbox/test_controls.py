@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.db.engine import reading
 from app.feed.models import JournalRow
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.controls import STORIES
+from app.sandbox.services import STORIES, check_controls
 from app.transfers.models import Anomaly, Event
 from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.applications import OpenApp
@@ -208,6 +208,16 @@ def test_another_database_has_none(open_app: OpenApp) -> None:
     with app.app_context():
         response = app.test_client().post(PATH, json={"story": "0005"})
         assert (response.status_code, response.headers["X-Gateway-Reason"]) == (404, "path_not_found")
+
+
+def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, database: SharedDatabase) -> None:
+    app = open_app(clock=lambda: SANDBOX_NOW)
+    with app.app_context():
+        gateway = current_gateway()
+        with pytest.raises(SystemExit, match="DATABASE_URL is not a sandbox"):
+            check_controls(gateway.database)
+        fill_sandbox(database, gateway)
+        check_controls(gateway.database)
 
 
 def test_it_is_described_where_it_is_served(sandbox: FlaskClient) -> None:

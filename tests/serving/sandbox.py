@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app import create_app
 from app.db.models import db
-from app.sandbox.loader import load_sandbox
+from app.sandbox.services import load_sandbox
 from tests.actors import TESTER
 from tests.applications import make_settings
 from tests.gateway import current_gateway

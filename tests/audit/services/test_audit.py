@@ -31,7 +31,7 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.network.document import export_network, import_network
-from app.sandbox.loader import ensure_sandbox, load_sandbox
+from app.sandbox.services import ensure_sandbox, load_sandbox
 from tests.actors import TESTER
 from tests.audit.services.recorded import last, rows
 from tests.gateway import Gateway, current_gateway, parts
