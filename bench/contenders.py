@@ -58,6 +58,11 @@ FASTAPI: Final = Contender(
     "status",
 )
 FASTAPI_AGAIN: Final = replace(FASTAPI, name=f"{FASTAPI.name}, again", kind="status again")
+FASTAPI_CACHED: Final = Contender(
+    "status by FastAPI + asyncpg with our cache, uvicorn, again",
+    (UVICORN, "bench.contestants.fastapi_cached:app", POSTGRES),
+    "status again",
+)
 FLOOR_AGAIN: Final = replace(FLOOR, name=f"{FLOOR.name}, again", kind="key again")
 AGAIN: Final = _ours("status again", POSTGRES, GUNICORN)
 AGAIN_GRANIAN: Final = _ours("status again", POSTGRES, GRANIAN)

@@ -69,7 +69,16 @@ app = FastAPI(lifespan=pool)
 @app.post("/v2/getTransferStatus")
 async def status(question: Question) -> Response:
     """Where is this transfer?"""
-    row = await app.state.pool.fetchrow(QUERY, bytes.fromhex(question.transfer_id[2:]))
+    return answered(await read(bytes.fromhex(question.transfer_id[2:])))
+
+
+async def read(transfer_id: bytes) -> Any:
+    """The row of a transfer."""
+    return await app.state.pool.fetchrow(QUERY, transfer_id)
+
+
+def answered(row: Any) -> Response:
+    """The answer about a transfer."""
     return Response(
         orjson.dumps(_answer(row)), media_type="application/json", headers=HEADERS | _progress(row)
     )

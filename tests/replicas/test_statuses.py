@@ -1,0 +1,67 @@
+"""Statuses from memory of a process that reads a replica: they follow the replica's journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+
+from app.db.replica import Replica
+from app.sandbox.services import Advanced, advance
+from app.transfers.services.status import TransferStatus
+from app.values.identifiers import TransferId
+from tests.gateway import Gateway, current_gateway
+from tests.replicas.cluster import Cluster
+from tests.replicas.conftest import eventually
+from tests.transfers.services.followed import Process
+
+pytestmark = pytest.mark.soak("a database server and its replica")
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Iterator[Gateway]:
+    gateway = current_gateway()
+    eventually(replica_of(gateway).is_usable)
+    yield gateway
+    replica_of(gateway).close()
+
+
+def replica_of(gateway: Gateway) -> Replica:
+    assert gateway.public.replica is not None
+    return gateway.public.replica
+
+
+def status(process: Process, transfer_id: TransferId) -> int:
+    """What it answers after a look at the journal; 0 where it knows of no transfer."""
+    process.look()
+    answer = process.ask(transfer_id)
+    return answer.status if isinstance(answer, TransferStatus) else 0
+
+
+def move(gateway: Gateway, steps: int, **fields: object) -> Advanced:
+    """Let so many steps of a story happen, on the primary."""
+    return advance(gateway.database, gateway.intake, {"steps": steps, **fields})
+
+
+def test_memory_follows_the_replicas_journal(
+    servers: Cluster, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = move(gateway, 1, story="0005")
+    transfer_id = TransferId(bytes.fromhex(begun.transfer_id[2:]))
+    process = Process(gateway)
+    eventually(lambda: status(process, transfer_id) == begun.status)
+    servers.replica.run("SELECT pg_wal_replay_pause()")
+    try:
+        eventually(lambda: servers.replica.run("SELECT pg_get_wal_replay_pause_state()") == "paused")
+        ended = move(gateway, 1 + len(begun.left), transfer_id=transfer_id)
+        assert (ended.status != begun.status, ended.left) == (True, ())
+        process.note_reads(monkeypatch)
+        assert [status(process, transfer_id) for _ in range(3)] == [begun.status] * 3
+        assert process.reads == [], "nothing has changed where it reads"
+    finally:
+        servers.replica.run("SELECT pg_wal_replay_resume()")
+    eventually(lambda: status(process, transfer_id) == ended.status)
+    process.reads.clear()
+    assert [status(process, transfer_id) for _ in range(3)] == [ended.status] * 3
+    assert process.reads == [], "and now from memory again"
