@@ -53,9 +53,9 @@ async def following(_app: FastAPI) -> AsyncIterator[None]:
     async with without.pool(without.app):
         connections = without.app.state.pool
         rows.sequence = await connections.fetchval(NEWEST)
-        following = asyncio.create_task(rows.follow(connections))
+        looking = asyncio.create_task(rows.follow(connections))
         yield
-        following.cancel()
+        looking.cancel()
 
 
 app = FastAPI(lifespan=following)
