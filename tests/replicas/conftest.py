@@ -12,10 +12,11 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
+from app.db.replica import Replica
 from app.sandbox.services import load_sandbox
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
-from tests.gateway import current_gateway
+from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster, cluster
 
 TIMEOUT = 60.0
@@ -51,6 +52,21 @@ def app(servers: Cluster) -> Iterator[Flask]:
     with application.app_context():
         yield application
         close_connections()
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Iterator[Gateway]:
+    """Its parts, when the replica can be read."""
+    gateway = current_gateway()
+    eventually(replica_of(gateway).is_usable)
+    yield gateway
+    replica_of(gateway).close()
+
+
+def replica_of(gateway: Gateway) -> Replica:
+    """The replica that it reads."""
+    assert gateway.public.replica is not None
+    return gateway.public.replica
 
 
 def eventually(happens: Callable[[], bool], pause: float = 0.05) -> None:

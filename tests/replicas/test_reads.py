@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from msgspec.structs import replace
 from sqlalchemy import Engine, event, func, select
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.engine import run_read
-from app.db.replica import Replica
 from app.db.timeouts import REPLICA, set_timeouts, within
 from tests.feed.services.world import event as fact
 from tests.feed.views.kit import TOKEN, bearer, ndjson
 from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster
-from tests.replicas.conftest import eventually
+from tests.replicas.conftest import eventually, replica_of
 
 pytestmark = pytest.mark.soak("a database server that is killed, and its replica")
 
@@ -29,20 +26,6 @@ ESTIMATE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippag
 LATENCY = "src_chain_id=1&dst_chain_id=56"
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Iterator[Gateway]:
-    gateway = current_gateway()
-    replica = of(gateway)
-    eventually(replica.is_usable)
-    yield gateway
-    replica.close()
-
-
-def of(gateway: Gateway) -> Replica:
-    assert gateway.public.replica is not None
-    return gateway.public.replica
-
-
 class Statements:
     """Counts what is asked of the primary and of the replica, by others than the replica's watch."""
 
@@ -50,7 +33,7 @@ class Statements:
         self.primary = self.replica = 0
         for engine in (gateway.engine, gateway.reads):
             event.listen(engine, "before_cursor_execute", self._on_primary)
-        event.listen(of(gateway).engine, "before_cursor_execute", self._on_replica)
+        event.listen(replica_of(gateway).engine, "before_cursor_execute", self._on_replica)
 
     def _on_primary(self, *args: object) -> None:
         text = str(args[2])
@@ -106,7 +89,7 @@ def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, cl
         assert client.get("/readyz").status_code == 200
     finally:
         servers.replica.start()
-    eventually(of(gateway).is_usable)
+    eventually(replica_of(gateway).is_usable)
     public_answers(client)
     assert told.replica > 0
 
@@ -118,17 +101,17 @@ def hurry(engine: Engine, seconds: float) -> None:
 
 def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
     public_answers(client)
-    hurry(of(gateway).engine, 0.3)
+    hurry(replica_of(gateway).engine, 0.3)
     with servers.replica.hanging():
         public_answers(client)
-        eventually(lambda: not of(gateway).is_usable())
+        eventually(lambda: not replica_of(gateway).is_usable())
         public_answers(client)
-    eventually(of(gateway).is_usable)
+    eventually(replica_of(gateway).is_usable)
 
 
 def test_late_answer_answers_no_other_statement(servers: Cluster, gateway: Gateway) -> None:
     """A statement that was given up takes its connection with it."""
-    engine = of(gateway).engine
+    engine = replica_of(gateway).engine
     with engine.connect() as connection:
         assert connection.scalar(select(1)) == 1
         hurry(engine, 0.1)
@@ -163,4 +146,4 @@ def test_expired_request_keeps_replica_usable(gateway: Gateway) -> None:
     """It waited for something else before, and gets no connection."""
     with within(0), pytest.raises(PoolTimeout):
         gateway.public.run_read(lambda connection: connection.scalar(select(1)))
-    assert of(gateway).is_usable()
+    assert replica_of(gateway).is_usable()

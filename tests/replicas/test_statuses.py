@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from flask import Flask
 
-from app.db.replica import Replica
 from app.sandbox.services import Advanced, advance
 from app.transfers.services.status import TransferStatus
 from app.values.identifiers import TransferId
-from tests.gateway import Gateway, current_gateway
+from tests.gateway import Gateway
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.transfers.services.followed import Process
 
 pytestmark = pytest.mark.soak("a database server and its replica")
-
-
-@pytest.fixture
-def gateway(app: Flask) -> Iterator[Gateway]:
-    gateway = current_gateway()
-    eventually(replica_of(gateway).is_usable)
-    yield gateway
-    replica_of(gateway).close()
-
-
-def replica_of(gateway: Gateway) -> Replica:
-    assert gateway.public.replica is not None
-    return gateway.public.replica
 
 
 def status(process: Process, transfer_id: TransferId) -> int:
