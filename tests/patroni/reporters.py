@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException
 from itertools import pairwise
-from threading import Event
+from threading import Event, Lock
 from typing import Final
 
 import orjson
@@ -50,6 +50,7 @@ class Twins:
         """
         self._ports, self._first = ports, first
         self.bodies: list[Body] = []
+        self._making = Lock()
         self._began = datetime.now(UTC)
         self._ended = Event()
         self.times: dict[int, list[float]] = {port: [] for port in ports}
@@ -91,15 +92,17 @@ class Twins:
     def _work(self, port: int) -> None:
         number = 0
         while not self._ended.wait(PAUSE_SECONDS):
-            while not self._post(port, self._body(number)):
+            while not self._post(port, self.body(number)):
                 if self._ended.wait(PAUSE_SECONDS):
                     return
             number += 1
 
-    def _body(self, number: int) -> Body:
-        while len(self.bodies) <= number:  # where both make it, they make the same
-            first = self._first + len(self.bodies) * PORTION
-            self.bodies.append(Body(list(events(first, PORTION, self._began))))
+    def body(self, number: int) -> Body:
+        """One of the bodies, the same for both."""
+        with self._making:
+            while len(self.bodies) <= number:
+                first = self._first + len(self.bodies) * PORTION
+                self.bodies.append(Body(list(events(first, PORTION, self._began))))
         return self.bodies[number]
 
     def _post(self, port: int, body: Body) -> bool:

@@ -6,9 +6,12 @@ import os
 import re
 import socket
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -30,7 +33,7 @@ from tests.patroni.nodes import (
     lacking,
     wait_for,
 )
-from tests.patroni.reporters import Body, Twins
+from tests.patroni.reporters import PORTION, Body, Twins
 from tests.programs import missing, program
 from tests.site.snippets import block_of
 
@@ -245,6 +248,21 @@ def test_what_is_said_of_the_reporters(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (twins.accepted_twice(), twins.acknowledged()) == (0, ["a", "b"])
     twins.bodies[0].accepted = 3
     assert twins.accepted_twice() == 1
+
+
+def test_no_event_is_in_two_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bodies with the same events would be counted as events that were lost."""
+
+    def slowly(first: int, count: int, _now: datetime) -> Iterator[bytes]:
+        time.sleep(0.01)  # so that both make the next body at the same time
+        yield from (b"%d" % n for n in range(first, first + count))
+
+    monkeypatch.setattr("tests.patroni.reporters.events", slowly)
+    twins = Twins([1, 2])
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: [twins.body(number) for number in range(10)], range(2)))
+    lines = [line for body in twins.bodies for line in body.lines]
+    assert lines == [b"%d" % n for n in range(10 * PORTION)]
 
 
 def test_what_is_complained_of() -> None:
