@@ -53,6 +53,7 @@ class Result(Struct, frozen=True):
     :param failed: reads, by outcome.
     :param gap: the longest time in which no read was answered, in seconds.
     :param back: seconds until both reporters had acknowledgements again.
+    :param archived: whether PostgreSQL's log comes into the archive again, once the nodes are whole.
     """
 
     fault: Fault
@@ -64,6 +65,7 @@ class Result(Struct, frozen=True):
     lost: int
     twice: int
     again: Counter[str]
+    archived: bool = True
 
     @property
     def complaints(self) -> list[str]:
@@ -73,6 +75,7 @@ class Result(Struct, frozen=True):
             f"{self.lost} events lost": self.lost,
             f"{self.twice} events accepted twice": self.twice,
             f"writes back after {self.back:.1f} s": self.back > self.fault.within,
+            "nothing is archived any more": not self.archived,
         }
         return [f"{self.fault.name}: {words}" for words, wrong in found.items() if wrong]
 
@@ -161,6 +164,7 @@ def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, befo
         lost=len(ids) - there,
         twice=reporters.accepted_twice(),
         again=reporters.failures,
+        archived=nodes.archives(),
     )
 
 

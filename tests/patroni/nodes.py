@@ -298,6 +298,13 @@ class Cluster:
         assert row is not None
         return row[0]
 
+    def archives(self) -> bool:
+        """Whether what the leader writes comes into the archive within a minute."""
+        with suppress(RuntimeError):
+            self.leader.run("pgbackrest --stanza=gateway check")
+            return True
+        return False
+
     def repair(self) -> None:
         """Start what was ended, let go on what was stopped, connect what was cut, and wait."""
         for node in self.nodes:

@@ -265,11 +265,36 @@ def test_no_event_is_in_two_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines == [b"%d" % n for n in range(10 * PORTION)]
 
 
+@pytest.mark.parametrize(
+    ("file", "answered", "status"),
+    [
+        ("000000030000000000000009", 0, 0),
+        ("000000030000000000000009", 45, 0),  # of a timeline that has ended
+        ("00000004.history", 45, 0),
+        ("000000100000000000000009", 45, 45),  # of the present one: another server writes there
+        ("00000010.history", 45, 45),
+        ("000000030000000000000009", 103, 103),  # the archive cannot be reached
+    ],
+)
+def test_what_the_archive_has_otherwise(tmp_path: Path, file: str, answered: int, status: int) -> None:
+    """What a leader wrote that had been replaced must not stop the archive of those that lead later."""
+    program = tmp_path / "pgbackrest"
+    program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path / "called"}\nexit {answered}\n')
+    program.chmod(0o755)
+    for name in ("00000004.history", "00000010.history", file):
+        (tmp_path / name).touch()
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([DEPLOY / "patroni/pgbackrest-push", tmp_path / file], env=path, check=False)
+    assert done.returncode == status
+    assert (tmp_path / "called").read_text() == f"--stanza=gateway archive-push {tmp_path / file}\n"
+
+
 def test_what_is_complained_of() -> None:
     good = Result(FAULTS[0], 100, Counter(), 0.1, 19.9, 40, 0, 0, Counter({"503": 7}))
     assert good.complaints == []
-    bad = structs.replace(good, failed=Counter({"503": 2}), back=20.1, lost=1, twice=3)
+    bad = structs.replace(good, failed=Counter({"503": 2}), back=20.1, lost=1, twice=3, archived=False)
     assert [words.partition(": ")[2] for words in bad.complaints] == [
-        "2 reads failed: {'503': 2}", "1 events lost", "3 events accepted twice", "writes back after 20.1 s"
+        "2 reads failed: {'503': 2}", "1 events lost", "3 events accepted twice", "writes back after 20.1 s",
+        "nothing is archived any more",
     ]  # fmt: skip
     assert good.line().count("|") == HEADER.partition("\n")[0].count("|")
