@@ -40,8 +40,8 @@ NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 TOKEN = "recorded-answers-token"
 BLOCKED_CALLER = "127.0.0.2"
 NEVER_THE_SAME = {"Date", "X-Request-Id"}
-SCHEMA_REVISION = re.compile(r'("schema":")\d{4}(")')
-"""Of /version. Each migration changes it, so it is left out; tests/api/test_version.py compares it."""
+OF_THE_RELEASE = re.compile(r'("(?:version|schema)":")(?:\d+\.\d+\.\d+|\d{4})(")')
+"""Of /version. Releases and migrations change it, so it is left out; tests/api/test_version.py compares it."""
 LONGEST = 100_000
 """Characters of a command's output that are recorded in full."""
 
@@ -99,7 +99,7 @@ def ask(app: Flask, request: Request) -> Answer:
         environ_overrides={"REMOTE_ADDR": request.get("caller", "127.0.0.1")},
     )
     try:
-        text = {"body": SCHEMA_REVISION.sub(r"\1…\2", response.data.decode())}
+        text = {"body": OF_THE_RELEASE.sub(r"\1…\2", response.data.decode())}
     except UnicodeDecodeError:
         text = {"base64": base64.b64encode(response.data).decode()}
     headers = {name: value for name, value in response.headers.items() if name not in NEVER_THE_SAME}

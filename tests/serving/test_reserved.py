@@ -17,6 +17,7 @@ import pytest
 
 from app.monitoring.figures import EVERY_SECONDS
 from app.monitoring.reserved import Address, further_addresses
+from app.release import VERSION
 from tests.applications import make_settings
 from tests.everyday import volume
 from tests.metrics.counted import total, value
@@ -78,7 +79,7 @@ def test_each_port_answers_only_its_own(running: Watched) -> None:
     assert (status, json.loads(body)) == (200, json.load(running.server.ask("GET", "/readyz")))
     found = running.until(lambda s: value(s, "gateway_config_age_seconds") is not None)
     assert value(found, "gateway_ready") == 1
-    assert value(found, "gateway_build_info", version="0.1.0") == 1
+    assert value(found, "gateway_build_info", version=VERSION) == 1
     assert value(found, "gateway_transfers", status="5") == 0
     assert (value(found, "gateway_config_age_seconds") or 99) < 10
 
