@@ -41,7 +41,7 @@ TOKEN = "recorded-answers-token"
 BLOCKED_CALLER = "127.0.0.2"
 NEVER_THE_SAME = {"Date", "X-Request-Id"}
 OF_THE_RELEASE = re.compile(r'("(?:version|schema)":")(?:\d+\.\d+\.\d+|\d{4})(")')
-"""Of /version. Releases and migrations change it, so it is left out; tests/api/test_version.py compares it."""
+"""Of /version. Releases and migrations change it; tests/api/test_version.py compares it."""
 LONGEST = 100_000
 """Characters of a command's output that are recorded in full."""
 

@@ -56,7 +56,8 @@ def installed(shell: Shell, postgres_server: str) -> Shell:
     for file in (DEPLOY / "systemd/env").glob("*.env"):
         (etc / "gateway" / file.name).write_text(file.read_text())
     (etc / "gateway/secrets/database_url").write_text(new_postgres_database(postgres_server))
-    (etc / "gateway/secrets/audit_key").write_text(shell.settings.pop("AUDIT_KEY"))
+    for name in ("audit_key", "secret_key"):
+        (etc / "gateway/secrets" / name).write_text(shell.settings.pop(name.upper()))
     del shell.settings["DATABASE_URL"]
     return shell
 
