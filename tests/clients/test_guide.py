@@ -148,7 +148,7 @@ def test_a_webhook(language: str, program: Program) -> None:
     body = '{"data":{"transfer_id":"0x1","status":5}}'
     signed = signature(body=body, moment=moment)
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(moment), "webhook-signature": signed}
-    text, sent = snippets(language)[WEBHOOK], json.dumps(body)
+    text, sent = f"{snippets(language)[WEBHOOK]}\n", json.dumps(body)
     if language == "ts":
         for given in (sent, json.dumps(BODY)):
             text += f"console.log(await receive({given}, new Headers({json.dumps(headers)})));\n"

@@ -88,8 +88,8 @@ def started(command: list[str], environment: dict[str, str], log: Path) -> Itera
 
 
 def test_the_units_of_an_installation_get_ready(credentials: Path, tmp_path: Path) -> None:
-    guide = (ROOT / "docs/operations.md").read_text()
-    (line,) = re.findall(r"^systemctl enable --now (gateway@.*)$", guide, re.M)
+    install = (DEPLOY / "install").read_text()
+    (line,) = re.findall(r"^systemctl enable -q --now (gateway@.*)$", install, re.M)
     names = [*line.split(), "gateway-watcher"]
     known = units()
     migrate = known["gateway-migrate.service"]

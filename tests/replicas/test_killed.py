@@ -67,11 +67,10 @@ class Asker:
 
 
 def reads_of(node: Node) -> int:
-    """How many clients have a connection to the replica over which transfers were asked for."""
-    others = "pid <> pg_backend_pid()"
-    return int(
-        node.run(f"SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%FROM transfers%' AND {others}")
-    )
+    """How many connections to the replica last read transfers or their journal, which answers from memory
+    follow."""
+    read, others = r"query ~ 'FROM (transfers|status_changes)\M'", "pid <> pg_backend_pid()"
+    return int(node.run(f"SELECT count(*) FROM pg_stat_activity WHERE {read} AND {others}"))
 
 
 def more_than(askers: list[Asker], rounds: list[int]) -> bool:

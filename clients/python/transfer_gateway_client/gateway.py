@@ -181,7 +181,7 @@ class Gateway:
 
         :param timeout: seconds until ``httpx.TimeoutException``; by default those of ``http``.
         """
-        options = {} if timeout is None else {"timeout": timeout}
+        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         body = {"transfer_id": transfer_id}
         return _state(transfer_id, self._send("POST", "/v2/getTransferStatus", json=body, **options))
 
