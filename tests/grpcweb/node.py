@@ -47,7 +47,8 @@ def run(*command: str, **options: Any) -> str:
     """What a command prints; one that fails fails the test with what it said."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    printed: str = done.stdout
+    return printed
 
 
 def workshop() -> Path:
