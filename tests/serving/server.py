@@ -15,6 +15,8 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import IO
 
+import psutil
+
 ROOT = Path(__file__).resolve().parents[2]
 UNLIMITED = "tests.serving.unlimited:app"
 COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
@@ -42,6 +44,14 @@ class Server:
         connection = self.connect()
         connection.request(method, path, headers=headers or {})
         return connection.getresponse()
+
+    def workers(self, count: int) -> list[psutil.Process]:
+        """Its workers, once there are so many: it listens before it has any."""
+        master, end = psutil.Process(self.process.pid), time.monotonic() + 20
+        while len(found := master.children()) < count:
+            assert time.monotonic() < end, f"{len(found)} of {count} workers"
+            time.sleep(0.02)
+        return found
 
     def stop(self) -> int:
         """Ask it to finish what it is doing and end; its exit code."""

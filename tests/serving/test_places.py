@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.serving.server import Server, serving
@@ -26,10 +25,7 @@ def few_places(folder: Path, template: Path, workers: int) -> Iterator[Server]:
         WEB_CONCURRENCY=str(workers),
         GUNICORN_CMD_ARGS=f"--no-control-socket --worker-connections {PLACES}",
     ) as running:
-        master, end = psutil.Process(running.process.pid), time.monotonic() + 20
-        while len(master.children()) < workers:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        running.workers(workers)
         yield running
 
 
@@ -53,7 +49,7 @@ def is_answered(connection: HTTPConnection) -> bool:
 def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path) -> None:
     """The full one accepted them, and held them until it had a place itself."""
     with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
-        _, away = psutil.Process(server.process.pid).children()
+        _, away = server.workers(2)
         away.suspend()
         stack.callback(away.resume)
         assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
