@@ -95,6 +95,11 @@ _LABELS: Final = {
     "chains": "Chains",
     "scopes": "Scopes",
     "rate_limit": "Limit",
+    "created_at": "Created",
+    "expires_at": "Expires",
+    "revoked_at": "Revoked",
+    "quota_events": "Quota, events",
+    "quota_seconds": "Quota, seconds",
 }
 _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
 """Texts for values of accounts, tokens and keys. Where no kind or chain is named, all are meant."""

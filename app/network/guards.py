@@ -226,7 +226,7 @@ def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
                 yield (
                     f"pegged_pairs: open transfers use {change.section.describe(before)}, and refunds are "
                     "signed for its contracts, so it cannot be removed; keep it and stop new transfers with "
-                    "route_blocks"
+                    "a route block"
                 )
                 return
             continue

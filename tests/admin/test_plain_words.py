@@ -87,13 +87,13 @@ def app(open_app: OpenApp) -> Flask:
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Every page that anybody opens meanwhile, by its address."""
+    """Every page of the console that anybody opens meanwhile, by its address."""
     pages: dict[str, str] = {}
     get = Visitor.get
 
     def note(self: Visitor, path: str, *args: Any, **kwargs: Any) -> TestResponse:
         answer = get(self, path, *args, **kwargs)
-        if answer.mimetype == "text/html" and answer.status_code == 200:
+        if path.startswith("/admin/") and answer.mimetype == "text/html" and answer.status_code == 200:
             pages[path] = answer.text
         return answer
 

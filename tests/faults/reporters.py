@@ -1,4 +1,4 @@
-"""Reporters that never give up, and somebody who kills the workers they talk to."""
+"""Reporters that never give up, and somebody who kills the workers they talk to, and the database."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ import psutil
 
 from tests.everyday import volume
 from tests.feed.views.kit import EVENTS, NDJSON, bearer, ndjson
+from tests.replicas.cluster import Node
 from tests.serving.server import Server
 
 Events = list[dict[str, Any]]
 
 TIMEOUT = volume(1_200, 300)
 """Seconds after which a reporter believes that the gateway will never answer again."""
+
+DATABASE = 0.2
+"""The part of the kills that is the database's, where it may be killed."""
 
 
 @dataclass(slots=True)
@@ -47,7 +51,7 @@ class Reporter:
                 try:
                     verdict = self._post(connection, portion)
                 except (HTTPException, OSError) as error:
-                    self.failures[type(error).__name__] += 1
+                    self.failures[f"{type(error).__name__} {error}"] += 1
                     connection.close()
                     connection = None
                     time.sleep(0.05)
@@ -62,7 +66,7 @@ class Reporter:
         response = connection.getresponse()
         answer: dict[str, Any] = json.loads(response.read())
         if response.status != 200:
-            raise HTTPException(f"{response.status} {answer}")
+            raise HTTPException(response.status)
         return answer
 
     def _note(self, portion: Events, verdict: dict[str, Any]) -> None:
@@ -76,23 +80,26 @@ class Reporter:
 
 @dataclass(slots=True)
 class Killer:
-    """Kills a worker of this server, and nobody else, every now and then."""
+    """Kills a worker of this server every now and then, or its database, where it has one of its own."""
 
     server: Server
     random: random.Random
     pause: tuple[float, float]
-    killed: list[int] = field(default_factory=list)
+    database: Node | None = None
+    killed: Counter[str] = field(default_factory=Counter)
     stopped: Event = field(default_factory=Event)
 
     def run(self) -> None:
         """Until stopped."""
         master = psutil.Process(self.server.process.pid)
         while not self.stopped.wait(self.random.uniform(*self.pause)):
-            workers = master.children()
-            if workers:
-                victim = self.random.choice(workers)
-                victim.kill()
-                self.killed.append(victim.pid)
+            if self.database is not None and self.random.random() < DATABASE:
+                self.database.kill()
+                self.database.start()
+                self.killed["databases"] += 1
+            elif workers := master.children():
+                self.random.choice(workers).kill()
+                self.killed["workers"] += 1
 
 
 def report_while_killing(reporters: list[Reporter], killer: Killer) -> float:

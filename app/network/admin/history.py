@@ -19,7 +19,7 @@ from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, described_change, restore_page
 from app.network.admin.document import DocumentView, typed_time
 from app.network.admin.editing import links_of_users, page_of
-from app.network.admin.names import row_title
+from app.network.admin.names import readable, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
 from app.network.edits.results import InUse, Invalid, Preview
@@ -171,7 +171,7 @@ class HistoryView(ConsoleView):
 def _title(found: RowHistory) -> str:
     row = found.row
     view = BY_SECTION.get(row.section.name) if row else None
-    title = row_title(view.one, row.now or row.change.row) if row and view else found.subject
+    title = row_title(view.one, row.now or row.change.row) if row and view else readable(found.subject)
     return title[:1].upper() + title[1:]
 
 
