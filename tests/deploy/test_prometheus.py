@@ -35,7 +35,7 @@ OF_THE_SCRAPE = ("instance", "job", "process", "le", "alertname", "alertstate")
 
 OF_MACHINES = {
     "DiskAlmostFull", "ArchiveFailing", "BackupOld", "CertificateEnds", "PoolerClientsWait",
-    "ProcessNotRunning", "RestoreDrillOld",
+    "MachineNotWatched", "ProcessNotRunning", "PublicAddressSilent", "RestoreDrillOld",
 }  # fmt: skip
 """Alerts by what the exporters of Debian report."""
 

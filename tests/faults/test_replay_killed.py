@@ -18,7 +18,7 @@ from sqlalchemy import delete, func, select
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import BACKENDS
-from tests.everyday import volume
+from tests.everyday import SEED, volume
 from tests.faults.kept import gateway_on, lives
 from tests.feed.services.world import feed, projections
 from tests.gateway import Gateway, current_gateway
@@ -76,7 +76,7 @@ def reporting() -> Iterator[threading.Event]:
 @pytest.mark.minutes("kills and starts a process many times; test_verify ends replays everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
-    chance, log = random.Random(1), tmp_path / "log"
+    chance, log = random.Random(SEED), tmp_path / "log"
     with gateway_on(url) as app:
         gateway = current_gateway()
         assert feed(gateway, *lives(0, OLD, -86_400)).accepted == 2 * OLD

@@ -45,7 +45,11 @@ PAGE: Final = "docs/failover.md"
 PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST = (
     block_of(PAGE, words)
     for words in (
-        "apt-get install", "umask 077 && mkdir", "umask 077 && cd /root", "deploy/patroni/node", "{ printf"
+        "apt-get install",
+        "umask 077 && mkdir",
+        "umask 077 && cd /root",
+        "umask 022 && cd /opt/gateway && deploy/patroni/node db1\nsystemctl",
+        "cd /opt/gateway\n{ printf",
     )
 )  # fmt: skip
 """What the page has root type: on each node, twice on the first one, on each node, on the first leader."""
@@ -99,12 +103,13 @@ class Node:
         copied = {
             "scp": "cp",
             "root@$address:/etc/patroni/tls/": f"{all_of_them}/$name/etc/patroni/tls/",
+            "ssh root@$address": ":",
         }
         self.type(CERTIFICATES, {"/root/nodes": str(ours)} | copied)
 
-    def make(self) -> None:
-        """Write its files, by the commands of the page."""
-        self.type(MAKE, {"node db1": f"node {self.name} {self.folder}"})
+    def make(self, block: Block = MAKE, changed: Mapping[str, str] | None = None) -> None:
+        """Write its files, by commands of the page."""
+        self.type(block, {"node db1": f"node {self.name} {self.folder}"} | (changed or {}))
         for name in ("etc/patroni", "lib", "etcd", "run", "logs", "lock"):
             _run("chown", "-R", "postgres:postgres", str(self.folder / name))
 
@@ -216,6 +221,11 @@ class Node:
     def link(self, state: str) -> None:
         """Set its network ``down`` or ``up``."""
         _run("ip", "link", "set", f"gw-{self.name}", state)
+
+    def stop(self, name: str) -> None:
+        """Stop one of its programs, as systemd does; with Patroni its PostgreSQL."""
+        self._running[name].terminate()
+        self._running[name].wait()
 
     def end(self) -> None:
         """Kill all of it."""

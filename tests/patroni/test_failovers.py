@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -46,9 +47,18 @@ SLOTS, ARCHIVE, BACKUPS = (
 )
 DRILL = block_of("docs/alerts.md", "journalctl -u gateway-restore")
 GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
+MEMBER, JOIN, RESTORE, FOLLOW = (
+    block_of(PAGE, words)
+    for words in (
+        "etcd() {",
+        "umask 022 && cd /opt/gateway && deploy/patroni/node db1\nsed",
+        "printf 'gateway",
+        "cd /var/lib/postgresql/15 && { [ ! -e gateway ] || mv -T gateway lost-$(date +%s); }\nsystemctl",
+    )
+)
 RUN = [
     PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS,
-    DRILL,
+    DRILL, MEMBER, JOIN, RESTORE, FOLLOW,
 ]  # fmt: skip
 LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
 WANTED_IN_VAIN = {
@@ -72,7 +82,9 @@ def made(tmp_path: Path) -> Path:
     for block in (AUTHORITY, CERTIFICATES):
         typed = block.code.replace("/etc/patroni", str(tmp_path / "etc/patroni"))
         typed = typed.replace("/root/nodes", str(tmp_path / "root"))
-        typed = f'scp() {{ [ "$name" != db1 ] || cp -p $name/* "{tmp_path / TLS}"; }}\n{typed}'
+        typed = (
+            f'scp() {{ [ "$name" != db1 ] || cp -p $name/* "{tmp_path / TLS}"; }}\nssh() {{ :; }}\n{typed}'
+        )
         subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True, capture_output=True)
     write(tmp_path, "db1")
     return tmp_path
@@ -233,6 +245,46 @@ def test_only_the_nodes_are_spoken_to(everything: Served) -> None:
     assert node.run(f"{asked} {with_password} {reload}") == "403"
     assert node.run(f"{asked} {ours} {reload}") == "401"
     assert node.run(f"{asked} {ours} {with_password} {reload}") == "202"
+
+
+@pytest.mark.minutes("three nodes")
+def test_a_new_machine_takes_the_place_of_a_lost_one(everything: Served) -> None:
+    cluster = everything.cluster
+    lost, living = cluster.leader, cluster.standby
+    lost.end()
+    for name in ("lib/15/gateway", "etcd/gateway"):
+        shutil.rmtree(lost.folder / name)
+    wait_for("another leader", lambda: living.status("/cluster")[0] == 200 and cluster.leader is not lost)
+    names = {"db1": lost.name, "10.0.0.11": lost.address, "10.0.0.12": living.address}
+    living.type(MEMBER, names)
+    lost.make(JOIN)
+    lost.start()
+    wait_for("three nodes", cluster.is_whole)
+
+
+@pytest.mark.minutes("three nodes, one after the other")
+def test_three_nodes_go_back_to_a_moment(everything: Served) -> None:
+    cluster = everything.cluster
+    first = cluster.leader
+    write = "psql -XAtq -c"
+    first.run(f"{write} 'CREATE TABLE deeds (name text)' -c \"INSERT INTO deeds VALUES ('good')\"")
+    moment = first.run(f"{write} 'SELECT clock_timestamp()'").strip()
+    first.run(f"{write} \"INSERT INTO deeds VALUES ('bad')\" -c 'SELECT pg_switch_wal()'")
+    assert cluster.archives()
+    for node in cluster.nodes:
+        node.stop("patroni")
+    first.type(RESTORE, {"2026-11-22 13:05:00+00": moment})
+    for node in (first, *(other for other in cluster.nodes if other is not first)):
+        if node is not first:
+            node.type(FOLLOW)
+        node.start()
+        wait_for("the node", lambda: node.status("/health")[0] == 200)
+    wait_for("three nodes", cluster.is_whole)
+    assert cluster.leader is first
+    assert [node.run(f"{write} 'SELECT name FROM deeds'") for node in cluster.nodes] == ["good\n"] * 3
+    settings = first.run("patronictl -c /etc/patroni/config.yml show-config")
+    assert "synchronous_mode_strict: true" in settings
+    assert cluster.archives()
 
 
 def test_what_is_said_of_the_reporters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from app.values.times import system_clock
 from app.webhooks.subscription import DeliveryState
-from tests.everyday import volume
+from tests.everyday import SEED, volume
 from tests.feed.services.world import feed, released, sent
 from tests.gateway import Gateway
 from tests.webhooks.sender.receiver import Received, Receiver
@@ -33,7 +33,7 @@ async def started(url: str) -> asyncio.subprocess.Process:
 @pytest.mark.minutes("starts and kills processes for half a minute")
 def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
     now = gateway.but(clock=system_clock)
-    dice = random.Random(11)
+    dice = random.Random(SEED)
     bodies: dict[str, list[bytes]] = defaultdict(list)
     count = volume(120)
 
