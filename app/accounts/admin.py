@@ -10,7 +10,7 @@ from flask_admin import expose
 from flask_login import current_user
 from flask_security.utils import logout_user
 from markupsafe import Markup
-from wtforms import BooleanField, EmailField, PasswordField, SelectField
+from wtforms import BooleanField, EmailField, HiddenField, PasswordField, SelectField
 from wtforms.fields.choices import SelectChoice
 
 from app.accounts.models import Operator
@@ -27,6 +27,7 @@ from app.accounts.services.accounts import (
     Account,
     AccountRefused,
     checked_account,
+    documented,
     find_account,
     new_uniquifier,
     update_account,
@@ -46,7 +47,7 @@ from app.accounts.sign_in.datastore import SECRET
 from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
 from app.audit.keys import AuditKeys
-from app.audit.services import Saved
+from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_SENSITIVE, READ, Access, Audience
 from app.console.caller import actor
 from app.console.formats import pill, sentence, when
@@ -84,6 +85,7 @@ class OperatorForm(MayWaitForm):
 
     guarded_section = OPERATORS
 
+    seen = HiddenField()
     role = SelectField("Role", choices=_ROLES)
     active = BooleanField(
         "May sign in", description="When turned off, every session of the account ends at once."
@@ -239,10 +241,16 @@ class OperatorsView(ListView):
         form = OperatorForm(obj=account)
         if request.method == "GET":
             form.role.data = account.role.value
+            form.seen.data = fingerprint(documented(account))
         if form.validate_on_submit():
             values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
-            wish = AccountRequest(AccountWish.CHANGE, account.email, values)
-            if (saved := _request(wish, form.why, f"Account {account.email} saved.")) is not None:
+            wish = AccountRequest(AccountWish.CHANGE, account.email, values, shown=form.seen.data or None)
+            try:
+                saved = _request(wish, form.why, f"Account {account.email} saved.")
+            except Conflict as refused:
+                flash(sentence(str(refused)), "error")
+                return redirect(url_for("operators.edit", account_id=account_id))
+            if saved is not None:
                 return _after(saved, url_for("operators.index_view"))
         has_passkey = account_id in _with_passkey()
         return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)

@@ -72,6 +72,13 @@ def archived_head(connection: Connection) -> tuple[int, str] | None:
     return None if subject is None else (last, subject.rpartition(":")[2])
 
 
+def log_begins(connection: Connection) -> datetime | None:
+    """The time of the first record, where older ones were archived; None where none was."""
+    if archived_head(connection) is None:
+        return None
+    return connection.scalar(select(AuditRecord.at).order_by(AuditRecord.id).limit(1))
+
+
 def delete_up_to(connection: Connection, last_id: int) -> int:
     """Delete the oldest records and the subjects that they are found by. Returns how many records."""
     connection.execute(delete(AuditSubject).where(AuditSubject.record_id <= last_id))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection, Integer
 
-from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, records_of_row
+from app.audit.queries import AuditRow, log_begins, maker_of_row_at, network_changes_since, records_of_row
 from app.audit.records import AuditedChange, read_changes
 from app.cooperation import in_turns
 from app.db.database import Database
@@ -21,6 +21,7 @@ from app.network.edits.restoring import ChangedRow, changed_rows, whole
 from app.network.queries import load_rows, rows_with, stopped_chains
 from app.network.sections import SECTIONS, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits
+from app.values.times import rfc3339
 
 Documented = Mapping[str, Any]
 
@@ -41,6 +42,13 @@ class NetworkAt(Struct, frozen=True):
     changes: tuple[AuditedChange, ...]
     records: int
     gaps: tuple[str, ...]
+
+
+class BeforeTheLog(Exception):
+    """The log does not go back to that time: older records were archived."""
+
+    def __init__(self, begins: datetime) -> None:
+        super().__init__(f"the audit log goes back to {rfc3339(begins)} only: what is older was archived")
 
 
 class _Rows:
@@ -74,9 +82,14 @@ class _Rows:
 
 
 def network_at(database: Database, at: datetime) -> NetworkAt:
-    """The configuration at a time, and what differs now."""
+    """The configuration at a time, and what differs now.
+
+    :raises BeforeTheLog: changes since then were archived.
+    """
     count = 0
     with reading_consistently(database.engine) as connection:
+        if (begins := log_begins(connection)) is not None and at < begins:
+            raise BeforeTheLog(begins)
         present = {
             section.name: [section.documented(row) for row in in_turns(load_rows(connection, section.model))]
             for section in SECTIONS

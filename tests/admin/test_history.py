@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from sqlalchemy import delete
 
 from app.accounts.roles import Role
 from app.audit.models import AuditRecord, AuditSubject
+from app.audit.verification import archive_audit
 from app.db.engine import writing
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
@@ -237,6 +240,26 @@ def test_a_change_past_the_log_is_told(operator: Visitor, network: Gateway, cloc
         connection.exec_driver_sql("UPDATE routes SET base_fee_max_age_seconds = 5")
     page = operator.get("/admin/history/at", query_string={"time": f"{NOW:%Y-%m-%dT%H:%M:%SZ}"}).text
     assert "may be wrong: route of USDT from 1 to 56" in page
+
+
+def test_a_time_before_the_log_is_refused(
+    operator: Visitor, network: Gateway, clock: MovableClock, tmp_path: Path
+) -> None:
+    """What was archived cannot be taken back, so what is left of the log would show later values."""
+    clock.forward(minutes=10)
+    save(operator, "/admin/chains/1", name="Mainnet")
+    clock.forward(minutes=10)
+    archive_audit(*network.audited, NOW + timedelta(minutes=15), tmp_path / "archive", actor=TESTER)
+    save(operator, "/admin/chains/1", name="Main")
+    before = {"time": f"{NOW:%Y-%m-%d} 12:05"}
+    page = operator.get("/admin/history/at", query_string=before).text
+    assert "The audit log goes back to" in page
+    assert "differs" not in page
+    assert operator.get("/admin/history/at.json", query_string=before).status_code == 404
+    assert operator.get("/admin/document/at", query_string=before).status_code == 302
+    clock.forward(minutes=10)
+    after = {"time": f"{NOW:%Y-%m-%d} 12:21"}
+    assert operator.get("/admin/history/at.json", query_string=after).json["chains"][0]["name"] == "Main"
 
 
 def test_a_reason_is_never_cut(operator: Visitor, network: Gateway) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from app.accounts.roles import Role
 from app.accounts.services.account_changes import create_account
@@ -310,6 +311,29 @@ def test_the_last_administrator_stays(app: Flask, change: dict[str, Any]) -> Non
     assert "last administrator" in answer.text
     assert admin.inside
     assert find_account(gateway_of(app).database, email=email_of(Role.ADMIN)) == account
+
+
+def test_old_form_of_an_account_undoes_no_change(app: Flask) -> None:
+    """It writes every field as it shows it, so what another administrator has set meanwhile would be lost."""
+    admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.OPERATOR)
+    path = f"/admin/operators/{account}"
+    old = {"role": "operator", "active": "y", "second_factor_required": "y", "seen": seen_in(admin.get(path))}
+    assert admin.post(path, {"role": "viewer"}).status_code == 302
+    answer = admin.post(path, old, follow_redirects=True)
+    assert "was changed while you were editing" in answer.text
+    stored = find_account(gateway_of(app).database, account_id=account)
+    assert stored
+    assert (stored.role, stored.active, stored.second_factor_required) == (Role.VIEWER, False, False)
+    again = {"role": "viewer", "second_factor_required": "y", "seen": seen_in(answer)}
+    assert admin.post(path, again).status_code == 302
+    stored = find_account(gateway_of(app).database, account_id=account)
+    assert stored and stored.second_factor_required and not stored.active
+
+
+def seen_in(page: TestResponse) -> str:
+    found = re.search(r'name="seen"[^>]* value="([^"]+)"', page.text)
+    assert found
+    return found[1]
 
 
 def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:

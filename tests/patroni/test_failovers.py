@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -278,13 +279,17 @@ def test_three_nodes_go_back_to_a_moment(everything: Served) -> None:
         if node is not first:
             node.type(FOLLOW)
         node.start()
-        wait_for("the node", lambda: node.status("/health")[0] == 200)
+        wait_for("the node", partial(is_up, node))
     wait_for("three nodes", cluster.is_whole)
     assert cluster.leader is first
     assert [node.run(f"{write} 'SELECT name FROM deeds'") for node in cluster.nodes] == ["good\n"] * 3
     settings = first.run("patronictl -c /etc/patroni/config.yml show-config")
     assert "synchronous_mode_strict: true" in settings
     assert cluster.archives()
+
+
+def is_up(node: Node) -> bool:
+    return node.status("/health")[0] == 200
 
 
 def test_what_is_said_of_the_reporters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange, Source
-from app.audit.services import Conflict, Saved
+from app.audit.services import Conflict, Saved, require_unchanged
 from app.db.database import Database
 from app.db.engine import writing
 from app.network.edits.results import Effect, Severity
@@ -54,7 +54,7 @@ class AccountRequest(Struct, frozen=True):
 
     ``email`` is in its one spelling. ``values`` are the new ones of role, active and second_factor_required.
     ``hashed`` is a new password's hash. ``passed_on``: another person chose it, so the owner must change it
-    first of all.
+    first of all. ``shown`` is the fingerprint of the account as the requester saw it, where it was shown.
     """
 
     wish: AccountWish
@@ -62,6 +62,7 @@ class AccountRequest(Struct, frozen=True):
     values: Mapping[str, Any] = field(default_factory=dict)
     hashed: str | None = None
     passed_on: bool = True
+    shown: str | None = None
 
 
 class _Planned(Struct, frozen=True):
@@ -145,9 +146,12 @@ def request_account(
     :raises AccountRefused: there is no such account, or already one; or it is the last administrator's.
     :raises SecondPersonNeeded: it waits, and neither reason is given.
     :raises ReasonMissing: it waits, and the reason is empty or too long.
+    :raises Conflict: the account was changed after it was shown.
     """
     with writing(database.engine) as connection:
         planned = _plan(connection, request)
+        if request.shown is not None and planned.before is not None:
+            require_unchanged(planned.change.subject, request.shown, documented(planned.before))
         single_admin = actor.source is Source.CLI and count_active_with_role(connection, Role.ADMIN.value) < 2
         rule = two_persons if planned.waits_for(actor) and not single_admin else NO_APPROVALS
         change = planned.planned_change()

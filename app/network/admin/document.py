@@ -17,6 +17,7 @@ from wtforms import HiddenField, ValidationError
 from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import READ, Access, Audience
+from app.console.formats import sentence
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
@@ -31,7 +32,7 @@ from app.network.document import NetworkRefused, changes_between, export_network
 from app.network.edits.planning import Edit
 from app.network.edits.results import FieldError, InUse, Invalid, Preview, counted
 from app.network.edits.rows import Edits
-from app.network.history import network_at
+from app.network.history import BeforeTheLog, NetworkAt, network_at
 from app.network.queries import load_rows
 from app.network.sections import SECTIONS
 from app.values.amounts import grouped
@@ -167,7 +168,19 @@ class ApplyForm(DocumentForm):
 _LONGEST: Final = 64
 
 
-def typed_time() -> tuple[str, datetime | None]:
+def network_at_typed_time() -> tuple[str, NetworkAt | None]:
+    """The time in the address as typed, and the configuration then. None, with a message, without one."""
+    text, at = _typed_time()
+    if at is None:
+        return text, None
+    try:
+        return text, network_at(current(Database), at)
+    except BeforeTheLog as refused:
+        flash(sentence(str(refused)), "warning")
+        return text, None
+
+
+def _typed_time() -> tuple[str, datetime | None]:
     """The time in the address: as typed, and as read. None, with a message, where it is not a time."""
     text = request.args.get("time", "").replace("\0", "").strip()[:_LONGEST]
     written = written_time(text)
@@ -230,14 +243,10 @@ class DocumentView(ConsoleView):
     @expose("/at")
     def at(self) -> ResponseReturnValue:
         """The differences between the configuration at a time and that of now."""
-        text, at = typed_time()
-        if at is None:
+        text, found = network_at_typed_time()
+        if found is None:
             return redirect(url_for("history.at", time=text))
-        return self._compare(
-            DocumentForm(formdata=None),
-            network_at(current(Database), at).document,
-            f"{at:%Y-%m-%d %H:%M:%S} UTC",
-        )
+        return self._compare(DocumentForm(formdata=None), found.document, f"{found.at:%Y-%m-%d %H:%M:%S} UTC")
 
     @expose("/apply", methods=("POST",))
     def apply(self) -> ResponseReturnValue:

@@ -17,13 +17,13 @@ from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, described_change, restore_page
-from app.network.admin.document import DocumentView, typed_time
+from app.network.admin.document import DocumentView, network_at_typed_time
 from app.network.admin.editing import links_of_users, page_of
 from app.network.admin.names import readable, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
 from app.network.edits.results import InUse, Invalid, Preview
-from app.network.history import RowHistory, network_at, row_history, row_of_change
+from app.network.history import RowHistory, row_history, row_of_change
 
 _PAGE: Final = 20
 _LONGEST: Final = 256
@@ -143,8 +143,7 @@ class HistoryView(ConsoleView):
     @expose("/at")
     def at(self) -> str:
         """The configuration at a time, compared with that of now."""
-        text, at = typed_time()
-        found = None if at is None else network_at(current(Database), at)
+        text, found = network_at_typed_time()
         now = current(Database).clock()
         return self.render(
             "console/history/at.html",
@@ -157,12 +156,12 @@ class HistoryView(ConsoleView):
     @expose("/at.json")
     def at_document(self) -> Response:
         """The configuration at a time as a network document."""
-        _, at = typed_time()
-        if at is None:
+        _, found = network_at_typed_time()
+        if found is None:
             abort(404)
-        name = f"network-{at:%Y-%m-%dT%H%M%SZ}.json"
+        name = f"network-{found.at:%Y-%m-%dT%H%M%SZ}.json"
         return Response(
-            network_at(current(Database), at).document,
+            found.document,
             mimetype="application/json",
             headers={"Content-Disposition": f"attachment; filename={name}"},
         )
