@@ -300,17 +300,3 @@ def ranges(
             return
         yield f"{above} AND {key} <= :last", {**values, "last": end}
         above, values = f"{key} > :after", {"after": end}
-
-
-def refuse_rows_offline(*tables: str) -> bool:
-    """Whether SQL is only written out. That SQL then fails where a table has rows that only Python can move.
-
-    :returns: True where the caller must not read.
-    """
-    if not is_offline():
-        return False
-    for table in tables if is_postgresql() else ():
-        instead = f"rows of {table} are moved by Python: run flask --app wsgi db upgrade instead"
-        found = f"EXISTS (SELECT 1 FROM {table})"  # noqa: S608  names in migrations
-        op.execute(f"DO $$ BEGIN IF {found} THEN RAISE EXCEPTION '{instead}'; END IF; END $$")
-    return True

@@ -28,6 +28,7 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
+from app.sandbox.catalogue import BLOCKED_CALLER
 from config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -38,7 +39,6 @@ SANDBOX = ROOT / "docs" / "sandbox.md"
 
 NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 TOKEN = "recorded-answers-token"
-BLOCKED_CALLER = "127.0.0.2"
 NEVER_THE_SAME = {"Date", "X-Request-Id"}
 OF_THE_RELEASE = re.compile(r'("(?:version|schema)":")(?:\d+\.\d+\.\d+|\d{4})(")')
 """Of /version. Releases and migrations change it; tests/api/test_version.py compares it."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import redis
 
-from tests.deploy.files import DEPLOY, free_port
+from tests.deploy.files import DEPLOY, compose, free_port
 from tests.deploy.pgbouncer import PLACE, write_pgbouncer
 from tests.programs import program
 
@@ -69,7 +69,7 @@ def running(
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[int]:
-    """Debian's PostgreSQL 15 with deploy/postgres: settings, roles and the database; its port."""
+    """Debian's PostgreSQL 15 by the command of compose.yaml, with deploy/postgres: its port."""
     data, port, user = folder / "data", free_port(), somebody()
     initdb = [
         program("initdb", "postgresql-15"),
@@ -82,18 +82,16 @@ def postgresql(folder: Path) -> Iterator[int]:
         "--data-checksums",
     ]
     subprocess.run(initdb, check=True, capture_output=True, user=user, cwd="/")
-    conf = data / "conf.d"
-    conf.mkdir()
-    shutil.copy(DEPLOY / "postgres/gateway.conf", conf)
+    shutil.copy(DEPLOY / "postgres/gateway.conf", folder)
+    _, *words = compose()["services"]["postgres"]["command"]
+    told = [word.replace("/etc/postgresql/gateway.conf", f"{folder}/gateway.conf") for word in words]
     # Memory of a machine that does other things, too. Everything else is as shipped.
-    small = {"shared_buffers": "64MB", "maintenance_work_mem": "32MB"}
-    (conf / "small.conf").write_text("".join(f"{name} = {value}\n" for name, value in small.items()))
-    with (data / "postgresql.conf").open("a") as file:
-        file.write("include_dir = 'conf.d'\n")
+    told += ["-c", "shared_buffers=64MB", "-c", "maintenance_work_mem=32MB"]
     (data / "pg_hba.conf").write_text("local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
     log = folder / "postgres.log"
     command = [
         program("postgres", "postgresql-15"),
+        *told,
         "-D",
         str(data),
         "-p",
@@ -106,11 +104,11 @@ def postgresql(folder: Path) -> Iterator[int]:
     connect = f"host={folder} port={port} user=postgres dbname=postgres"
     with running(command, log, lambda: psycopg.connect(connect).close(), user):
         # As docs/operations.md does it: a password in a command line can be seen by everybody.
-        told = {"owner_password": OWNER_PASSWORD, "password": PASSWORD}
-        words = "".join(
-            "\\set {} '{}'\n".format(name, word.replace("'", "''")) for name, word in told.items()
+        secrets = {"owner_password": OWNER_PASSWORD, "password": PASSWORD}
+        lines = "".join(
+            "\\set {} '{}'\n".format(name, word.replace("'", "''")) for name, word in secrets.items()
         )
-        statements = words + (DEPLOY / "postgres/roles.sql").read_text()
+        statements = lines + (DEPLOY / "postgres/roles.sql").read_text()
         where = ["-h", str(folder), "-p", str(port), "-U", "postgres", "-X", "-q", "-v", "ON_ERROR_STOP=1"]
         psql = [program("psql", "postgresql-client-15"), *where, "postgres"]
         subprocess.run(psql, check=True, capture_output=True, input=statements, text=True)

@@ -35,6 +35,7 @@ sed() { note sed "$@"; command sed "$@"; }
 """
 SERVERS_READ = {
     "postgresql/15/main/conf.d/gateway.conf": 0o644,
+    "postgresql/15/main/conf.d/place.conf": 0o644,
     "pgbouncer/pgbouncer.ini": 0o644,
     "pgbouncer/place.ini": 0o644,
     "pgbouncer/userlist.txt": 0o600,
@@ -118,12 +119,34 @@ def test_second_run_changes_nothing(machine: Machine) -> None:
     first = machine.install()
     assert all(f"systemctl restart {server}" in first for server in SERVERS)
     (machine.etc / "gateway/gateway.env").write_text("PUBLIC_URL=https://another.example.net\n")
-    (machine.etc / "nginx/gateway-place/operators.conf").write_text("allow 10.1.0.0/16;\n")
+    for name in (
+        "nginx/gateway-place/operators.conf",
+        "postgresql/15/main/conf.d/place.conf",
+        "pgbouncer/place.ini",
+    ):
+        (machine.etc / name).write_text("of this machine\n")
     before = machine.files()
     second = machine.install()
     assert machine.files() == before
     assert "systemctl restart" not in second
+    assert "--no-upgrade" in second
     assert "CREATE DATABASE" not in second
+
+
+@pytest.mark.parametrize("value", ["https://node/rpc?chain=1&key=a$b", "a b;c", "it's"])
+def test_commands_have_settings_as_systemd_has_them(machine: Machine, value: str) -> None:
+    """systemd takes a line as it stands; a shell would take ``&`` for its end."""
+    machine.install()
+    (machine.etc / "gateway/chains.env").write_text(f"# nodes\nRPC_URL_A={value}\nRPC_URL_B='{value}'\n\n")
+    flask = machine.code / ".venv/bin/flask"
+    flask.write_text('#!/bin/sh\necho "$RPC_URL_A|$RPC_URL_B|$DATABASE_POOLER|$*"\n')
+    flask.chmod(0o755)
+    script = (DEPLOY / "gateway").read_text().replace("/etc/", f"{machine.etc}/")
+    script = script.replace("/opt/gateway", str(machine.code))
+    done = subprocess.run(
+        [program("bash"), "-c", script, "gateway", "watch"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{value}|{value}|1|--app wsgi watch\n"
 
 
 def test_changed_settings_restart_only_their_server(machine: Machine) -> None:
@@ -162,3 +185,16 @@ def test_the_guide_takes_ten_commands() -> None:
     lines = "".join(f"{block.code}\n" for block in blocks[first : last + 1]).splitlines()
     commands = [part for line in lines for part in line.split("#")[0].split("&&") if part.strip()]
     assert len(commands) <= 10, commands
+
+
+@pytest.mark.parametrize(
+    ("day", "kind"), [("2026-11-29", "full"), ("2026-11-30", "diff"), ("2026-12-05", "diff")]
+)
+def test_a_full_backup_each_sunday(tmp_path: Path, day: str, kind: str) -> None:
+    """pgBackRest keeps so many full ones: without another one neither backups nor the archive expire."""
+    unit = (DEPLOY / "postgres/gateway-backup.service").read_text()
+    (line,) = re.findall("^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)
+    command = line.replace("$$", "$").replace("%%", "%").replace("exec pgbackrest", "echo")
+    typed = f'date() {{ command date -d {day} "$@"; }}\n{command}'
+    done = subprocess.run([program("bash"), "-c", typed], capture_output=True, text=True, check=True)
+    assert done.stdout == f"--stanza=gateway --type={kind} backup\n"

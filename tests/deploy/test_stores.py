@@ -16,12 +16,14 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.deploy.files import DEPLOY, ROOT, free_port
 from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
     OWNER_PASSWORD,
     PASSWORD,
+    ROOT_IS_REFUSED,
     folder_of_somebody,
     pgbouncer,
     postgresql,
@@ -157,6 +159,31 @@ def test_alert_commands_show_pooler_waiters(stores: Stores) -> None:
             assert done.returncode == 0, done.stderr
             assert re.search(r"^ *database +\| +user +\| +cl_active +\| +cl_waiting", done.stdout, re.M)
             assert re.search(r"^ *gateway +\| +gateway +\|", done.stdout, re.M)
+
+
+def test_waiting_clients_are_written(stores: Stores) -> None:
+    """Debian's exporter of PgBouncer ends at its start, so the alert PoolerClientsWait reads this."""
+    script = (DEPLOY / "pgbouncer/waiting-clients").read_text()
+    changes = {
+        "/var/lib/prometheus/node-exporter": str(stores.folder),
+        "/var/run/postgresql": str(stores.folder),
+        "6432": str(stores.pgbouncer),
+        "su postgres -s /bin/sh": f"su {somebody()} -s /bin/sh" if ROOT_IS_REFUSED else "sh",
+    }
+    for shipped, here in changes.items():
+        assert shipped in script
+        script = script.replace(shipped, here)
+    file = stores.folder / "gateway-pooler.prom"
+    with psycopg.connect(stores.url(stores.pgbouncer)):
+        subprocess.run([program("bash")], input=script, text=True, check=True)
+    assert 'pgbouncer_pools_waiting_clients{database="gateway",user="gateway"} 0\n' in file.read_text()
+    assert len(list(text_string_to_metric_families(file.read_text()))) == 1
+    before = file.read_text()
+    broken = script.replace(f"-p {stores.pgbouncer}", f"-p {free_port()}")
+    assert subprocess.run(
+        [program("bash")], input=broken, text=True, capture_output=True, check=False
+    ).returncode
+    assert file.read_text() == before, "its age says that nothing comes any more"
 
 
 def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:

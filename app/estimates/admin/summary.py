@@ -135,7 +135,6 @@ def refusal_words(code: int, reason: str) -> str:
 
 
 LONGEST: Final = timedelta(days=1)
-_MINUTE: Final = timedelta(minutes=1)
 
 
 class RefusalCount(Struct, frozen=True):

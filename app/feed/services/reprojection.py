@@ -17,9 +17,6 @@ from app.audit.records import Actor
 from app.audit.services import record, record_separately
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.db.models import Base
-from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
-from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import validate_pools
 from app.feed.projection.chains import project_validators
 from app.feed.projection.transfers import project_again, publish_nothing
@@ -27,23 +24,9 @@ from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
 from app.feed.verifying.mismatches import Difference, Part
 from app.feed.verifying.run import every_part
-from app.latency.models import LatencyRecord
 from app.network.changes import Change
-from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts
 from app.network.sections import Row
-from app.refunds.models import SignatureNotNeeded, WithdrawDone, WithdrawId
-from app.transfers.models import (
-    ChainProgress,
-    Refund,
-    RefundBasis,
-    RetractedEvent,
-    RetractionTarget,
-    Transfer,
-    TransferAccount,
-    TransferHash,
-    TrendCount,
-)
 from app.transfers.queries.usage import (
     paid_out_on_routes,
     tokens_of_one_address,
@@ -209,13 +192,6 @@ def follow_refund_request(connection: Connection, transfer_id: TransferId, now: 
     """Project again the transfer whose refund was requested, in the transaction of the request."""
     project_again(connection, [transfer_id], load_network_facts(connection), now)
 
-
-PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
-    PoolCounter, PoolVolume, TrendCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
-    RetractedEvent, RetractionTarget, SignatureNotNeeded,
-)  # fmt: skip
-"""Tables that follow from the log, in an order in which rows can be deleted."""
 
 SUMS_AT_ONCE: Final = 2_000
 """Rows of sums in one transaction: a pool has one for each minute of years, which all may be missing."""

@@ -7,10 +7,33 @@ from typing import Any
 from sqlalchemy import delete
 
 from app.db.engine import reading, writing
-from app.feed.services.reprojection import PROJECTIONS
+from app.db.models import Base
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.models import TransferBlock
+from app.latency.models import LatencyRecord
+from app.network.models import ReportedValidatorSet
+from app.refunds.models import SignatureNotNeeded, WithdrawDone, WithdrawId
+from app.transfers.models import (
+    ChainProgress,
+    Refund,
+    RefundBasis,
+    RetractedEvent,
+    RetractionTarget,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    TrendCount,
+)
 from app.values.codes import TransferHistoryStatus as Status
 from tests.feed.services.world import projections, rows_of
 from tests.gateway import Gateway
+
+PROJECTIONS: tuple[type[Base], ...] = (
+    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
+    PoolCounter, PoolVolume, TrendCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
+    RetractedEvent, RetractionTarget, SignatureNotNeeded,
+)  # fmt: skip
+"""Tables that follow from the log, in an order in which rows can be deleted."""
 
 OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
 """Statuses while which new validators judge a refund again."""

@@ -17,7 +17,7 @@ from app.db.engine import reading, reading_consistently, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
 from app.feed.services.prune import prune
-from app.feed.services.reprojection import PROJECTIONS, AnotherReplay, replay
+from app.feed.services.reprojection import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.run import every_part
 from app.latency.models import LatencyCount, LatencyRecord
@@ -39,7 +39,7 @@ from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.feed.services.any_order import REORGS
-from tests.feed.services.everything import everything, forget_projections
+from tests.feed.services.everything import PROJECTIONS, everything, forget_projections
 from tests.feed.services.histories import EVENTS
 from tests.feed.services.whole import LATENCIES, differing, full, stored
 from tests.feed.services.world import NOW, feed, released, sent, transfer_id, write_network
