@@ -78,16 +78,21 @@ def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["compose/make-secrets", "compose/postgres-roles.sh", "patroni/node", "postgres/restore-drill"]
+    "file",
+    [
+        "compose/make-secrets",
+        "compose/postgres-roles.sh",
+        "patroni/node",
+        "patroni/pgbackrest-push",
+        "postgres/restore-drill",
+    ],
 )
 def test_scripts_are_scripts_of_sh(file: str) -> None:
     assert run("sh", "-n", str(DEPLOY / file)).returncode == 0
     assert (DEPLOY / file).stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize(
-    "file", ["gateway", "install", "patroni/pgbackrest-push", "pgbouncer/waiting-clients"]
-)
+@pytest.mark.parametrize("file", ["gateway", "install", "pgbouncer/waiting-clients"])
 def test_scripts_are_scripts_of_bash(file: str) -> None:
     assert run(program("bash"), "-n", str(DEPLOY / file)).returncode == 0
     assert (DEPLOY / file).stat().st_mode & 0o111
