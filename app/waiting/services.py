@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
+from app.db.engine import run_read
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.status import TransferRow, transfer_row
 from app.transfers.services.status import (
@@ -106,6 +107,18 @@ def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
 def present_position(database: Database) -> Position:
     """The position after everything there is."""
     return _end_of(database.public.run_read(load_heads))
+
+
+def end_of_shorter_log(database: Database, after: Position) -> Position | None:
+    """The position to go on from where a client is ahead of the log; None where it is not.
+
+    The log ends earlier than it did after a restore from a backup, or after a failover that lost commits. A
+    replica may be late, so the primary says where it ends.
+    """
+    if after <= present_position(database):
+        return None
+    end = _end_of(run_read(database.engine, load_heads))
+    return end if after > end else None
 
 
 def nothing_until(waiting: Waiting, follower: Follower) -> Position:

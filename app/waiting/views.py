@@ -30,6 +30,7 @@ from app.waiting.services import (
     Follower,
     PlacedChange,
     StatusWaiter,
+    end_of_shorter_log,
     follow,
     key_of,
     nothing_until,
@@ -156,12 +157,16 @@ class StatusSource:
 class StreamSource:
     """The stream of a client that follows a transfer or an account."""
 
-    __slots__ = ("_complete", "_database", "_follower", "_position", "_waiting")
+    __slots__ = ("_complete", "_database", "_follower", "_position", "_resets", "_waiting")
 
-    def __init__(self, database: Database, waiting: Waiting, follower: Follower, after: Position) -> None:
+    def __init__(
+        self, database: Database, waiting: Waiting, follower: Follower, after: Position, *, resets: bool
+    ) -> None:
         """
         :param after: the position after the last event that the client got.
+        :param resets: the client has to read the statuses again.
         """
+        self._resets = resets
         self._database = database
         self._waiting = waiting
         self._follower = follower
@@ -172,6 +177,8 @@ class StreamSource:
         """See ``Source.steps``. After an error the stream ends. Its client reconnects with its last id."""
         yield Beginning("200 OK", with_own(list(STREAM_HEADERS), own), None)
         yield opening(self._position)
+        if self._resets:
+            yield reset(self._position)
         while not self._follower.stopped:
             if self._follower.behind:
                 try:
@@ -183,9 +190,11 @@ class StreamSource:
                     yield news
                 continue
             yield Pause(HEARTBEAT_SECONDS)
+            # Read first: what the thread publishes after it is not sent yet.
+            until = nothing_until(self._waiting, self._follower)
             if not (self._follower.behind or self._follower.stopped):
                 if self._complete:
-                    self._position = max(self._position, nothing_until(self._waiting, self._follower))
+                    self._position = max(self._position, until)
                 yield heartbeat(self._position)
 
     def _news(self) -> bytes:
@@ -241,12 +250,14 @@ def transfer_events() -> Response:
         return Response(headers=STREAM_HEADERS)
     follower = follow(waiting, key, _network())
     try:
+        shorter = None if after is None else end_of_shorter_log(database, after)
         if after is None:
             after = BEGINNING if account is None else present_position(database)
     except BaseException:
         waiting.remove(follower)
         raise
-    return LaterResponse(StreamSource(database, waiting, follower, after), STREAM_HEADERS)
+    source = StreamSource(database, waiting, follower, shorter or after, resets=shorter is not None)
+    return LaterResponse(source, STREAM_HEADERS)
 
 
 def _network() -> str | None:
