@@ -6,12 +6,16 @@ import contextlib
 import io
 import json
 import shutil
+import subprocess
+import sys
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients import scripted
+from tests.clients.scripted import WAIT, Say, Script
 from tests.curl import BASE, curl_of
 from tests.grpcweb.node import locked, node, run
 from tests.openapi.generated import SOURCES, WORKSHOP, install
@@ -94,6 +98,32 @@ def test_typescript(server: Server, key: str, packages: Path) -> None:
     for left in packages.glob("snippets-*"):
         shutil.rmtree(left)
     assert wrong("TypeScript", printed) == {}
+
+
+ACTOR = "X-Transfer-Next-Actor"
+BECOMES_FINAL = (Say(5, headers={ACTOR: "network"}), Say(5, headers={ACTOR: "nobody"}))
+
+
+def following(language: str, base: str) -> str:
+    (snippet,) = [each for each in of(language) if each.page.endswith("waitTransferStatus.md")]
+    return snippet.code.replace(BASE, f"{base}/final")
+
+
+def test_python_snippet_ends_at_a_final_status() -> None:
+    script = Script({WAIT: BECOMES_FINAL})
+    with scripted.serving({"final": script}) as base:
+        command = [sys.executable, "-c", following("Python", base)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    assert (done.stdout, len(script.asked)) == ("5 network\n", 2)
+
+
+@pytest.mark.soak("compiles what the documents show")
+def test_typescript_snippet_ends_at_a_final_status(packages: Path) -> None:
+    script = Script({WAIT: BECOMES_FINAL})
+    with scripted.serving({"final": script}) as base:
+        code = {"final": following("TypeScript", base)}
+        printed = json.loads(run(node(), str(RUNNER), str(packages), input=json.dumps(code)))
+    assert (printed["final"], len(script.asked)) == ("5 network", 2)
 
 
 @pytest.mark.soak("seconds of a compiler")
