@@ -15,6 +15,7 @@ import orjson
 from app.audit.keys import AuditKeys, anchored_heads
 from app.audit.records import HEADS_LOGGER
 from app.audit.services import (
+    ArchivedMeanwhile,
     AuditFilter,
     RecordUnreadable,
     export_audit,
@@ -199,11 +200,13 @@ def archive(before: datetime, file: Path) -> None:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Report which record cannot be read, in one line."""
+    """Report in one line which record cannot be read, or that records are gone."""
     try:
         yield
     except RecordUnreadable as unreadable:
         raise Refusal(f"{unreadable}; flask audit verify says where the log holds up to") from None
+    except ArchivedMeanwhile as gone:
+        raise Refusal(str(gone)) from None
 
 
 @audit.command("list")

@@ -92,14 +92,35 @@ def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> I
     """
     last: int | None = None
     while True:
-        query = _matching(select(_TABLE), wanted).order_by(AuditRecord.id).limit(CHUNK)
-        query = query if last is None else query.where(AuditRecord.id > last)
-        last = None
-        for row in _chunk(connection, query):
+        before, last = last, None
+        for row in audit_chunk(connection, wanted, after=before):
             yield row
             last = row.id
         if last is None:
             return
+
+
+def audit_chunk(
+    connection: Connection, wanted: AuditFilter, *, after: int | None, up_to: int | None = None
+) -> Iterator[AuditRow]:
+    """The next records, oldest first.
+
+    :param after: the last id of the chunk before; None for the first chunk.
+    :param up_to: the last id that is wanted; None for all.
+    :raises RecordUnreadable: a column of the next record has a value outside of its type.
+    """
+    query = _matching(select(_TABLE), wanted).order_by(AuditRecord.id).limit(CHUNK)
+    if after is not None:
+        query = query.where(AuditRecord.id > after)
+    if up_to is not None:
+        query = query.where(AuditRecord.id <= up_to)
+    yield from _chunk(connection, query)
+
+
+def audit_ends(connection: Connection) -> tuple[int, int] | None:
+    """The ids of the oldest and the newest record; None while there is no record."""
+    oldest, newest = connection.execute(select(func.min(AuditRecord.id), func.max(AuditRecord.id))).one()
+    return None if oldest is None else (oldest, newest)
 
 
 def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[AuditRow]:

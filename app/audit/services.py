@@ -24,10 +24,11 @@ from app.audit.queries import (
     AuditFilter,
     AuditRow,
     RecordUnreadable,
+    audit_chunk,
+    audit_ends,
     audit_head,
     audit_page,
     audit_record,
-    audit_records,
 )
 from app.audit.records import (
     HEADS_LOGGER,
@@ -268,14 +269,52 @@ def show_audit(database: Database, record_id: int) -> AuditEntry | None:
     return None if row is None else AuditEntry(row, read_changes(row.changes))
 
 
+class ArchivedMeanwhile(Exception):
+    """Records left the log for an archive before they were exported."""
+
+
 def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
     """The records as lines of JSON, oldest first, with everything that verification needs but the key.
 
+    They are those of the moment in which it begins. No connection is held while a line is sent, however slow
+    its reader is.
+
     :raises RecordUnreadable: the next one cannot be read.
+    :raises ArchivedMeanwhile: the next ones are gone.
     """
-    with reading_consistently(database.engine) as connection:
-        for row in audit_records(connection, wanted):
+    with reading(database.engine) as connection:
+        ends = audit_ends(connection)
+    last: int | None = None
+    while ends is not None and (last is None or last < ends[1]):
+        rows, fault = _next_rows(database, wanted, last, ends)
+        for row in rows:
             yield exported(SealedRecord(**row._mapping))
+            last = row.id
+        if fault is not None:
+            raise fault
+        if not rows:
+            return
+
+
+def _next_rows(
+    database: Database, wanted: AuditFilter, last: int | None, ends: tuple[int, int]
+) -> tuple[list[AuditRow], RecordUnreadable | None]:
+    """The next records of an export, and why the one after them cannot be read.
+
+    :param ends: the ids of the first and the last record of the log when the export began.
+    :raises ArchivedMeanwhile: there may have been others after ``last``, which are gone.
+    """
+    rows: list[AuditRow] = []
+    oldest, newest = ends
+    with reading_consistently(database.engine) as connection:
+        there = audit_ends(connection)
+        if there is None or there[0] > max(oldest, (last or 0) + 1):
+            raise ArchivedMeanwhile("records were archived while they were exported: export them again")
+        try:
+            rows.extend(audit_chunk(connection, wanted, after=last, up_to=newest))
+        except RecordUnreadable as unreadable:
+            return rows, unreadable
+    return rows, None
 
 
 def exported(record: SealedRecord) -> bytes:

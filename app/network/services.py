@@ -192,12 +192,14 @@ def load_snapshot(
 ) -> NetworkSnapshot:
     """The newest configuration; the parts that have not changed since ``before`` are the same objects.
 
-    When a route block ends, nothing is written: the core is built again without it.
+    When a route block ends, nothing is written: the core is built again without it. It is also built again
+    when the clock is behind the time of that: it was ahead then, and the block has not ended yet.
     """
     ended = before.next_end is not None and before.next_end <= now
+    other_time = ended or now < before.core_at
     seconds = nullcontext() if before is _NOTHING else within(VERSIONS_SECONDS)
     with seconds, reading(reads or engine) as connection:
-        if load_versions(connection) == before.versions and not ended:
+        if load_versions(connection) == before.versions and not other_time:
             return before
     with reading_consistently(engine) as connection:
         versions = load_versions(connection)
@@ -206,9 +208,9 @@ def load_snapshot(
             return before.versions.get(part) == versions.get(part)
 
         changed: dict[str, Any] = {"versions": versions}
-        if ended or not same(Part.CORE):
+        if other_time or not same(Part.CORE):
             rows = {section.name: load_rows(connection, section.model) for section in _CORE}
-            changed |= _of_core(in_force(rows, now))
+            changed |= {**_of_core(in_force(rows, now)), "core_at": now}
         if not same(Part.BLOCKED_ADDRESSES):
             changed["blocked_addresses"] = BlockedAddresses(load_blocked_addresses(connection))
         if not same(Part.BLOCKED_NETWORKS):

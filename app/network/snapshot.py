@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
@@ -126,6 +126,8 @@ class NetworkSnapshot(Struct, frozen=True):
     watch_terms: Mapping[ChainId, WatchTerms]
     next_end: datetime | None = None
     """When the first of the route blocks in it ends; None where none does."""
+    core_at: datetime = datetime.min.replace(tzinfo=UTC)
+    """When the core was built, without the route blocks that had ended by then."""
 
 
 class SnapshotSource(Protocol):

@@ -303,6 +303,8 @@ _THERE = Subscription.state != State.REMOVED.value
 
 def subscription(connection: Connection, public_id: str) -> SubscriptionRow | None:
     """The subscription of this name, unless it was removed."""
+    if "\0" in public_id:  # in an address; PostgreSQL compares no text with it
+        return None
     found = select(_SUBSCRIPTIONS).where(Subscription.public_id == public_id, _THERE)
     return connection.execute(found).one_or_none()
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import pwd
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 from flask import Flask
 from sqlalchemy import text as sql
 from sqlalchemy import update
 
+from app.audit import commands
 from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
-from app.audit.services import record_separately
+from app.audit.services import ArchivedMeanwhile, record_separately
 from app.db.engine import writing
 from tests.gateway import current_gateway
 from tests.network.services.network_kit import changed, network, text
@@ -105,6 +108,16 @@ def test_unreadable_time_ends_with_one_line(app: Flask) -> None:
         assert broken.exit_code == 1
         (line,) = broken.stderr.splitlines()
         assert line.startswith("Error: record 2 cannot be read: it was changed in the database")
+
+
+def test_export_during_an_archive_ends_with_one_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def export_audit(*_arguments: object) -> Iterator[bytes]:
+        yield b"{}\n"
+        raise ArchivedMeanwhile("records were archived")
+
+    monkeypatch.setattr(commands, "export_audit", export_audit)
+    ended = run(app, "audit", "export")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (1, "{}\n", "Error: records were archived\n")
 
 
 def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:

@@ -7,8 +7,10 @@ import io
 import pytest
 from click.testing import Result
 from flask import Flask
+from sqlalchemy.exc import OperationalError
 
 from app.db.engine import writing
+from app.network import services
 from app.network.document import import_within, read_document
 from app.values.identifiers import BlockNumber
 from app.watcher.commands import Progress, done_of, line
@@ -93,6 +95,18 @@ def test_a_chain_that_is_not_watched(open_app: OpenApp) -> None:
     done = run(open_app, {}, "--chain", "2")
     assert done.exit_code == 1
     assert "chain 2 is not watched: it has no watch_from_block" in done.output
+
+
+def test_a_start_without_configuration_is_refused(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A running watcher waits for the database. One that is only starting says why it cannot."""
+
+    def fail(*_arguments: object) -> None:
+        raise OperationalError("select", {}, Exception("no connection"))
+
+    monkeypatch.setattr(services, "load_snapshot", fail)
+    refused = run(open_app, {})
+    assert refused.exit_code == 1
+    assert "Error: the gateway cannot read its configuration" in refused.output
 
 
 def test_check_or_status(open_app: OpenApp) -> None:

@@ -31,6 +31,7 @@ from app.audit.services import Conflict, EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.values.differences import FieldDifference, difference
+from app.values.texts import one_line
 from app.values.times import rfc3339
 
 
@@ -252,7 +253,7 @@ def stated(reason: str) -> str:
 
     :raises ReasonMissing: it is empty or too long.
     """
-    line = " ".join(reason.replace("\0", " ").split())
+    line = one_line(reason)
     if not line or len(line) > LONGEST_REASON:
         raise ReasonMissing
     return line

@@ -269,12 +269,15 @@ class DocumentView(ConsoleView):
             form.form_errors.append(f"Nothing was changed: {refused}.")
         except Invalid as refused:
             form.form_errors += [f"Nothing was changed: {error}." for error in refused.errors[:_MOST_ERRORS]]
+        except NetworkRefused:
+            pass  # the comparison says why
         return self._compare(form, form.document, source)
 
     def _compare(self, form: DocumentForm, document: bytes, source: str = "") -> ResponseReturnValue:
         try:
             found = compare_document(current(Database), document)
         except NetworkRefused as refused:
+            form = form if "file" in form else DocumentForm()  # what was to be applied is shown as typed
             form.form_errors += refused.errors[:_MOST_ERRORS]
             if len(refused.errors) > _MOST_ERRORS:
                 form.form_errors.append(f"and {grouped(len(refused.errors) - _MOST_ERRORS)} further errors")

@@ -23,6 +23,7 @@ from app.network.changes import Change, apply, audited, in_brief
 from app.network.edits.results import Effect, Preview, counted
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
+from app.values.texts import one_line
 
 Rows = Mapping[str, list[Row]]
 """Rows by section."""
@@ -259,7 +260,7 @@ def save_edit(
 
 def with_reason(words: str, reason: str) -> str:
     """The sentence of an audit record with the operator's reason. The sentence is cut to make room."""
-    line = " ".join(reason.replace("\0", " ").split())[:LONGEST_REASON]
+    line = one_line(reason)[:LONGEST_REASON]
     if not line:
         return words
     room = DETAIL_LENGTH - len(line) - len(_REASON)

@@ -28,6 +28,7 @@ from app.transfers.queries.status import COUNTED, count_in_state, status_of, wai
 from app.transfers.stages import STATUSES, MustAct, Thresholds
 from app.values.amounts import grouped
 from app.values.identifiers import TransferId
+from app.values.texts import one_line
 
 MOST_NOTES = 200
 """On one transfer."""
@@ -279,7 +280,7 @@ def _usable(note: str) -> str:
 
     :raises NoteRefused: there is none, or it is too long.
     """
-    said = " ".join(note.replace("\0", " ").split())
+    said = one_line(note)
     if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
         raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
     return said

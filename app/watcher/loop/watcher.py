@@ -21,6 +21,7 @@ from app.feed.services.ingest import Intake
 from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import WatchTerms
 from app.observability.outages import FAILURES
+from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import FaultBook, Reader, WriterShare
 from app.watcher.loop.view import TooDeep, View
@@ -309,6 +310,7 @@ class Watcher:
         self._holder = LeaseHolder(database, monotonic)
         self._share = WriterShare(monotonic)
         self._threads: dict[ChainId, Thread] = {}
+        self._is_read = True
         self.tasks: dict[ChainId, ChainTask] = {}
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
@@ -344,8 +346,19 @@ class Watcher:
             renewing.join(1.0)
 
     def _start_new(self) -> None:
-        """Start a thread for each chain that is to be watched and has none."""
-        for chain_id in watch_terms(self._snapshots):
+        """Start a thread for each chain that is to be watched and has none.
+
+        While the configuration cannot be read no chain is new. Those that have a thread wait by themselves.
+        """
+        try:
+            terms = watch_terms(self._snapshots)
+        except Unavailable:
+            if self._is_read:
+                _log.warning("the configuration cannot be read: no chain is added until it can")
+            self._is_read = False
+            return
+        self._is_read = True
+        for chain_id in terms:
             if chain_id in self._threads or (self._only is not None and chain_id not in self._only):
                 continue
             task = ChainTask(

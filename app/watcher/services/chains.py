@@ -20,6 +20,7 @@ from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.values.texts import one_line
 from app.watcher.models import ChainWatch
 from app.watcher.queries import known_sends, newest_misses, waiting_counts, watch_rows
 from app.watcher.services.lease import stopped
@@ -168,7 +169,8 @@ def stop(
 
     :raises SwitchRefused: no reason is given, the chain is not configured to be watched, or stopped already.
     """
-    if not reason.strip():
+    why = one_line(reason)
+    if not why:
         raise SwitchRefused("enter a reason: other operators will see it")
     if chain_id not in watch_terms(snapshots):
         raise SwitchRefused(f"chain {chain_id} is not configured to be watched")
@@ -177,7 +179,7 @@ def stop(
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         if row.stopped is not None:
             raise SwitchRefused(f"reading of chain {chain_id} is already stopped: {row.stopped}")
-        values = stopped(row.epoch, reason.strip(), now, by=actor.name)
+        values = stopped(row.epoch, why, now, by=actor.name)
         connection.execute(update(ChainWatch).where(ChainWatch.chain_id == chain_id).values(**values))
         subject = f"reading of chain {chain_id}"
         record(
@@ -187,7 +189,7 @@ def stop(
             "watch.stop",
             subject,
             now=now,
-            detail=reason.strip(),
+            detail=why,
             changes=[AuditedChange(subject, {"stopped": None}, {"stopped": values["stopped"]})],
         )
 

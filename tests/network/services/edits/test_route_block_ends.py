@@ -58,6 +58,19 @@ def test_block_ends_in_every_answer(gateway: Gateway) -> None:
     assert "expires_at" not in document(gateway)["route_blocks"][0], "left out where there is no end"
 
 
+def test_a_clock_that_was_ahead_ends_no_block_for_good(gateway: Gateway) -> None:
+    save_edit(*gateway.editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
+    now = NOON + 2 * HOUR
+    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
+    assert REQUEST.route_key not in snapshots.current().terms.blocks
+    now = NOON
+    corrected = snapshots.current()
+    assert REQUEST.route_key in corrected.terms.blocks
+    assert snapshots.current() is corrected, "it is built once"
+    now = NOON + HOUR
+    assert REQUEST.route_key not in snapshots.current().terms.blocks
+
+
 def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
     assert texts(preview_edit(gateway.database, gateway.two_persons, Edit("route_blocks", values=BLOCK))) == [
         "1 route stops at once"

@@ -1,0 +1,133 @@
+"""Exports of the audit log: read slowly, while records are added, and while records are archived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.pool import QueuePool
+
+from app.audit import queries
+from app.audit.records import NO_MAC, Actor, SealedRecord, Source, read_exported, seal
+from app.audit.services import (
+    ArchivedMeanwhile,
+    AuditFilter,
+    RecordUnreadable,
+    export_audit,
+    exported,
+    record_separately,
+)
+from app.audit.verification import archive_audit
+from app.db.engine import reading
+from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
+
+NOON = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
+ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
+OF_ALICE = AuditFilter(actor=ALICE.name)
+
+
+@pytest.fixture
+def gateway(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    """With records 1 to 6 of one day, read two at a time. The odd ones are Alice's."""
+    monkeypatch.setattr(queries, "CHUNK", 2)
+    gateway = current_gateway().but(clock=lambda: NOON)
+    write(gateway, *range(1, 7))
+    return gateway
+
+
+def write(gateway: Gateway, *numbers: int) -> None:
+    for number in numbers:
+        actor = ALICE if number % 2 else TESTER
+        record_separately(*gateway.audited, actor, "test.deed", f"subject {number}")
+
+
+def archive_all(gateway: Gateway, file: Path) -> None:
+    archive_audit(*gateway.audited, NOON + timedelta(days=1), file, actor=TESTER)
+
+
+def whole(gateway: Gateway, wanted: AuditFilter = queries.EVERYTHING) -> list[bytes]:
+    """The lines of the records, read in one transaction."""
+    with reading(gateway.engine) as connection:
+        rows = list(queries.audit_records(connection, wanted))
+    return [exported(SealedRecord(**row._mapping)) for row in rows]
+
+
+def holds(gateway: Gateway, lines: Sequence[bytes]) -> bool:
+    """Whether each record matches the one before it: what verification of an export needs."""
+    macs = [NO_MAC]
+    for record in map(read_exported, lines):
+        macs.append(seal(gateway.audit_keys.present, macs[-1], record))
+        if macs[-1] != record.mac:
+            return False
+    return True
+
+
+def held(gateway: Gateway) -> int:
+    """How many connections are in use."""
+    pools = [engine.pool for engine in gateway.database.engines]
+    assert all(isinstance(pool, QueuePool) for pool in pools)
+    return sum(pool.checkedout() for pool in pools if isinstance(pool, QueuePool))
+
+
+@pytest.mark.every_database
+def test_a_slow_reader_holds_no_connection(gateway: Gateway) -> None:
+    for wanted in (queries.EVERYTHING, OF_ALICE, AuditFilter(subject="subject 4"), AuditFilter(action="no")):
+        expected, lines = whole(gateway, wanted), []
+        for line in export_audit(gateway.database, wanted):
+            assert held(gateway) == 0
+            lines.append(line)
+        assert lines == expected
+    assert held(gateway) == 0
+
+
+@pytest.mark.every_database
+def test_records_added_meanwhile_are_left_out(gateway: Gateway) -> None:
+    """So an export ends, and its chain holds, however many are added while it is read."""
+    for wanted in (queries.EVERYTHING, OF_ALICE):
+        expected, lines = whole(gateway, wanted), []
+        for number, line in enumerate(islice(export_audit(gateway.database, wanted), 50), 100):
+            write(gateway, number)
+            lines.append(line)
+        assert lines == expected
+    assert holds(gateway, list(export_audit(gateway.database)))
+    assert not list(export_audit(gateway.database, AuditFilter(since=NOON + timedelta(days=1))))
+
+
+def test_no_record_is_no_line(app: Flask) -> None:
+    assert not list(export_audit(current_gateway().database))
+
+
+@pytest.mark.parametrize("wanted", [queries.EVERYTHING, OF_ALICE])
+def test_an_export_lacks_no_archived_records(gateway: Gateway, tmp_path: Path, wanted: AuditFilter) -> None:
+    expected, lines = whole(gateway, wanted), export_audit(gateway.database, wanted)
+    begun = [next(lines)]
+    archive_all(gateway, tmp_path / "one")
+    with pytest.raises(ArchivedMeanwhile, match="export them again"):
+        begun.extend(lines)
+    assert begun == expected[:2]
+    assert len(list(export_audit(gateway.database))) == 1, "the record of the archive"
+
+
+def test_an_archive_of_what_was_exported_does_no_harm(gateway: Gateway, tmp_path: Path) -> None:
+    expected, lines = whole(gateway), export_audit(gateway.database)
+    begun = [next(lines) for _ in range(5)]
+    archive_all(gateway, tmp_path / "one")
+    assert [*begun, *lines] == expected
+    assert (tmp_path / "one").read_bytes() == b"".join(expected)
+
+
+def test_what_comes_before_an_unreadable_record_is_exported(gateway: Gateway) -> None:
+    expected = whole(gateway)
+    with gateway.engine.begin() as connection:
+        infinite = {"sqlite": "soon", "postgresql": "infinity"}[gateway.engine.dialect.name]
+        connection.execute(text(f"UPDATE audit_records SET at = '{infinite}' WHERE id = 4"))
+    lines: list[bytes] = []
+    with pytest.raises(RecordUnreadable, match="record 4 cannot be read"):
+        lines.extend(export_audit(gateway.database))
+    assert lines == expected[:3]
