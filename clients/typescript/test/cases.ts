@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { transferId, verifyEvidence } from "../src/evm.js";
+import { type Address, createPublicClient, createWalletClient, custom, numberToHex } from "viem";
+import { mainnet } from "viem/chains";
+import { claimRefund, executeDelayed, transferId, verifyEvidence } from "../src/evm.js";
 import {
   type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type State, Gateway, GatewayError, findWay,
   sendArguments, verifyWebhook, waitUntil, waitUntilDone, ways,
@@ -40,6 +42,10 @@ interface Case {
   url: string;
   evidence: EvidenceAnswer;
   contracts?: string[];
+  node: number;
+  wallet: number;
+  /** Whether the wallet client names its chain. */
+  named: boolean;
   expect: { value?: unknown; error?: string; says?: string };
 }
 
@@ -106,6 +112,7 @@ const DOES = {
     ];
   },
   transfer_id: async (given: Case) => transferId(given.sender, madeSend(given)),
+  refund,
 };
 
 function configsOf(name: string): ConfigsAnswer {
@@ -157,6 +164,27 @@ async function session({ base, transfer, account = "" }: Case): Promise<unknown>
     history,
     statuses: (await gateway.statuses([transfer])).statuses.map((each) => each.status),
   };
+}
+
+/** How a refund ends where node and wallet are of these chains, and what the wallet was told to send. */
+async function refund({ evidence, configs, transfer, receiver, node, wallet, named }: Case): Promise<unknown> {
+  const answers = [configsOf(configs), evidence, { err: null, status: 8 }];
+  const paths = ["getTransferConfigs", "getRefundEvidence", "getTransferStatus"];
+  const answered = async ({ url }: Request) => Response.json(answers[paths.findIndex((each) => url.includes(each))]);
+  const gateway = new Gateway("http://gateway.example", { fetch: answered });
+  const sent: string[] = [];
+  const transport = (chain: number) => custom({
+    request: async ({ method }: { method: string }) => {
+      if (method === "eth_chainId") return numberToHex(chain);
+      if (method !== "eth_call") sent.push(method);
+      return "0x";
+    },
+  });
+  const chain = named ? { chain: { ...mainnet, id: wallet } } : {};
+  const walletClient = createWalletClient({ account: receiver as Address, transport: transport(wallet), ...chain });
+  const clients = { publicClient: createPublicClient({ transport: transport(node) }), walletClient };
+  const sending = (evidence.delayed === null ? claimRefund : executeDelayed)(gateway, transfer, clients);
+  return [await sending.then(() => "sent", (error: Error) => error.message), sent];
 }
 
 describe("cases", { concurrency: true }, () => {
