@@ -144,6 +144,10 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
         {STATUS: [Say(http=400, reason="bad_request")]}, {},
         {"error": "GatewayError", "says": "bad_request"}, operations(STATUS),
     ),
+    "the caller's own question fails": (
+        {STATUS: [Say(3, headers=SOON)]}, {"fails": "of the caller", "timeout": 5},
+        {"error": "TypeError", "says": "of the caller"}, operations(STATUS),
+    ),
     "not over in time": (
         {STATUS: [Say(3, headers=SOON)]}, {"timeout": 2},
         {"error": "WaitTimeout", "says": "is at status 3 after 2"}, lambda script: None,

@@ -32,6 +32,7 @@ interface Case {
   timeout?: number;
   unknown_for?: number;
   terminal?: boolean;
+  fails?: string;
   native?: boolean;
   transfer_id?: string;
   account?: string;
@@ -66,9 +67,13 @@ const DOES = {
     return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`, `${value}`];
   },
   webhook: async ({ body, headers, secrets, now }: Case) => verifyWebhook(body, headers, secrets, now),
-  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal }: Case) => {
+  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal, fails }: Case) => {
     const options = { ...(timeout !== undefined && { timeout }), ...(unknownFor !== undefined && { unknownFor }) };
     const gateway = new Gateway(base);
+    const failing = (): never => {
+      throw new TypeError(fails);
+    };
+    if (fails !== undefined) return waitUntil(gateway, transfer, failing, options);
     if (terminal) return stateOf(await waitUntil(gateway, transfer, (state) => state.terminal, options));
     return stateOf(await waitUntilDone(gateway, transfer, options));
   },
