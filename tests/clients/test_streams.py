@@ -46,6 +46,7 @@ SCRIPTS: dict[str, tuple[list[Say], dict[str, Any]]] = {
             Say(stream="retry: 10\nid: 5\n\n" + changed("6", 1) + changed("7", 3)[:40]),
             Say(http=503, reason="wait_busy", headers={"Retry-After": "1"}),
             Say(http=502, broken=True),
+            Say(http=502, foreign={"err": "upstream down"}),
             Say(stream="retry: 10\nid: 6\n\n" + changed("7", 3) + ": nothing new\nid: 9\n\n"),
             Say(stream="retry: 10\r\nid: 9\r\n\r\n" + RESET + changed("21", 5, ',"taken_back":true')),
         ],
@@ -80,7 +81,7 @@ def test_what_the_script_says(client: str, tmp_path: Path) -> None:
         ]  # fmt: skip
         check(client, cases, tmp_path)
     broken, at_once, missing, other = scripts.values()
-    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "9"]
+    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "6", "9"]
     assert {question["transfer_id"][0] for _, _, question in broken.asked} == {ID}
     assert broken.pauses[1] >= 1, "as long as the gateway says"
     assert len(at_once.asked) == 3
