@@ -23,6 +23,7 @@ class Say:
     """One answer: a status, or an HTTP status with a reason.
 
     :param after: seconds until it is given.
+    :param foreign: what somebody else answers in JSON, such as a proxy.
     """
 
     status: int = 0
@@ -32,12 +33,15 @@ class Say:
     after: float = 0
     broken: bool = False
     stream: str | None = None
+    foreign: object = None
 
     def body(self) -> bytes:
         if self.stream is not None:
             return self.stream.encode()
         if self.broken:
             return b"<html>"
+        if self.foreign is not None:
+            return json.dumps(self.foreign).encode()
         err = {"code": 500, "msg": "as the script says"} if self.reason else None
         return json.dumps({"err": err, "status": self.status}).encode()
 

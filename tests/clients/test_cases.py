@@ -137,6 +137,15 @@ def _webhook(name: str, error: str = "", /, **changes: Any) -> dict[str, Any]:
     return {"name": f"webhook, {name}", "do": "webhook", **given, "expect": expected}
 
 
+NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
+SPELLINGS = [tuple(map(spell, NAMES)) for spell in (str.title, str.upper)]
+
+
+def spelled(names: tuple[str, ...]) -> dict[str, str | None]:
+    """The headers of a delivery under these names, and none under their own."""
+    return dict.fromkeys(NAMES) | dict(zip(names, ("msg_1", str(NOW), signature()), strict=True))
+
+
 PUBLISHED = {
     "name": "webhook, the example that libraries of Standard Webhooks are tested with",
     "do": "webhook",
@@ -163,6 +172,8 @@ WEBHOOK_CASES = [
         headers={"webhook-signature": f"{signature(OTHER)} {signature()}"},
     ),
     _webhook("with another version first", headers={"webhook-signature": f"v1a,AAAA {signature()}"}),
+    *(_webhook(f"with headers like {names[0]}", headers=spelled(names)) for names in SPELLINGS),
+    _webhook("headers of others before", headers={"Webhook-Id-2": "msg_2"} | spelled(SPELLINGS[0])),
     _webhook("five minutes old", now=NOW + 300),
     _webhook("five minutes early", now=NOW - 300),
     _webhook("older", FAR, now=NOW + 301),

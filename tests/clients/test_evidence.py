@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -172,3 +173,31 @@ def test_typescript_checks_evidence(
 ) -> None:
     configs, evidences = asked
     workshop.check_typescript(list(cases_of(evidences)), {"sandbox": configs}, tmp_path)
+
+
+def sending_cases(evidences: dict[str, Evidence]) -> Iterator[dict[str, Any]]:
+    """Refunds of each kind by a node and a wallet of a chain each, also out of a delay queue."""
+    for kind, evidence in evidences.items():
+        chain, receiver = evidence["chain_id"], expected_of(evidence)[4]
+        place = {"chain_id": chain, "contract": evidence["contract"]}
+        waiting = evidence | {"delayed": {**place, "funds": "refund", "delayed_id": "0x" + "ab" * 32}}
+        other, paid = chain + 1, f"the refund is paid on chain {chain}, "
+        usual = {"do": "refund", "configs": "sandbox", "transfer": evidence["transfer_id"]}
+        for given, named in itertools.product((evidence, waiting), (True, False)):
+            more = {**usual, "evidence": given, "receiver": receiver, "named": named}
+            for node, wallet, ends in (
+                (chain, chain, ["sent", ["eth_sendTransaction"]]),
+                (other, chain, [f"{paid}the node is of {other}", []]),
+                (chain, other, [f"{paid}the wallet is on {other}: switch it", []]),
+            ):
+                name = f"{kind}: node {node}, wallet {wallet}, {named=}, {given is waiting=}"
+                yield {**more, "name": name, "node": node, "wallet": wallet, "expect": {"value": ends}}
+
+
+@pytest.mark.minutes("a client built and checked in Node")
+def test_typescript_sends_on_the_chain_of_the_refund(
+    asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
+) -> None:
+    """viem asks a wallet elsewhere than the node, and compares its chain only with one that it was given."""
+    configs, evidences = asked
+    workshop.check_typescript(list(sending_cases(evidences)), {"sandbox": configs}, tmp_path)

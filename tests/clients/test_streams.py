@@ -46,10 +46,19 @@ SCRIPTS: dict[str, tuple[list[Say], dict[str, Any]]] = {
             Say(stream="retry: 10\nid: 5\n\n" + changed("6", 1) + changed("7", 3)[:40]),
             Say(http=503, reason="wait_busy", headers={"Retry-After": "1"}),
             Say(http=502, broken=True),
+            Say(http=502, foreign={"err": "upstream down"}),
             Say(stream="retry: 10\nid: 6\n\n" + changed("7", 3) + ": nothing new\nid: 9\n\n"),
             Say(stream="retry: 10\r\nid: 9\r\n\r\n" + RESET + changed("21", 5, ',"taken_back":true')),
         ],
         {"value": [heard("6", 1), heard("7", 3), ["reset", "20"], heard("21", 5, taken_back=True)]},
+    ),
+    "it says no pause": (
+        [
+            Say(http=503, reason="wait_busy", headers={"Retry-After": "0"}),
+            Say(stream="retry: 0\nid: 5\n\n"),
+            Say(stream=changed("6", 1) + changed("7", 3) + changed("8", 4) + changed("9", 5)),
+        ],
+        {"value": [heard(position, status) for position, status in (("6", 1), ("7", 3), ("8", 4), ("9", 5))]},
     ),
     "it is not offered": (
         [Say(http=404, reason="path_not_found")],
@@ -71,10 +80,12 @@ def test_what_the_script_says(client: str, tmp_path: Path) -> None:
             for place, (name, (_, expected)) in enumerate(SCRIPTS.items())
         ]  # fmt: skip
         check(client, cases, tmp_path)
-    broken, missing, other = scripts.values()
-    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "9"]
+    broken, at_once, missing, other = scripts.values()
+    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "6", "9"]
     assert {question["transfer_id"][0] for _, _, question in broken.asked} == {ID}
     assert broken.pauses[1] >= 1, "as long as the gateway says"
+    assert len(at_once.asked) == 3
+    assert all(pause >= 2 for pause in at_once.pauses), "its own pause"
     assert len(missing.asked) == len(other.asked) == 1
 
 

@@ -28,6 +28,17 @@ BUSY = Say(http=503, reason="wait_busy", headers={"Retry-After": "3"})
 CROWDED = Say(http=429, reason="rate_limited", headers={"Retry-After": "3"})
 DOWN = Say(http=503, reason="unavailable", headers={"Retry-After": "3"})
 
+FOREIGN = {
+    "a text": {"err": "upstream down"},
+    "no code": {"err": {"message": "upstream down"}},
+    "no text": {"err": {"code": 502}},
+    "nothing in it": {"err": {}},
+    "null": {"err": None},
+    "a list": [1],
+    "of lists": {"err": [["code", "msg"]]},
+}
+"""What proxies answer in JSON, with an `err` of their own."""
+
 FIRST, TOLD, LATE = 2, 3, 10
 """Seconds: the first pause where nobody says anything, what the script says, and what a busy machine adds."""
 
@@ -133,6 +144,28 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
         {STATUS: [Say(broken=True)]}, {},
         {"error": "GatewayError", "says": "no answer of a gateway"}, operations(STATUS),
     ),
+    **{
+        f"a proxy's own err while it is down, {name}": (
+            {STATUS: [Say(http=502, foreign=foreign), Say(5)]},
+            {}, {"value": [5, True, "nobody", None, None]}, slept(FIRST),
+        )
+        for name, foreign in FOREIGN.items()
+    },
+    **{
+        f"a proxy's own err, {name}": (
+            {STATUS: [Say(http=400, foreign=foreign)]}, {},
+            {"error": "GatewayError", "says": "no answer of a gateway: HTTP 400"}, operations(STATUS),
+        )
+        for name, foreign in FOREIGN.items()
+    },
+    "a proxy's own err with the status 200": (
+        {STATUS: [Say(foreign=FOREIGN["a text"])]}, {},
+        {"error": "GatewayError", "says": "no answer of a gateway: HTTP 200"}, operations(STATUS),
+    ),
+    "a proxy's own err in place of the wait": (
+        {STATUS: [Say(3, headers=SOON), Say(5)], WAIT: [Say(http=502, foreign=FOREIGN["a text"])]},
+        {}, {"value": [5, True, "nobody", None, None]}, by_the_header,
+    ),
     "just sent": (
         {STATUS: [UNKNOWN, Say(5)]}, {}, {"value": [5, True, "nobody", None, None]}, slept(FIRST),
     ),
@@ -143,6 +176,10 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
     "a question that is wrong": (
         {STATUS: [Say(http=400, reason="bad_request")]}, {},
         {"error": "GatewayError", "says": "bad_request"}, operations(STATUS),
+    ),
+    "the caller's own question fails": (
+        {STATUS: [Say(3, headers=SOON)]}, {"fails": "of the caller", "timeout": 5},
+        {"error": "TypeError", "says": "of the caller"}, operations(STATUS),
     ),
     "not over in time": (
         {STATUS: [Say(3, headers=SOON)]}, {"timeout": 2},

@@ -70,6 +70,12 @@ def state_of(state: State) -> list[Any]:
 def wait(case: Case) -> list[Any]:
     with Gateway(case["base"]) as gateway:
         options = {name: case[name] for name in ("timeout", "unknown_for") if name in case}
+
+        def failing(_: State) -> bool:
+            raise TypeError(case["fails"])
+
+        if "fails" in case:
+            wait_until(gateway, case["transfer"], failing, **options)
         if case.get("terminal"):
             return state_of(wait_until(gateway, case["transfer"], lambda state: state.terminal, **options))
         return state_of(wait_until_done(gateway, case["transfer"], **options))

@@ -31,18 +31,25 @@ def checked(response: httpx.Response) -> object:
     :raises GatewayError: an ``err``, or no answer of a gateway.
     """
     try:
-        answer = response.json()
-        err = answer["err"]
-    except (ValueError, KeyError, TypeError):
-        answer, err = None, {"code": 500, "msg": f"no answer of a gateway: HTTP {response.status_code}"}
-    if err is None and response.is_success:
+        answer: object = response.json()
+    except ValueError:
+        answer = None
+    if response.is_success and isinstance(answer, dict) and answer.get("err", "missing") is None:
         return answer
-    err = err or {"code": 500, "msg": f"HTTP {response.status_code}"}
+    code, text = _err_of(answer) or (500, f"no answer of a gateway: HTTP {response.status_code}")
     after = response.headers.get("Retry-After", "")
     raise GatewayError(
-        err["code"],
-        err["msg"],
+        code,
+        text,
         response.headers.get("X-Gateway-Reason", ""),
         response.status_code,
         float(after) if after.isdecimal() else None,
     )
+
+
+def _err_of(answer: object) -> tuple[int, str] | None:
+    """Code and text of an ``err``. A proxy may have an ``err`` of its own, of any shape: that is none."""
+    err = answer.get("err") if isinstance(answer, dict) else None
+    if not isinstance(err, dict) or not isinstance(err.get("code"), int) or "msg" not in err:
+        return None
+    return err["code"], str(err["msg"])

@@ -82,13 +82,13 @@ export async function* eventsOf(
         const change = reader.read(line);
         if (change !== undefined) yield change;
         if (line === "") last = reader.id; // not before: the connection may break within an event
-        seconds = pause = reader.pause ?? FIRST_PAUSE;
+        seconds = pause = reader.pause || FIRST_PAUSE;
       }
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof GatewayError) {
         if (!error.isTemporary) throw error;
-        seconds = error.retryAfter ?? pause;
+        seconds = error.retryAfter || pause; // 0 says nothing: many would connect again at once, for ever
       } else if (!(error instanceof TypeError || silence.isOver)) throw error;
     } finally {
       silence.end();

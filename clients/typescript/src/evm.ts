@@ -72,7 +72,7 @@ export interface VerifyOptions {
   contracts?: readonly string[];
 }
 
-/** The two clients of the source chain; who sends is the wallet's account. */
+/** The two clients of the source chain, which must both be on it; who sends is the wallet's account. */
 export interface Clients {
   publicClient: PublicClient;
   walletClient: WalletClient;
@@ -212,6 +212,9 @@ async function simulateAndSend(
     if (!reverted) throw error;
     throw new RefundRefused(`the contract refuses the call (${reasons}): ${error.shortMessage}`, { cause: error });
   }
+  // As late as can be: a user changes the wallet's chain at any moment. viem compares it only with a chain of its own.
+  const wallet = await walletClient.getChainId();
+  demand(wallet === chainId, `the refund is paid on chain ${chainId}, the wallet is on ${wallet}: switch it`);
   return walletClient.writeContract({ ...written, chain: walletClient.chain ?? null });
 }
 

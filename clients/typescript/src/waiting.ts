@@ -36,7 +36,7 @@ export function waitUntilDone(gateway: Gateway, transferId: string, options: Wai
   return waitUntil(gateway, transferId, (state) => state.terminal || state.nextActor === "user", options);
 }
 
-/** Wait until `arrived` says so of a state. Errors that waiting does not change are thrown. */
+/** Wait until `arrived` says so of a state. Errors that waiting does not change are thrown, and its own at once. */
 export async function waitUntil(
   gateway: Gateway,
   transferId: string,
@@ -45,14 +45,18 @@ export async function waitUntil(
 ): Promise<State> {
   const wait = new Wait(gateway, transferId, options);
   while (wait.left > 0) {
-    let seconds: number;
+    let state: State | undefined;
+    let seconds = 0;
     try {
-      const state = await wait.ask();
-      if (arrived(state)) return state;
-      seconds = wait.after(state);
+      state = await wait.ask();
     } catch (error) {
       options.signal?.throwIfAborted();
       seconds = wait.afterError(error);
+    }
+    // Not above: what the caller throws says nothing about the network.
+    if (state !== undefined) {
+      if (arrived(state)) return state;
+      seconds = wait.after(state);
     }
     await sleep(Math.max(0, Math.min(seconds, wait.left)), options.signal);
   }

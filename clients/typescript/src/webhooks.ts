@@ -16,6 +16,7 @@ type Delivered = Headers | Record<string, string | string[] | undefined>;
  * too far away, no signature fits, or a secret cannot be read. The same `webhook-id` may come again: keep the ids that were handled.
  *
  * @param body as it was received, before any reader of JSON has touched it
+ * @param headers their names in upper or lower case
  * @param secrets `whsec_…`; two while one replaces the other
  * @param now seconds since 1970, for tests
  */
@@ -52,9 +53,14 @@ export async function verifyWebhook<Event = unknown>(
 }
 
 function header(headers: Delivered, name: string): string {
-  const found = headers instanceof Headers ? headers.get(name) : headers[name];
+  const found = headers instanceof Headers ? headers.get(name) : valueOf(headers, name);
   if (typeof found !== "string") throw new WebhookError(`a header is missing: ${name}`);
   return found;
+}
+
+/** The value of a header in an object, whose names may be in upper case. */
+function valueOf(headers: Exclude<Delivered, Headers>, name: string): string | string[] | undefined {
+  return Object.entries(headers).find(([each, value]) => value !== undefined && each.toLowerCase() === name)?.[1];
 }
 
 /** Bytes out of base64; none where it is no base64. */

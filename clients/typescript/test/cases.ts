@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { transferId, verifyEvidence } from "../src/evm.js";
+import { type Address, createPublicClient, createWalletClient, custom, numberToHex } from "viem";
+import { mainnet } from "viem/chains";
+import { claimRefund, executeDelayed, transferId, verifyEvidence } from "../src/evm.js";
 import {
   type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type State, Gateway, GatewayError, findWay,
   sendArguments, verifyWebhook, waitUntil, waitUntilDone, ways,
@@ -30,6 +32,7 @@ interface Case {
   timeout?: number;
   unknown_for?: number;
   terminal?: boolean;
+  fails?: string;
   native?: boolean;
   transfer_id?: string;
   account?: string;
@@ -40,6 +43,10 @@ interface Case {
   url: string;
   evidence: EvidenceAnswer;
   contracts?: string[];
+  node: number;
+  wallet: number;
+  /** Whether the wallet client names its chain. */
+  named: boolean;
   expect: { value?: unknown; error?: string; says?: string };
 }
 
@@ -60,9 +67,13 @@ const DOES = {
     return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`, `${value}`];
   },
   webhook: async ({ body, headers, secrets, now }: Case) => verifyWebhook(body, headers, secrets, now),
-  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal }: Case) => {
+  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal, fails }: Case) => {
     const options = { ...(timeout !== undefined && { timeout }), ...(unknownFor !== undefined && { unknownFor }) };
     const gateway = new Gateway(base);
+    const failing = (): never => {
+      throw new TypeError(fails);
+    };
+    if (fails !== undefined) return waitUntil(gateway, transfer, failing, options);
     if (terminal) return stateOf(await waitUntil(gateway, transfer, (state) => state.terminal, options));
     return stateOf(await waitUntilDone(gateway, transfer, options));
   },
@@ -106,6 +117,7 @@ const DOES = {
     ];
   },
   transfer_id: async (given: Case) => transferId(given.sender, madeSend(given)),
+  refund,
 };
 
 function configsOf(name: string): ConfigsAnswer {
@@ -157,6 +169,27 @@ async function session({ base, transfer, account = "" }: Case): Promise<unknown>
     history,
     statuses: (await gateway.statuses([transfer])).statuses.map((each) => each.status),
   };
+}
+
+/** How a refund ends where node and wallet are of these chains, and what the wallet was told to send. */
+async function refund({ evidence, configs, transfer, receiver, node, wallet, named }: Case): Promise<unknown> {
+  const answers = [configsOf(configs), evidence, { err: null, status: 8 }];
+  const paths = ["getTransferConfigs", "getRefundEvidence", "getTransferStatus"];
+  const answered = async ({ url }: Request) => Response.json(answers[paths.findIndex((each) => url.includes(each))]);
+  const gateway = new Gateway("http://gateway.example", { fetch: answered });
+  const sent: string[] = [];
+  const transport = (chain: number) => custom({
+    request: async ({ method }: { method: string }) => {
+      if (method === "eth_chainId") return numberToHex(chain);
+      if (method !== "eth_call") sent.push(method);
+      return "0x";
+    },
+  });
+  const chain = named ? { chain: { ...mainnet, id: wallet } } : {};
+  const walletClient = createWalletClient({ account: receiver as Address, transport: transport(wallet), ...chain });
+  const clients = { publicClient: createPublicClient({ transport: transport(node) }), walletClient };
+  const sending = (evidence.delayed === null ? claimRefund : executeDelayed)(gateway, transfer, clients);
+  return [await sending.then(() => "sent", (error: Error) => error.message), sent];
 }
 
 describe("cases", { concurrency: true }, () => {
