@@ -23,7 +23,7 @@ Events = list[dict[str, Any]]
 TIMEOUT = volume(1_200, 300)
 """Seconds after which a reporter believes that the gateway will never answer again."""
 
-DATABASE = 0.2
+DATABASE = 0.1
 """The part of the kills that is the database's, where it may be killed."""
 
 

@@ -23,7 +23,7 @@ from app.feed.services.reprojection import replay
 from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import BACKENDS
-from tests.everyday import SEED, SOAK, volume
+from tests.everyday import SEED, volume
 from tests.faults.kept import assert_answered_is_kept_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
@@ -36,7 +36,8 @@ from tests.serving.server import serving
 COUNT = volume(20_000, 240)
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
-PAUSE = (0.1, 0.7) if SOAK else (0.05, 0.3)
+PAUSE = (0.05, 0.3)
+"""Seconds between two kills."""
 
 Projections = dict[str, list[tuple[Any, ...]]]
 
