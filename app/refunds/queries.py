@@ -38,7 +38,6 @@ from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
 from app.transfers.reorganisations import Logged, as_reported_last
 from app.transfers.reported import TransferHistory
 from app.transfers.state import TransferState
-from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 
 
@@ -83,11 +82,6 @@ def user_requests_after(connection: Connection, after: int, limit: int) -> Seque
         for row in rows
     ]
 
-
-_TAKEN: Final = (
-    TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND.value,
-    TransferHistoryStatus.TRANSFER_REFUNDED.value,
-)
 
 CHUNK: Final = 500
 """Ids in one statement."""
@@ -178,14 +172,13 @@ def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[Tr
     return {each for transfers in transfers_by_id(connection, ids).values() for each in transfers}
 
 
-def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """Transfers from these chains whose withdraw was taken, and whose requests have several withdraw ids."""
+def with_several_ids(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
+    """Transfers from these chains whose requests have several withdraw ids."""
     several = select(WithdrawId.transfer_id).group_by(WithdrawId.transfer_id).having(func.count() > 1)
     return connection.scalars(
         select(Transfer.transfer_id).where(
             Transfer.transfer_id.in_(several),
             Transfer.src_chain_id.in_(src_chain_ids),
-            Transfer.status.in_(_TAKEN),
         )
     ).all()
 

@@ -22,7 +22,7 @@ from app.transfers.models import Anomaly
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import some
-from tests.feed.services.world import about, event, forget_events, projections
+from tests.feed.services.world import about, event, forget_events, projections, released
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 
@@ -101,6 +101,30 @@ def test_whichever_comes_last(ask: Asker) -> None:
         if number % 10 == 0:
             assert_second_is_dead(ask)
     assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+@pytest.mark.one_database
+def test_rotation_says_anew_which_request_was_paid(ask: Asker) -> None:
+    """Also where the transfer was released as well as refunded, so that its status is that of the release."""
+    later: Powers = {PEOPLE[1]: 1}
+    other = SECOND.request(seqnum=8)
+    parts = [
+        [about(1, "refund.submitted", at=-9, tx_hash="0x" + "77" * 32, block=150)],
+        [released(1, block=500)],
+        [rotation(1, later, at=-5)],
+        [SECOND.prepared(other), SECOND.signed(PEOPLE[1], other)],
+    ]
+    begin = [*story_of(FIRST), FIRST.prepared(FIRST.request(seqnum=8)), SECOND.sent()]
+    outcomes = set()
+    for order in itertools.permutations(parts):
+        forget_events(ask.gateway)
+        lines = [rotation(1, SET), *begin, *itertools.chain(*order)]
+        for line in (*lines, *lines):  # what was refused is sent again
+            ask.feed(line)
+        with reading(ask.gateway.reads) as connection:
+            rows = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
+        outcomes.add((ask.status(SECOND)["status"], tuple(rows)))
+    assert len(outcomes) == 1, outcomes
 
 
 def test_a_payment_that_no_longer_stands(ask: Asker) -> None:

@@ -28,7 +28,7 @@ from app.feed.queries.transfers import transfers_in_status, transfers_with_aside
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
 from app.network.validators import ValidatorSet
-from app.refunds.queries import UsedId, refunded_by_one_of_several, transfers_with_ids, used_by_events
+from app.refunds.queries import UsedId, transfers_with_ids, used_by_events, with_several_ids
 from app.refunds.used_ids import write_used
 from app.transfers.anomalies import anomalies_of_rotations
 from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
@@ -156,12 +156,12 @@ def validate_open_refunds(connection: Connection, chain_ids: Collection[int], no
 
 
 def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[bytes]:
-    """Open refunds, those with quarantined signatures, and finished ones that one of several requests paid:
-    which one that was decides the answers of others with the same withdraw id."""
+    """Open refunds, those with quarantined signatures, and transfers with several requests: which of them was
+    paid, also where the transfer was released, decides the answers of others with the same withdraw id."""
     return [
         *transfers_in_status(connection, chain_ids, _REFUND_OPEN),
         *transfers_with_aside(connection, chain_ids),
-        *refunded_by_one_of_several(connection, chain_ids),
+        *with_several_ids(connection, chain_ids),
     ]
 
 
