@@ -37,6 +37,7 @@ def typescript() -> Path:
     built = TYPESCRIPT / "build"
     with locked(WORKSHOP / "lock-typescript"):
         if not _is_made(TYPESCRIPT / "made", sources):
+            (TYPESCRIPT / "made").unlink(missing_ok=True)  # tsc also writes what it does not accept
             for name in ("src", "test", "build"):
                 shutil.rmtree(TYPESCRIPT / name, ignore_errors=True)
             for name in ("src", "test"):

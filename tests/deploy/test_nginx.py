@@ -38,7 +38,8 @@ from tests.programs import program
 from tests.site.snippets import block_of
 
 CERTIFICATE = block_of("docs/alerts.md", "openssl s_client")
-RUN = [CERTIFICATE]
+SILENT = block_of("docs/alerts.md", "curl -s -o /dev/null")
+RUN = [CERTIFICATE, SILENT]
 
 
 class Places(dict[str, Asked]):
@@ -345,3 +346,13 @@ def test_alert_commands_show_certificate_end(places: Places) -> None:
     served, on_disk = done.stdout.splitlines()
     assert served == on_disk
     assert served.startswith("notAfter=")
+
+
+@pytest.mark.parametrize(("trusted", "said"), [(True, "200 "), (False, "000 SSL certificate problem")])
+def test_alert_commands_show_how_far_a_call_gets(places: Places, trusted: bool, said: str) -> None:
+    call, nginx, ready = SILENT.code.splitlines()
+    typed = call.replace("gateway.example.org", f"localhost:{places.nginx.ports[PUBLIC]}")
+    typed = typed.replace("curl ", "curl --insecure ") if trusted else typed
+    done = subprocess.run([program("bash"), "-c", typed], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(said)
+    assert nginx.startswith("systemctl status nginx") and ready.endswith(":8011/readyz")
