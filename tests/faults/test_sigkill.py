@@ -36,8 +36,8 @@ from tests.serving.server import serving
 COUNT = volume(20_000, 240)
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
-PAUSE = (0.05, 0.3)
-"""Seconds between two kills."""
+PAUSE = {"postgresql": (0.1, 0.7), "sqlite": (0.05, 0.3)}
+"""Seconds between two kills. A worker takes longer to start where it connects to a server."""
 
 Projections = dict[str, list[tuple[Any, ...]]]
 
@@ -92,7 +92,7 @@ def test_killed_at_any_moment(
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": WORKERS[backend]}
         with serving("wsgi:app", log, **settings) as server:
             reporters = [Reporter(server, TOKEN, share) for share in shares(told, WRITERS, chance)]
-            killer = Killer(server, chance, PAUSE, server_of_database)
+            killer = Killer(server, chance, PAUSE[backend], server_of_database)
             seconds = report_while_killing(reporters, killer)
         failures = sum((reporter.failures for reporter in reporters), Counter())
         with capsys.disabled():
