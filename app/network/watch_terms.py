@@ -73,10 +73,15 @@ def default_finality(block_delay: int) -> int:
 
 
 class KnownSend(NamedTuple):
-    """The facts of a transfer from a chain that decide which contract pays a refund."""
+    """The facts of a transfer from a chain that decide which contract pays a refund.
+
+    Without a kind the transfer is known, but not its send.
+    """
 
     kind: SendKind | None = None
     dst_chain_id: ChainId | None = None
+    is_pruned: bool = False
+    """What its send said is gone, and nothing new about it is accepted."""
 
 
 SendsOf = Callable[[ChainId, Collection[TransferId]], Mapping[TransferId, KnownSend]]

@@ -226,7 +226,7 @@ def known_sends(
         or_(Transfer.src_chain_id == chain_id, Transfer.src_chain_id.is_(None)),
     )
     pruned = pruned_transfers(connection, transfer_ids)
-    return {TransferId(transfer_id): KnownSend() for transfer_id in pruned} | {
+    return {TransferId(transfer_id): KnownSend(is_pruned=True) for transfer_id in pruned} | {
         row.transfer_id: KnownSend(SendKind(row.kind) if row.kind else None, row.dst_chain_id)
         for row in connection.execute(sends)
     }

@@ -76,10 +76,10 @@ class NotConfigured(Exception):
 
 
 class NotSent(NotConfigured):
-    """A payout names a send of its own chain, but no send with that id is known."""
+    """A payout names a send of its own chain, and what has to be known of it is not."""
 
     def __init__(self, transfer_id: TransferId) -> None:
-        super().__init__(f"no transfer 0x{transfer_id.hex()} is known, to which the withdrawal refers")
+        super().__init__(f"no send of transfer 0x{transfer_id.hex()} is known, which the withdrawal pays")
         self.transfer_id = transfer_id
 
 
@@ -236,6 +236,15 @@ def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
         case _:
             return None
     return None if is_none(reference) else TransferId(reference)
+
+
+def is_told(said: object, send: KnownSend) -> bool:
+    """Whether enough is known of a send to say what this payout of its own chain is.
+
+    A pool only refunds. A vault or a bridge may as well release (:func:`payout_of`), and only the send says
+    what it does. The validators speak of transfers whose send was not read yet.
+    """
+    return isinstance(said, WithdrawDone) or send.kind is not None or send.is_pruned
 
 
 def payout_of(

@@ -31,6 +31,7 @@ from app.watcher.logs.payouts import (
     Place,
     account,
     is_none,
+    is_told,
     own_reference,
     payout_from,
     payout_of,
@@ -81,19 +82,24 @@ class ChainReport:
         if transfer_ids and self._network.sends_of is not None:
             self._sends |= self._network.sends_of(self._chain_id, transfer_ids)
 
-    def is_sent(self, transfer_id: TransferId) -> bool:
-        """Whether such a transfer is known: it was looked up, or its send was read here."""
-        return self._network.sends_of is None or transfer_id in self._sends
+    def is_sent(self, transfer_id: TransferId, said: object) -> bool:
+        """Whether enough is known of such a transfer to say what a payout is: it was looked up, or its send
+        was read here.
+        """
+        if self._network.sends_of is None:
+            return True
+        send = self._sends.get(transfer_id)
+        return send is not None and is_told(said, send)
 
     def payout(
         self, said: values.Relay | values.WithdrawDone | values.Withdrawn | values.Mint
     ) -> Payout | None:
         """What a log pays; None where that concerns neither transfers nor pools.
 
-        :raises NotSent: the transfer that it would refund is not known yet.
+        :raises NotSent: the transfer that it would refund is not known yet, or not whether it would.
         """
         transfer_id = own_reference(said, self._chain_id)
-        if transfer_id is not None and not self.is_sent(transfer_id):
+        if transfer_id is not None and not self.is_sent(transfer_id, said):
             raise NotSent(transfer_id)
         return payout_of(said, self._chain_id, None if transfer_id is None else self._sends.get(transfer_id))
 

@@ -250,10 +250,13 @@ def _withdrawn(stored: Waiting) -> TransferId | None:
 
 def _is_new(report: ChainReport, network: WatchedNetwork, stored: Waiting) -> bool:
     """Whether a waiting fact may be reported now: the configuration has changed, or the transfer is known."""
-    transfer_id = _withdrawn(stored)
-    if transfer_id is not None and report.is_sent(transfer_id):
+    if stored.facts["version"] != network.version:
         return True
-    return bool(stored.facts["version"] != network.version)
+    transfer_id = _withdrawn(stored)
+    if transfer_id is None:
+        return False
+    said = decode(log_from(stored.facts, place_from(stored.facts["place"])))
+    return report.is_sent(transfer_id, said)
 
 
 def _try_again(report: ChainReport, stored: Waiting) -> None:

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
 from app.network.document import import_within, read_document
-from app.transfers.models import Anomaly
+from app.transfers.models import Anomaly, PrunedTransfer
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
 from app.watcher.services.chains import watched_network
+from app.watcher.steps import Waiting, WaitingKind
 from tests.builders import network as build
-from tests.feed.services.world import NOW, network
+from tests.feed.services.world import NOW, event, feed, network
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send, sent_id
@@ -208,6 +209,74 @@ def test_early_withdrawal_waits_for_its_send(
     chain.mine()
     watched.settle(reader)
     assert status(app, id_of(sent)) == expected
+
+
+def speak(gateway: Gateway, transfer_id: int) -> None:
+    """The validators speak of the transfer, whose send nobody has reported."""
+    spoken = {"transfer_id": f"0x{transfer_id:064x}", "xfer_status": 2}
+    assert feed(gateway, event("network.status", **spoken)).accepted == 1
+
+
+def unknown(reader: Reader) -> list[Waiting]:
+    """What waits until its transfer is known."""
+    return [each for each in reader.view.readings.waiting if each.kind is WaitingKind.UNKNOWN]
+
+
+EARLY = {
+    "burn that stays": (burn(CHAIN), BRIDGE, mint, 5),
+    "deposit that stays": (deposit(CHAIN), BRIDGE, mint, 5),
+    "burn": (burn(OTHER), BRIDGE, mint, 10),
+    "deposit": (deposit(OTHER), VAULT, withdrawn, 10),
+    "burn that a vault pays": (burn(CHAIN), VAULT, withdrawn, 5),
+}
+
+
+@pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
+@pytest.mark.parametrize("kind", EARLY)
+def test_word_of_validators_does_not_say_what_payout_is(
+    app: Flask, gateway: Gateway, watched: Watched, kind: str, delayed: bool
+) -> None:
+    """Live reading has come to the payout of a spoken transfer before the backfill comes to its send."""
+    sent, contract, payout, expected = EARLY[kind]
+    chain = watched.chain
+    chain.mine(sent)
+    chain.mine_many(20)
+    speak(gateway, id_of(sent))
+    chain.mine(*([queued(contract, "one")] if delayed else []), payout(id_of(sent), tx="one"))
+    if delayed:
+        chain.mine(executed(contract, PEGGED if contract == BRIDGE else TOKEN))
+    chain.mine_many(4)
+    reader = reader_of(watched)
+    while reader.poll():
+        pass
+    before = status(app, id_of(sent))
+    assert before == 4
+    chain.mine()
+    reader.poll()
+    assert status(app, id_of(sent)) == before
+    watched.settle(reader)
+    chain.mine_many(12)
+    watched.settle(reader)
+    assert status(app, id_of(sent)) == expected
+    assert unknown(reader) == []
+
+
+def test_word_of_validators_is_enough_for_refund_of_pool(
+    app: Flask, gateway: Gateway, watched: Watched
+) -> None:
+    """A pool pays nothing else for a transfer of its own chain."""
+    speak(gateway, FREE)
+    read(watched, (), (withdraw(FREE),))
+    assert status(app, FREE) == 10
+
+
+def test_payout_of_pruned_send_waits_for_nothing(gateway: Gateway, watched: Watched) -> None:
+    """Nothing new about it is accepted, whatever it is."""
+    with writing(gateway.engine) as connection:
+        transfer_id = FREE.to_bytes(32, "big")
+        connection.execute(insert(PrunedTransfer).values(transfer_id=transfer_id, status=10))
+    reader = read(watched, (), (mint(FREE),))
+    assert unknown(reader) == []
 
 
 def test_withdrawal_waits_for_reported_send(app: Flask, watched: Watched) -> None:
