@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, func, or_, select
+from sqlalchemy import Connection, Row, and_, case, func, or_, select
 
 from app.db.types import is_one_of
 from app.feed.queries.pruned import pruned_transfers
@@ -15,7 +15,7 @@ from app.transfers import models as log
 from app.transfers.codec import decode_event
 from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
 from app.transfers.models import Transfer
-from app.transfers.queries.logged import Reach, load_reorgs, retracted_keys
+from app.transfers.queries.logged import IS_REORG, Reach, load_reorgs, retracted_keys
 from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -215,6 +215,31 @@ def reported_events(
         for key, row in latest.items()
         if key in said
     ]
+
+
+class Reorgs(NamedTuple):
+    """What reorganisations were reported since a position of the log.
+
+    :param newest: the position of the last one, of any chain; None where there is none.
+    :param from_block: the lowest block from which somebody else took this chain back.
+    """
+
+    newest: int | None
+    from_block: BlockNumber | None
+
+
+def reorgs_since(connection: Connection, chain_id: ChainId, seq: int, above: int, *, reporter: str) -> Reorgs:
+    """The reorganisations after a position of the log. Where there is none, this is one look at an index.
+
+    :param above: those from this block, or from below it, are left out.
+    :param reporter: whose own are left out.
+    """
+    table = log.Event
+    is_others = and_(table.chain_id == chain_id, table.reporter != reporter, table.block > above)
+    found = select(func.max(table.seq), func.min(case((is_others, table.block)))).where(
+        IS_REORG, table.seq > seq
+    )
+    return Reorgs(*connection.execute(found).one())
 
 
 def known_sends(

@@ -172,6 +172,9 @@ class ChainReadings(Struct, frozen=True, kw_only=True):
 
 UNKNOWN_DIGEST = b""
 
+BLOCKS_AGAIN = 100
+"""What is not known any more is read again in parts of so many blocks, so that other writers wait little."""
+
 
 def replaced(
     stored: Iterable[Span], new: Iterable[Span], *, forget_from: BlockNumber | None = None

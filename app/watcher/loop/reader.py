@@ -25,14 +25,14 @@ from app.watcher.logs.translation import Translation, Unreadable, translate
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
-from app.watcher.loop.reread import due, reread
+from app.watcher.loop.reread import due, reread, unknown
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
 from app.watcher.services.lease import Lease, note_fault
-from app.watcher.services.readings import Reported, reported
+from app.watcher.services.readings import Reported, load, reported
 from app.watcher.steps import Step
 
 
@@ -258,7 +258,7 @@ class Reader(Struct):
     since_proof: int = 0
     provable_at: float = float("-inf")
     accepted: int = 0
-    """Events of the last step that were new."""
+    """Events of the last step that were new to the feed, and not only reported again."""
 
     def poll(self) -> bool:
         """Read the newest blocks once. Returns whether more of them can be read at once.
@@ -303,7 +303,7 @@ class Reader(Struct):
                     self._write(report_range(self.view, self.waiting.popleft()), backfill=True)
             # The next range is read while others write.
             return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
-        if len(due(self.view)) > REREAD_EVERY or self._is_long():
+        if len(due(self.view)) > REREAD_EVERY or self._is_long() or unknown(self.view) is not None:
             self.reread()
             return 0.0
         if self.since_proof >= PROVE_EVERY and self.view.monotonic() >= self.provable_at:
@@ -343,6 +343,16 @@ class Reader(Struct):
             self.seen_at = self.view.monotonic()
             if outcome.step.forget_from is not None:
                 self.waiting.clear()
+            if written.taken_back_from is not None:
+                self._taken_back(written.taken_back_from)
+
+    def _taken_back(self, from_block: BlockNumber) -> None:
+        """Somebody else reported a reorganisation: what is stored has changed, and is read again at once."""
+        words = f"somebody else reported a reorganisation from block {from_block}: its blocks are read again"
+        self.faults.note(Trouble("", words))
+        self.view.readings = load(self.database, self.view.terms.chain_id)
+        self.accepted, self.since_reread = 0, REREAD_EVERY
+        self.waiting.clear()
 
     def _reported(self) -> Reported:
         return partial(reported, self.database, self.view.terms.chain_id)

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, Log, digest
 from app.watcher.logs.payouts import log_id, log_of
+from app.watcher.logs.translation import head_event
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import Fetched, fetch_all, in_windows, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.proof import holds
-from app.watcher.loop.view import Blocks, View, spans_to_reread
+from app.watcher.loop.view import Blocks, View, span_to_read_again, spans_to_reread
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault, TooLarge
 from app.watcher.rpc.node import Node
 from app.watcher.services.readings import Reported
@@ -121,6 +122,30 @@ def _blame(view: View, readings: Sequence[tuple[Node, Fetched]], truth: Fetched,
             view.nodes.failed(node, Lie(words) if proven else NotThere(words))
 
 
+def unknown(view: View) -> Span | None:
+    """The next blocks to be read again, as their logs are not known (any more)."""
+    return span_to_read_again(view.readings.spans, view.final, view.readings.headers)
+
+
+def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
+    """The step that reports again what a span holds whose logs are not known. It counts as read once then.
+
+    It may have been read for contracts that are not watched any more: what was reported of them stays.
+    """
+    blocks = Blocks(span.first, span.last)
+    fetched, _ = in_windows(view, lambda node: fetch_all(view, node, blocks))
+    foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
+    foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
+    holding = Holding(fetched.span(), fetched.logs, fetched.headers, foreign)
+    answer = corrected(view, holding, reported, span.source)
+    if (step := answer.step) is None:
+        return answer
+    live_to = view.readings.live_to
+    is_newest = live_to is not None and live_to.number == span.last
+    head = [head_event(view.terms.chain_id, fetched.end)] if is_newest else []
+    return replace(answer, step=replace(step, events=[*step.events, *head], missed=(), missed_if_new=False))
+
+
 def due(view: View) -> Sequence[Span]:
     """The spans that are to be read again next, all of one source; empty where nothing is due."""
     live_to = view.readings.live_to
@@ -132,10 +157,14 @@ def due(view: View) -> Sequence[Span]:
 def reread(view: View, reported: Reported) -> Outcome | None:
     """Read the next final spans again, from another URL where one answers; None where none is due.
 
+    What is not known is read first, as if for the first time: the log may lack what it holds.
+
     :param reported: what was reported of blocks.
     :raises NoNode: no URL can be used now.
     :raises Moved: the answers do not fit to what was read; it is tried again later.
     """
+    if (span := unknown(view)) is not None:
+        return _read_again(view, span, reported)
     spans = due(view)
     if not spans:
         return None
@@ -160,20 +189,14 @@ def _step(view: View, spans: Sequence[Span]) -> Step:
 
 
 def _differs(view: View, span: Span, again: Sequence[Log], by: str, reported: Reported) -> Outcome:
-    """The step for a span whose second reading differs from the first, or whose first is unknown."""
+    """The step for a span whose second reading differs from the first."""
     truth = settle(view, span, again, by)
     fetched = truth.fetched
     new = replace(span_of(fetched.blocks, fetched.logs, fetched.source), state=truth.state)
     if new.digest == span.digest:  # the second reading was the faulty one
         return Outcome(_step(view, [replace(span, state=truth.state)]))
-    foreign: set[str] = set()
-    if not span.digest:
-        new = replace(new, state=SpanState.READ)
-        # It may have been read for contracts that are not watched any more.
-        foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
-        foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
-    answer = corrected(view, Holding(new, fetched.logs, fetched.headers, foreign), reported, span.source)
-    missed = (_missed(span, new, by),) if span.digest else ()
+    answer = corrected(view, Holding(new, fetched.logs, fetched.headers), reported, span.source)
+    missed = (_missed(span, new, by),)
     return replace(answer, step=answer.step and replace(answer.step, missed=missed, missed_if_new=False))
 
 

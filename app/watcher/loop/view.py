@@ -21,7 +21,7 @@ from app.watcher.blocks import Header
 from app.watcher.logs.contracts import TOPICS
 from app.watcher.rpc.node import MOST_CALLS, Look, Wanted
 from app.watcher.rpc.nodes import Nodes
-from app.watcher.steps import ChainReadings, Span, SpanState, Step, Waiting, replaced
+from app.watcher.steps import BLOCKS_AGAIN, ChainReadings, Span, SpanState, Step, Waiting, replaced
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
 """Blocks whose headers one request can return. A longer range needs another URL that has the head."""
@@ -93,6 +93,27 @@ def spans_to_reread(spans: Iterable[Span], final: BlockNumber, most: int) -> Seq
             break
         chosen.append(span)
     return chosen
+
+
+def span_to_read_again(spans: Iterable[Span], final: int | None, headers: Iterable[Header]) -> Span | None:
+    """The first blocks whose logs are not known (any more); None where all are.
+
+    Their branch is known: they are final, or the header of the last one is stored.
+    """
+    final = -1 if final is None else final
+    sure = {header.number for header in headers}
+    chosen: list[Span] = []
+    for span in spans:
+        is_final = span.last <= final
+        is_unknown = span.state is SpanState.READ and not span.digest and (is_final or span.last in sure)
+        if chosen:
+            # Final ones are proven soon: they do not wait for others.
+            goes_on = is_unknown and is_final is (chosen[0].last <= final)
+            if not goes_on or not _go_together(chosen, span, BLOCKS_AGAIN):
+                break
+        if is_unknown:
+            chosen.append(span)
+    return replace(chosen[0], last=chosen[-1].last) if chosen else None
 
 
 def _go_together(chosen: Sequence[Span], span: Span, most: int) -> bool:

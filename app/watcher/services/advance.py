@@ -19,10 +19,11 @@ from app.transfers.events import ChainHead, ChainReorged
 from app.transfers.queries.logged import newest_seq
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
-from app.watcher.models import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
-from app.watcher.queries import newest_misses, reread_spans, spans_between, stored_hash
+from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
+from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
 from app.watcher.services.lease import Lease, write_under
-from app.watcher.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey, reaches, replaced
+from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
+from app.watcher.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
 
 STORED_MISSES: Final = 200
 """Of each chain. The count goes on, but only the newest are needed."""
@@ -52,11 +53,13 @@ class Advanced(IngestResult):
     :param log_start: the newest position in the log before a step of the backfill; of others 0.
     :param log_end: the newest position after it, likewise.
     :param by_turns: the database lets writers in in the order of their requests.
+    :param taken_back_from: others took back what was read from this block on. It is not known any more.
     """
 
     log_start: int = 0
     log_end: int = 0
     by_turns: bool = False
+    taken_back_from: BlockNumber | None = None
 
 
 def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Advanced:
@@ -67,6 +70,8 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
     pruned, or one that a reporter reported differently, which is recorded as an anomaly. They are counted,
     and the reading goes on.
 
+    What others took back since the last step is to be read and reported again (``services.spans``).
+
     :raises LeaseLost: another watcher reads the chain now; nothing was written.
     :raises StepRefused: see there; nothing was written.
     """
@@ -76,14 +81,18 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         log_start = _log_end(connection, step)
         result = ingest_events_within(connection, database, intake, step.events, WATCHER)
         _check(step, result.refused)
-        missed = step.missed if result.accepted or not step.missed_if_new else ()
+        reorgs = reorgs_of_others(connection, row, intake.max_reorg_blocks)
+        missed = _missed(step, result, reorgs)
         values = _cursor(connection, row, step) | _seen(row, step, result, now)
         values["differed"] = row.differed + len(missed)
         _store_headers(connection, lease.chain_id, step)
         _store_waiting(connection, lease.chain_id, step)
-        _store_spans(connection, lease.chain_id, step)
         _store_misses(connection, lease.chain_id, missed, step.at)
-        values |= _bounds(connection, row, values, step, now)
+        store_spans(connection, lease.chain_id, step.spans, step.forget_from)
+        if reorgs.from_block is not None:
+            values |= doubt(connection, row, values, reorgs.from_block, intake.max_reorg_blocks)
+        values |= _bounds(connection, row, values, step, reorgs, now)
+        values["extra"] = {**(row.extra if step.extra is None else step.extra), REORGS_TO: reorgs.newest}
         write_under(connection, lease, **values)
         return Advanced(
             result.refused,
@@ -91,7 +100,15 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
             log_start=log_start,
             log_end=_log_end(connection, step),
             by_turns=connection.dialect.name == "postgresql",
+            taken_back_from=reorgs.from_block,
         )
+
+
+def _missed(step: Step, result: IngestResult, reorgs: Reorgs) -> Sequence[Missed]:
+    """What a node has missed: neither what was known already, nor what somebody else took back."""
+    if step.missed_if_new and (not result.accepted or reorgs.from_block is not None):
+        return ()
+    return step.missed
 
 
 def _log_end(connection: Connection, step: Step) -> int:
@@ -157,8 +174,6 @@ def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: dat
             values["head_moved_at"] = now
     if step.final is not None:
         values["final"] = step.final
-    if step.extra is not None:
-        values["extra"] = dict(step.extra)
     return values
 
 
@@ -218,35 +233,6 @@ def _waiting_row(chain_id: ChainId, waiting: Waiting) -> dict[str, Any]:
     }
 
 
-def _store_spans(connection: Connection, chain_id: ChainId, step: Step) -> None:
-    """Write the spans that the step changes. Only those next to them are read."""
-    if not step.spans and step.forget_from is None:
-        return
-    firsts = [span.first for span in step.spans]
-    first = min(firsts if step.forget_from is None else [*firsts, step.forget_from])
-    last = max(span.last for span in step.spans) if step.forget_from is None else None
-    before = spans_between(connection, chain_id, first, last)
-    after = replaced(before, step.spans, forget_from=step.forget_from)
-    gone = [span.first for span in before if span not in after]
-    for start in range(0, len(gone), _CHUNK):
-        some = WatchSpan.first.in_(gone[start : start + _CHUNK])
-        connection.execute(delete(WatchSpan).where(WatchSpan.chain_id == chain_id, some))
-    if new := [_span_row(chain_id, span) for span in after if span not in before]:
-        connection.execute(insert(WatchSpan), new)
-
-
-def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
-    return {
-        "chain_id": chain_id,
-        "first": span.first,
-        "last": span.last,
-        "count": span.count,
-        "digest": span.digest,
-        "source": span.source,
-        "state": span.state.value,
-    }
-
-
 def _store_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
     if not missed:
         return
@@ -270,10 +256,15 @@ def _miss_row(chain_id: ChainId, at: datetime, missed: Missed) -> dict[str, Any]
 
 
 def _bounds(
-    connection: Connection, row: Row[*tuple[Any, ...]], cursor: dict[str, Any], step: Step, now: datetime
+    connection: Connection,
+    row: Row[*tuple[Any, ...]],
+    cursor: dict[str, Any],
+    step: Step,
+    reorgs: Reorgs,
+    now: datetime,
 ) -> dict[str, Any]:
-    """How far the chain is reread and proven without a gap, where the step changes a span."""
-    if not step.spans and step.forget_from is None:
+    """How far the chain is reread and proven without a gap, where a span has changed."""
+    if not step.spans and step.forget_from is None and reorgs.from_block is None:
         return {}
     starts = [block for block in (cursor["backfill_from"], cursor["live_from"]) if block is not None]
     if not starts:

@@ -24,6 +24,7 @@ from app.watcher.queries import (
     watch_row,
 )
 from app.watcher.services.lease import Lease, write_under
+from app.watcher.services.spans import without_reorgs_to
 from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
 
@@ -48,7 +49,7 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
             reread_to=row.reread_to,
             proven_to=row.proven_to,
             stopped=row.stopped,
-            extra=row.extra,
+            extra=without_reorgs_to(row.extra),
         )
 
 
