@@ -137,7 +137,9 @@ def test_second_run_changes_nothing(machine: Machine) -> None:
 def test_commands_have_settings_as_systemd_has_them(machine: Machine, value: str) -> None:
     """systemd takes a line as it stands; a shell would take ``&`` for its end."""
     machine.install()
-    (machine.etc / "gateway/chains.env").write_text(f"# nodes\nRPC_URL_A={value}\nRPC_URL_B='{value}'\n\n")
+    (machine.etc / "gateway/chains.env").write_text(
+        f"# nodes\n; and\n\nRPC_URL_A={value}\nRPC_URL_B='{value}'"
+    )
     flask = machine.code / ".venv/bin/flask"
     flask.write_text('#!/bin/sh\necho "$RPC_URL_A|$RPC_URL_B|$DATABASE_POOLER|$*"\n')
     flask.chmod(0o755)

@@ -238,7 +238,7 @@ def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
     return None if is_none(reference) else TransferId(reference)
 
 
-def is_told(said: object, send: KnownSend) -> bool:
+def is_decidable(said: object, send: KnownSend) -> bool:
     """Whether enough is known of a send to say what this payout of its own chain is.
 
     A pool only refunds. A vault or a bridge may as well release (:func:`payout_of`), and only the send says

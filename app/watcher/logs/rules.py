@@ -30,8 +30,8 @@ from app.watcher.logs.payouts import (
     Payout,
     Place,
     account,
+    is_decidable,
     is_none,
-    is_told,
     own_reference,
     payout_from,
     payout_of,
@@ -89,7 +89,7 @@ class ChainReport:
         if self._network.sends_of is None:
             return True
         send = self._sends.get(transfer_id)
-        return send is not None and is_told(said, send)
+        return send is not None and is_decidable(said, send)
 
     def payout(
         self, said: values.Relay | values.WithdrawDone | values.Withdrawn | values.Mint
