@@ -11,7 +11,7 @@ from msgspec import Struct
 from app.json_documents import UnreadableJson, loads
 from app.transfers.codec import read_event
 from app.transfers.event_fields import MAX_ID, Misread
-from app.transfers.events import REPORTED, Event, EventsRetracted
+from app.transfers.events import REPORTED, ChainReorged, Event, EventsRetracted
 from app.values.identifiers import MAX_CHAIN_ID
 
 MAX_AHEAD = timedelta(minutes=10)
@@ -47,6 +47,8 @@ class ReadLine(Struct, frozen=True):
     event: Event
     limited_to: frozenset[int] | None = None
     """For a line of an exported log, the chains that its reporter was limited to."""
+    is_belated: bool = False
+    """For a line of an exported log, whether a reorganisation was logged as a belated one."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -82,10 +84,12 @@ def read_line(
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= MAX_ID else ""
     try:
         event = _event(data, types)
-        limited_to = _limits(data) if EventsRetracted.type in types else None
+        is_exported = EventsRetracted.type in types
+        limited_to = _limits(data) if is_exported else None
+        is_belated = is_exported and isinstance(event, ChainReorged) and _is_belated(data)
     except Misread as fault:
         return RefusedLine(number, shown_id, str(fault))
-    return validated_by_time(ReadLine(number, event, limited_to), now)
+    return validated_by_time(ReadLine(number, event, limited_to, is_belated), now)
 
 
 def validated_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
@@ -111,6 +115,13 @@ def _limits(data: dict[str, Any]) -> frozenset[int] | None:
     if not isinstance(limits, list) or not all(_is_chain_id(chain_id) for chain_id in limits):
         raise Misread("limited_to", "must be a list of chain ids")
     return frozenset(limits)
+
+
+def _is_belated(data: dict[str, Any]) -> bool:
+    belated = data.get("belated")
+    if belated is not None and not isinstance(belated, bool):
+        raise Misread("belated", "must be true or false")
+    return bool(belated)
 
 
 def _is_chain_id(value: Any) -> bool:

@@ -88,7 +88,9 @@ class Event(Base):
     reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
     chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
-    block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    block: Mapped[BlockNumber | None] = mapped_column(
+        BigInteger, doc="from_block of a reorg; null of a belated one, which has it in its body alone"
+    )
     limited_to: Mapped[frozenset[int] | None] = mapped_column(
         ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
     )

@@ -7,13 +7,15 @@ Between two reorgs of a chain the order of acceptance does not matter (docs/inte
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.transfers.contents import agree, together
+from app.transfers.event_fields import MAX_BLOCK
 from app.transfers.events import (
     BlockEvent,
     ChainReorged,
@@ -54,21 +56,52 @@ def is_ahead(event: Event, now: datetime) -> bool:
     return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
 
 
+BELATED_REACH: Final = 10_000
+"""Blocks above its first one that a belated reorg reaches. What logs mean depends on it: never change it."""
+
+
 class Reorg(Struct, frozen=True):
-    """A canonical ``chain.reorged`` and its position in the log."""
+    """A canonical ``chain.reorged`` and its position in the log.
+
+    ``before``, of a belated one (docs/interface.md#reorgs): the position of its first acceptance. It takes
+    back what was first accepted before that. ``only`` are the positions of this (:meth:`among`).
+    """
 
     seq: int
     chain_id: ChainId
     from_block: BlockNumber
+    before: int | None = None
+    only: Set[int] = frozenset()
 
     def reaches(self, chain_id: ChainId | None, block: BlockNumber | None, accepted: int) -> bool:
         """Whether it orphans an event of that chain and block that was accepted at that position."""
         return (
             block is not None
             and chain_id == self.chain_id
-            and accepted < self.seq
+            and self.takes(accepted)
             and block >= self.from_block
+            and (self.before is None or block <= self.to_block)
         )
+
+    @property
+    def to_block(self) -> BlockNumber:
+        """The last block that it reaches if it is belated."""
+        return BlockNumber(min(self.from_block + BELATED_REACH, MAX_BLOCK))
+
+    def takes(self, accepted: int) -> bool:
+        """Whether it is after that position, and takes back what was accepted there if it is belated."""
+        return accepted < self.seq and (self.before is None or accepted in self.only)
+
+    def among(self, acceptances: Collection[tuple[Hashable, int]]) -> Reorg:
+        """A belated reorg with what it may take back of some events.
+
+        :param acceptances: what identifies the event, and the position, of all their acceptances.
+        """
+        first: dict[Hashable, int] = {}
+        for key, seq in acceptances:
+            first[key] = min(seq, first.get(key, seq))
+        known_before = (seq for key, seq in acceptances if first[key] < (self.before or 0))
+        return replace(self, only=frozenset(known_before))
 
 
 def as_reported_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
@@ -275,25 +308,34 @@ def _not_orphaned(
     reorgs: Sequence[Reorg],
     origin: Origin,
 ) -> list[Logged[TransferEvent]]:
-    send_orphaned = max(
-        (orphaned_by(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
-        default=0,
-    )
+    sends = (logged for logged in log if isinstance(logged.event, TransferSent))
+    sends_gone = [gone for send in sends if (gone := _orphaning(send, origin, reorgs)) is not None]
     return [
         logged
         for logged in latest
-        if not orphaned_by(logged, origin, reorgs)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_orphaned)
+        if not orphaned_by(logged, origin, reorgs) and not _confirms_any(logged, sends_gone)
     ]
+
+
+def _confirms_any(logged: Logged[TransferEvent], sends_gone: Iterable[Reorg]) -> bool:
+    """Whether it is a confirmation that was taken back with its send."""
+    return isinstance(logged.event, TransferConfirmed) and any(gone.takes(logged.seq) for gone in sends_gone)
 
 
 def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
     """The position in the log of the first reorg that reaches this acceptance, 0 if none does."""
+    reorg = _orphaning(logged, origin, reorgs)
+    return 0 if reorg is None else reorg.seq
+
+
+def _orphaning(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> Reorg | None:
+    """The first reorg that reaches this acceptance."""
     event = logged.event
     if not isinstance(event, BlockEvent) or event.block is None:
-        return 0
+        return None
     chain_id = origin.chain_of(event)
-    return min((r.seq for r in reorgs if r.reaches(chain_id, event.block, logged.seq)), default=0)
+    reaching = (reorg for reorg in reorgs if reorg.reaches(chain_id, event.block, logged.seq))
+    return min(reaching, key=lambda reorg: reorg.seq, default=None)
 
 
 def not_retracted(
@@ -307,25 +349,24 @@ def not_retracted(
     """
     if not retracted:
         return log
-    send_gone = max(
-        (gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
-        default=0,
-    )
+    sends = (logged for logged in log if isinstance(logged.event, TransferSent))
+    sends_gone = [gone for send in sends if (gone := _gone(send, retracted, reorgs)) is not None]
     return [
         logged
         for logged in log
-        if logged.seq > retracted.get(logged.event.id, 0)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
+        if logged.seq > retracted.get(logged.event.id, 0) and not _confirms_any(logged, sends_gone)
     ]
 
 
-def gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
-    """The position in the log from which a retracted send is not canonical; 0 if it is not retracted."""
-    by_operator = retracted.get(logged.event.id, 0)
-    if by_operator <= logged.seq:
-        return 0
-    by_reorg = orphaned_by(logged, Origin(), reorgs)  # a send names its own chain
-    return min(by_reorg or by_operator, by_operator)
+def _gone(send: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> Reorg | None:
+    """What first took a retracted send back, its retraction as if it were a reorg; None if none did."""
+    by_operator = retracted.get(send.event.id, 0)
+    if by_operator <= send.seq:
+        return None
+    by_reorg = _orphaning(send, Origin(), reorgs)  # a send names its own chain
+    if by_reorg is not None and by_reorg.seq < by_operator:
+        return by_reorg
+    return Reorg(by_operator, ChainId(0), BlockNumber(0))
 
 
 def highest_blocks(

@@ -46,6 +46,7 @@ class LogEntry(Struct, frozen=True):
     """One acceptance to append to the log. The first acceptance of a key has occurrence 0.
 
     ``chains``, of an event about a transfer: the chains its reporter is limited to; None: all.
+    ``is_belated``: it is a repeated reorg that takes back only what was known before it.
     """
 
     seq: int
@@ -53,6 +54,7 @@ class LogEntry(Struct, frozen=True):
     event: Event
     chains: frozenset[int] | None = None
     reporter: str = ""
+    is_belated: bool = False
 
 
 class Accepted(Struct, frozen=True):
@@ -196,6 +198,11 @@ class Known(Struct, kw_only=True):
     """Loaded where the segment has an event about a transfer."""
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
     """Those of the chains that the segment has reorgs of."""
+    belated: Mapping[EventKey, bool] = field(default_factory=dict)
+    """Repeated reorgs that would be refused if they were new, and whether there is anything canonical that
+    they take back again."""
+    is_belated: bool = False
+    """Whether the segment is a belated reorg of an exported log."""
     reporter: str = ""
     """Who reports the events that are validated next; ``scope`` and ``acceptances`` are this one's."""
     acceptances: AcceptanceCounts | None = None
@@ -280,7 +287,8 @@ def _entry(event: Event, known: Known) -> LogEntry:
     latest = known.latest.get(event.key)
     occurrence = 0 if latest is None else latest.occurrence + 1
     chains = known.scope.chains if isinstance(event, TransferEvent) else None
-    return LogEntry(known.next_seq, occurrence, event, chains, known.reporter)
+    is_belated = known.is_belated or event.key in known.belated
+    return LogEntry(known.next_seq, occurrence, event, chains, known.reporter, is_belated)
 
 
 def _validate_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
@@ -312,12 +320,12 @@ def _is_canonical(event: Event, latest: LatestAcceptance, known: Known) -> bool:
 def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
     """Whether a repetition is logged although the event is canonical.
 
-    A repeated reorg reverses again, however far the chain has been read by then: a sender that resends
-    everything first makes the orphaned events canonical again. Also logged is an event whose chain is not
-    known yet: a reorg may have reversed its first acceptance, and then this one counts.
+    A repeated reorg reverses again: a sender that resends everything first makes the orphaned events
+    canonical again. A belated one is not logged where it reverses nothing. Also logged is an event whose
+    chain is not known yet: a reorg may have reversed its first acceptance, and then this one counts.
     """
     if isinstance(event, ChainReorged):
-        return True
+        return known.is_belated or known.belated.get(event.key, True)
     if not isinstance(event, BlockEvent) or event.block is None or latest.seq > known.last_reversal:
         return False
     return origin_of(known.histories[event.transfer_id].log).chain_of(event) is None
@@ -329,7 +337,9 @@ def _refusal(event: Event, known: Known) -> Refused | None:
         if (bound := too_many(event, known.acceptances, is_limited=is_limited)) is not None:
             return Refused(bound)
     if isinstance(event, ChainReorged):
-        reason = _reaches_too_far(event, known)
+        if known.is_belated:
+            return None
+        reason = reaches_too_far(event, known.chain_limits[event.chain_id], known.max_reorg_blocks)
         return None if reason is None else Refused(reason)
     if isinstance(event, EventsRetracted):
         pruned = (target for target in event.targets if target in known.pruned.targets)
@@ -363,13 +373,13 @@ def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
     return None
 
 
-def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
-    limits = known.chain_limits[reorg.chain_id]
+def reaches_too_far(reorg: ChainReorged, limits: ChainLimits, max_reorg_blocks: int) -> str | None:
+    """Why a new reorg is refused; None where it is accepted."""
     highest, final = limits.highest_block, limits.pruned_up_to
-    if highest is not None and highest - reorg.from_block > known.max_reorg_blocks:
+    if highest is not None and highest - reorg.from_block > max_reorg_blocks:
         return (
             f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
-            f"at most {known.max_reorg_blocks} are accepted (MAX_REORG_BLOCKS)"
+            f"at most {max_reorg_blocks} are accepted (MAX_REORG_BLOCKS)"
         )
     if final is not None and reorg.from_block <= final:
         return (

@@ -199,11 +199,11 @@ def reported_events(
         .where(table.event_id.startswith(f"{chain_id}:0x"))
         .order_by(table.seq)
     ).all()
-    latest = {EventKey(row.subject, row.event_id): row for row in rows}
-    if not (said := {EventKey(row.subject, row.event_id) for row in rows if row.reporter == reporter}):
+    keyed = [(EventKey(row.subject, row.event_id), row) for row in rows]
+    if not (said := {key for key, row in keyed if row.reporter == reporter}):
         return []
-    reach = Reach(rows[0].seq, max(row.block for row in rows))
-    reorgs = load_reorgs(connection, {chain_id: reach})
+    reach: dict[int, Reach] = {chain_id: Reach(rows[0].seq, max(row.block for row in rows))}
+    reorgs = [reorg.among([(key, row.seq) for key, row in keyed]) for reorg in load_reorgs(connection, reach)]
     retracted = retracted_keys(connection, said)
     return [
         ReportedEvent(
@@ -212,7 +212,7 @@ def reported_events(
             row.seq > retracted.get(key, 0)
             and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
         )
-        for key, row in latest.items()
+        for key, row in dict(keyed).items()
         if key in said
     ]
 

@@ -11,15 +11,17 @@ from sqlalchemy import Connection, delete
 
 from app.db.upserts import upsert
 from app.feed.projection.anomalies import sync_rotation_anomalies
-from app.feed.projection.pools import take_back_liquidity
-from app.feed.projection.shared import advance, find_newest, go_back
+from app.feed.projection.pools import move_liquidity, sums_of_parts, take_back_liquidity
+from app.feed.projection.shared import advance, find_newest, find_progress, go_back
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import (
+    accepted_again,
     accepted_of_chain,
     canonical_of_chain,
     is_reported_from_block,
     load_chain_events,
     load_progress,
+    newest_change,
     transfers_from_block,
 )
 from app.feed.queries.log import latest_rotation
@@ -32,7 +34,8 @@ from app.refunds.queries import UsedId, transfers_with_ids, used_by_events, with
 from app.refunds.used_ids import write_used
 from app.transfers.anomalies import anomalies_of_rotations
 from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
-from app.transfers.reorganisations import ChainReading
+from app.transfers.queries.logged import first_reorgs
+from app.transfers.reorganisations import ChainReading, Reorg
 from app.values.codes import TransferHistoryStatus
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
@@ -181,6 +184,33 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
     project_from_block(connection, reorg.chain_id, reorg.from_block, now)
     if known is not None and known.newest_at > reorg.at:
         find_newest(connection, reorg.chain_id)
+
+
+def project_belated(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
+    """Project again what a belated reorg takes back. How far the chain was read stays, unless by that.
+
+    :param seq: as in :func:`project_reorganisation`.
+    """
+    advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
+    first = first_reorgs(connection, [reorg.key]).get(reorg.key, 0)
+    again = accepted_again(connection, Reorg(seq, reorg.chain_id, reorg.from_block, first))
+    if not again:
+        return
+    ids = {row.event_id for row in again if row.transfer_id is None}
+    transfer_ids = sorted({row.transfer_id for row in again if row.transfer_id is not None})
+    known = load_progress(connection, [reorg.chain_id])[reorg.chain_id]
+    newest = newest_change(connection, transfer_ids) or again[0].at
+    if ids:
+        part = Part(ids=ids)
+        before, after = (sums_of_parts(connection, {reorg.chain_id: part}, to) for to in (seq, None))
+        move_liquidity(connection, before, after, now)
+        project_withdraws(connection, reorg.chain_id, part, now)
+    if any(row.type == ValidatorsUpdated.type for row in again):
+        project_validators(connection, reorg.chain_id, now)
+    project_again(connection, transfer_ids, load_network_facts(connection), now)
+    times, blocks = [newest, *(row.at for row in again)], [row.block for row in again]
+    if max(times) >= known.newest_at or max(blocks) >= (known.highest_block or 0):
+        find_progress(connection, reorg.chain_id)
 
 
 def project_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:

@@ -37,13 +37,20 @@ from sqlalchemy.orm import aliased
 
 from app.db.types import ExactInteger, RowsOf, exact_sum, is_one_of
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.queries.chains import Acceptance, taken_by_belated
 from app.network.models import Pool
 from app.network.pools import PoolCounters
 from app.transfers.codec import decode_event, with_keys
 from app.transfers.effects import VolumeKey
 from app.transfers.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.transfers.models import Event
-from app.transfers.queries.logged import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
+from app.transfers.queries.logged import (
+    IS_NOT_AHEAD,
+    IS_NOT_RETRACTED,
+    IS_REORG,
+    Reach,
+    load_reorgs,
+)
 from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
@@ -148,6 +155,8 @@ def _sums(
     reaches. This process holds neither the log nor the reorgs. Reorgs from before the first of the events
     reach none of them and are left out.
     """
+    if taken := _taken_again(connection, chain_id, condition, before):
+        condition = condition & Event.seq.not_in(taken)
     walked = _walked(connection, chain_id, condition, before)
     from_block = case((walked.c.type == _REORG, walked.c.block))
     reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
@@ -158,6 +167,26 @@ def _sums(
         .where(last.type.in_(LIQUIDITY), canonical)
         .group_by(last.type, last.symbol)
     )
+
+
+def _taken_again(
+    connection: Connection, chain_id: ChainId, condition: ColumnElement[bool], before: int | None
+) -> Collection[int]:
+    """The positions of liquidity events that meet a condition, were accepted again, and that belated reorgs
+    take back."""
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.block)
+        .where(Event.chain_id == chain_id, Event.type.in_(LIQUIDITY), condition)
+        .where(Event.occurrence > 0, Event.block.is_not(None), ~_reported_again(before))
+        .order_by(Event.seq)
+    )
+    again = [Acceptance(row.seq, row.event_id, row.block) for row in rows if row.block is not None]
+    if not again:
+        return ()
+    reach = Reach(again[0].seq, max(each.block for each in again))
+    reorgs = load_reorgs(connection, {chain_id: reach})
+    so_far = (reorg for reorg in reorgs if before is None or reorg.seq < before)
+    return taken_by_belated(connection, chain_id, again, so_far)
 
 
 def _walked(

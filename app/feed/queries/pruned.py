@@ -16,6 +16,7 @@ from app.feed import models as table
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
 from app.transfers import models as log
+from app.transfers.codec import with_keys
 from app.transfers.contents import id_digest, subject_digest
 from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
 from app.transfers.queries.logged import IS_REORG
@@ -143,6 +144,16 @@ def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[R
     """Every column of the entries at these positions that are still there, in the order of the log."""
     query = select(Event.__table__).where(is_one_of(connection, Event.seq, positions))
     return connection.execute(query.order_by(Event.seq)).all()
+
+
+def entries_of(connection: Connection, keys: Iterable[EventKey]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Every column of all entries of these events, in the order of the log."""
+    rows = [
+        row
+        for of_keys in with_keys(connection, Event.event_id, Event.subject, keys)
+        for row in connection.execute(select(Event.__table__).where(of_keys))
+    ]
+    return sorted(rows, key=lambda row: row.seq)
 
 
 CHUNK = 5_000

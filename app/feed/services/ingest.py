@@ -206,6 +206,7 @@ def _take(
             reported = [line.event for line in lines]
             sender = post.sender
             note_sender(connection, known, reported, sender.reporter, _scope(sender, lines[0]))
+            known.is_belated = lines[0].is_belated
             verdicts += validate_segment(in_turns(reported), known)
         if len(numbers := divided(connection, events, known)) > 1:
             rest = iter(part)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection
 
 from app.credentials.ingest_token import EVERYTHING, OWN_REPORTERS
-from app.feed.queries.chains import canonical_of_chain, load_progress
+from app.feed.queries.chains import (
+    Acceptance,
+    accepted_again,
+    canonical_of_chain,
+    load_progress,
+    taken_by_belated,
+)
 from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
@@ -25,6 +31,7 @@ from app.refunds.queries import load_histories
 from app.transfers.codec import encode_event
 from app.transfers.contents import Pruned
 from app.transfers.events import (
+    BlockEvent,
     ChainEvent,
     ChainReorged,
     Event,
@@ -33,8 +40,8 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.queries.logged import retracted_keys
-from app.transfers.reorganisations import Logged
+from app.transfers.queries.logged import first_reorgs, retracted_keys
+from app.transfers.reorganisations import Logged, Reorg, orphaned_by
 from app.transfers.reported import TransferHistory
 from app.transfers.subjects import EventKey
 from app.transfers.validation import (
@@ -44,6 +51,7 @@ from app.transfers.validation import (
     Known,
     LatestAcceptance,
     ReporterScope,
+    reaches_too_far,
 )
 from app.values.identifiers import ChainId
 
@@ -67,6 +75,9 @@ def load_known(
     of_others = latest_acceptances(connection, others)
     signed = [event for event in events if isinstance(event, RefundSigned)]
     not_needed = latest_not_needed(connection, signed) if signed else {}
+    limits = _chain_limits(connection, events)
+    repeated = [event for event in events if isinstance(event, ChainReorged) and event.key in of_others]
+    deep = [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
     return Known(
         scope=EVERYTHING,
         max_reorg_blocks=max_reorg_blocks,
@@ -81,7 +92,8 @@ def load_known(
         ),
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
-        chain_limits=_chain_limits(connection, events),
+        chain_limits=limits,
+        belated=_belated(connection, deep, positions.last_seq + 1) if deep else {},
     )
 
 
@@ -166,6 +178,56 @@ def _orphaned(
         canonical = {logged.event.id for logged in canonical_of_chain(connection, chain_id, accepted)}
         orphaned |= {logged.event.key for logged in accepted if logged.event.id not in canonical}
     return frozenset(orphaned)
+
+
+def _belated(connection: Connection, deep: Sequence[ChainReorged], seq: int) -> dict[EventKey, bool]:
+    """By reorg that is repeated too late: whether it takes anything back again.
+
+    :param seq: the position that it gets in the log.
+    """
+    first = first_reorgs(connection, {event.key for event in deep})
+    return {
+        event.key: _takes_any(
+            connection, Reorg(seq, event.chain_id, event.from_block, first.get(event.key, 0))
+        )
+        for event in deep
+    }
+
+
+def _takes_any(connection: Connection, belated: Reorg) -> bool:
+    """Whether there is anything canonical for a belated reorg to take back.
+
+    So may be what is about a transfer whose chains are not known yet.
+    """
+    again = accepted_again(connection, belated)
+    of_chain = {EventKey(row.subject, row.event_id) for row in again if row.transfer_id is None}
+    accepted = [
+        Logged(acceptance.seq, event)
+        for acceptance in latest_acceptances(connection, of_chain).values()
+        if isinstance(event := acceptance.event, ChainEvent)
+    ]
+    canonical = [
+        Acceptance(each.seq, each.event.id, block)
+        for each in canonical_of_chain(connection, belated.chain_id, accepted)
+        if (block := each.event.block) is not None
+    ]
+    if taken_by_belated(connection, belated.chain_id, canonical, [belated]):
+        return True
+    transfer_ids = {row.transfer_id for row in again if row.transfer_id is not None}
+    histories = load_histories(connection, transfer_ids) if transfer_ids else {}
+    return any(_takes_any_of(history, belated) for history in histories.values())
+
+
+def _takes_any_of(history: TransferHistory, belated: Reorg) -> bool:
+    reorg = belated.among([((each.event.id, each.chains), each.seq) for each in history.log])
+    origin = history.origin()
+    return any(
+        reorg.reaches(origin.chain_of(event) or reorg.chain_id, event.block, logged.seq)
+        and logged.seq > history.retracted.get(event.id, 0)
+        and not orphaned_by(logged, origin, history.reorgs)
+        for logged in history.log
+        if isinstance(event := logged.event, BlockEvent)
+    )
 
 
 def _chain_limits(connection: Connection, events: Iterable[Event]) -> dict[int, ChainLimits]:

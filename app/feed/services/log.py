@@ -95,7 +95,7 @@ def _row(entry: LogEntry, received_at: datetime) -> dict[str, Any]:
         "reporter": entry.reporter,
         "transfer_id": getattr(event, "transfer_id", None),
         "chain_id": None if isinstance(event, TransferEvent) else getattr(event, "chain_id", None),
-        "block": _block(event),
+        "block": None if entry.is_belated else _block(event),
         "limited_to": entry.chains,
         "body": encode_event(event),
     }
@@ -126,6 +126,8 @@ def export_log(database: Database) -> Iterator[bytes]:
                 }
                 if row.limited_to is not None:
                     receipt["limited_to"] = sorted(row.limited_to)
+                if row.type == ChainReorged.type and row.block is None:
+                    receipt["belated"] = True
                 yield orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
             last = rows[-1].seq
 

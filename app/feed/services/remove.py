@@ -30,6 +30,7 @@ from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
     EventSpan,
     entries_at,
+    entries_of,
     last_pruned_seqs,
     liquidity_before,
     pruned_chains,
@@ -230,19 +231,22 @@ class Kind(Struct, frozen=True):
 
 
 def _taken_back(connection: Connection, positions: Sequence[int]) -> Rows:
-    """The entries at these positions whose event about a chain is not canonical."""
+    """The entries of events about chains that are not canonical, and whose last one is at these positions.
+
+    All of an event go at once: the first one decides whether a belated reorg took the others back.
+    """
     rows = entries_at(connection, positions)
     latest = latest_acceptances(connection, {EventKey(row.subject, row.event_id) for row in rows})
+    here = set(positions)
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
     for acceptance in latest.values():
-        if isinstance(event := acceptance.event, ChainEvent):
+        if isinstance(event := acceptance.event, ChainEvent) and acceptance.seq in here:
             of_chain[event.chain_id].append(Logged(acceptance.seq, event))
-    canonical = {
-        logged.event.key
-        for chain_id, entries in of_chain.items()
-        for logged in canonical_of_chain(connection, chain_id, entries)
-    }
-    return [row for row in rows if EventKey(row.subject, row.event_id) not in canonical]
+    gone: set[EventKey] = set()
+    for chain_id, entries in of_chain.items():
+        canonical = {logged.event.key for logged in canonical_of_chain(connection, chain_id, entries)}
+        gone |= {logged.event.key for logged in entries} - canonical
+    return entries_of(connection, gone)
 
 
 KINDS: Final = (Kind("fees", old_fees, outranked_fees), Kind("liquidity", liquidity_before, _taken_back))

@@ -162,7 +162,8 @@ def _project(
     for entry in entries:
         event = entry.event
         if isinstance(event, ChainReorged):
-            chains.project_reorganisation(connection, event, entry.seq, now)
+            projected = chains.project_belated if entry.is_belated else chains.project_reorganisation
+            projected(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
             retract.project_retractions(connection, entry, now)
 

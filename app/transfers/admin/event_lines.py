@@ -15,6 +15,7 @@ from app.transfers.admin.labels import KIND_WORDS, NETWORK_WORDS
 from app.transfers.certainty import WATCHER
 from app.transfers.codec import decode_event
 from app.transfers.events import (
+    ChainReorged,
     EventsRetracted,
     NetworkStatus,
     RefundSigned,
@@ -130,7 +131,8 @@ def _why_not_counted(
         case EventOutcome.REORGANISED if by is not None:
             chain = chain_name_of(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"
-            return f"Its block was orphaned: {who} reorganised from block {by.block}"
+            reorg = cast("ChainReorged", decode_event(by.event_id, by.type, by.body))
+            return f"Its block was orphaned: {who} reorganised from block {reorg.from_block}"
         case EventOutcome.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
             who = "the watcher" if by.reporter == WATCHER else "an operator"

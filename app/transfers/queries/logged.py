@@ -16,6 +16,7 @@ from app.transfers.certainty import WATCHER
 from app.transfers.codec import decode_event, with_keys
 from app.transfers.events import (
     BlockEvent,
+    ChainReorged,
     PlacedEvent,
     RefundPrepared,
     RefundSigned,
@@ -30,6 +31,9 @@ from app.transfers.subjects import EventKey
 from app.values.identifiers import TransferId
 
 IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
+
+IS_WHOLE: Final = Event.block.is_not(None)
+"""Whether a reorg in the log is not belated (``reorganisations.Reorg``)."""
 
 IS_NOT_RETRACTED: Final = ~exists().where(
     RetractedEvent.event_id == Event.event_id,
@@ -52,22 +56,49 @@ class Reach(NamedTuple):
 def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
     """Canonical reorgs that may reach events of these chains, in the order of the log.
 
-    Most later reorgs are of higher blocks. They reach none of the events and are not read.
+    Most later reorgs are of higher blocks. They reach none of the events and are not read. Those that are
+    belated reach nothing before ``Reorg.among`` says what.
 
     :param reaches: by chain.
     """
     if not reaches:
         return []
     may_reach = (
-        and_(Event.chain_id == chain_id, Event.seq > reach.after_seq, Event.block <= reach.up_to_block)
+        and_(
+            Event.chain_id == chain_id,
+            Event.seq > reach.after_seq,
+            or_(Event.block <= reach.up_to_block, ~IS_WHOLE),
+        )
         for chain_id, reach in reaches.items()
     )
+    query = select(Event.seq, Event.event_id, Event.type, Event.chain_id, Event.block, Event.body)
     rows = connection.execute(
-        select(Event.seq, Event.chain_id, Event.block)
-        .where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED)
-        .order_by(Event.seq)
-    )
-    return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
+        query.where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED).order_by(Event.seq)
+    ).all()
+    belated = {
+        row.seq: cast("ChainReorged", decode_event(row.event_id, row.type, row.body))
+        for row in rows
+        if row.block is None
+    }
+    first = first_reorgs(connection, {event.key for event in belated.values()}) if belated else {}
+    return [
+        Reorg(row.seq, row.chain_id, event.from_block, first.get(event.key, 0))
+        if (event := belated.get(row.seq))
+        else Reorg(row.seq, row.chain_id, row.block)
+        for row in rows
+    ]
+
+
+def first_reorgs(connection: Connection, keys: Collection[EventKey]) -> dict[EventKey, int]:
+    """The position of the first acceptance of each of these reorgs that is canonical and not belated."""
+    first = func.min(Event.seq).label("first")
+    query = select(Event.subject, Event.event_id, first).where(IS_REORG, IS_WHOLE, IS_NOT_RETRACTED)
+    by_key = query.group_by(Event.subject, Event.event_id)
+    return {
+        EventKey(row.subject, row.event_id): row.first
+        for of_keys in with_keys(connection, Event.event_id, Event.subject, keys)
+        for row in connection.execute(by_key.where(of_keys))
+    }
 
 
 def reorgs_reaching(
@@ -97,7 +128,9 @@ def reorgs_reaching(
         by_chain[reorg.chain_id].append(reorg)
     return {
         transfer_id: [
-            reorg
+            reorg.among([((each.event.id, each.chains), each.seq) for each in logged[transfer_id]])
+            if reorg.before is not None
+            else reorg
             for chain_id in sorted(chains[transfer_id])
             for reorg in by_chain[chain_id]
             if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]

@@ -103,6 +103,15 @@ def test_a_completed_transfer(gateway: Gateway) -> None:
     assert all(line.canonical and not line.why_not_counted and line.reporter == "test" for line in got.events)
 
 
+def test_what_fell_again_says_why(gateway: Gateway) -> None:
+    """The reorganisation was repeated when it was too late for a new one."""
+    told = [sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=90)]
+    feed(gateway, *told, event("chain.head", chain_id=1, block=5000))
+    feed(gateway, *told)
+    reason = "Its block was orphaned: Chain 1 reorganised from block 90"
+    assert [line.why_not_counted for line in detail(gateway, 1).events] == [reason] * 2
+
+
 def test_events_that_fell_say_why(gateway: Gateway) -> None:
     feed(gateway, sent(1, at=-100, event_id="send"), about(1, "transfer.confirmed", at=-80, block=100))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))

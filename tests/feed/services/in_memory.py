@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection
 from typing import cast
@@ -20,20 +21,32 @@ from app.values.identifiers import ChainId
 
 
 def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:
-    """Every standing reorg of the chains that was accepted after a position in the log."""
+    """Every standing reorg of the chains that was accepted after a position in the log.
+
+    Belated ones know what of the whole log they may take back.
+    """
     rows = connection.execute(
-        select(Event.seq, Event.event_id, Event.chain_id, Event.block)
+        select(Event.seq, Event.event_id, Event.chain_id, Event.block, Event.body)
         .where(Event.type == ChainReorged.type)
-        .where(Event.chain_id.in_(chain_ids), Event.seq > after_seq)
+        .where(Event.chain_id.in_(chain_ids))
         .order_by(Event.seq)
     ).all()
     keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]
     retracted = retracted_keys(connection, dict.fromkeys(keys))
-    return [
-        Reorg(row.seq, row.chain_id, row.block)
-        for key, row in zip(keys, rows, strict=True)
-        if row.seq > retracted.get(key, 0)
-    ]
+    columns = connection.execute(select(Event.subject, Event.event_id, Event.limited_to, Event.seq)).all()
+    positions = [((row.subject, row.event_id, row.limited_to), row.seq) for row in columns]
+    first: dict[EventKey, int] = {}
+    found: list[Reorg] = []
+    for key, row in zip(keys, rows, strict=True):
+        if row.seq <= retracted.get(key, 0):
+            continue
+        if row.block is not None:
+            found.append(Reorg(row.seq, row.chain_id, row.block))
+            first.setdefault(key, row.seq)
+        else:
+            from_block = json.loads(row.body)["from_block"]
+            found.append(Reorg(row.seq, row.chain_id, from_block, first.get(key, 0)).among(positions))
+    return [reorg for reorg in found if reorg.seq > after_seq]
 
 
 def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:

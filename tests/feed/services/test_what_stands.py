@@ -74,6 +74,37 @@ def reorg(block: int) -> dict[str, Any]:
 @given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
 def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
     forget_events(gateway)
+    tell(gateway, told, batch)
+    compare(gateway)
+
+
+@example(first=[deposit(2), deposit(3), reorg(2)], again=[deposit(3), reorg(2)], batch=1)
+@example(first=[deposit(2), reorg(2), deposit(3)], again=[deposit(2), reorg(2), deposit(2)], batch=9)
+@example(
+    first=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), sent(1, block=4) | {"id": "sent-4"}],
+    again=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), about(1, "transfer.confirmed")],
+    batch=2,
+)
+@settings(max_examples=volume(200, 15))
+@given(
+    first=st.lists(lines(), min_size=6, max_size=25),
+    again=st.lists(lines(), min_size=6, max_size=25),
+    batch=st.integers(1, 12),
+)
+def test_as_in_memory_with_belated_reorgs(
+    gateway: Gateway, first: list[dict[str, Any]], again: list[dict[str, Any]], batch: int
+) -> None:
+    """The chains were read so far meanwhile that no reorg from before would be believed if it were new."""
+    shallow = gateway.but(max_reorg_blocks=2)
+    forget_events(gateway)
+    tell(gateway, first, batch)
+    tell(gateway, [event("chain.head", f"far-{n}", chain_id=n, block=100) for n in (1, 2)], batch)
+    tell(shallow, again, batch)
+    compare(gateway)
+
+
+def tell(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
+    """Feed the lines, and retract what others of them name."""
     for retraction, group in groupby(told, key=lambda line: "retract" in line):
         some = list(group)
         if retraction:
@@ -85,6 +116,10 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
         else:
             for start in range(0, len(some), batch):
                 feed(gateway, *some[start : start + batch])
+
+
+def compare(gateway: Gateway) -> None:
+    """Compare what the database finds out with what the whole log says, and the stored sums."""
     with reading(gateway.engine) as connection:
         for chain in (ChainId(1), ChainId(2)):
             expected = {name: sums for name, sums in liquidity(connection, chain).items() if sums}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts, TokenFacts
 from app.network.validators import ValidatorSet
@@ -195,6 +196,31 @@ class TestRepeated:
             latest=latest((3, reorg())), last_reversal=3, chain_limits={1: ChainLimits(10**6, 10**6)}
         )
         assert verdict(reorg(), what) == Repeated(entry(reorg(), occurrence=1))
+
+    def test_a_belated_reorg_is_logged_as_such_or_not_at_all(self) -> None:
+        facts: dict[str, Any] = {"latest": latest((3, reorg())), "last_reversal": 3}
+        again = replace(entry(reorg(), occurrence=1), is_belated=True)
+        assert verdict(reorg(), known(**facts, belated={reorg().key: True})) == Repeated(again)
+        assert verdict(reorg(), known(**facts, belated={reorg().key: False})) == Repeated()
+
+    def test_a_fallen_reorg_that_comes_too_late_is_refused(self) -> None:
+        what = known(
+            latest=latest((3, reorg())),
+            last_reversal=5,
+            orphaned={reorg().key},
+            chain_limits={1: ChainLimits(10**6)},
+            belated={reorg().key: False},
+        )
+        assert isinstance(verdict(reorg(), what), Refused)
+
+    def test_an_exported_line_says_that_a_reorg_is_belated(self) -> None:
+        """Whatever the limit is now, and whatever it may take back."""
+        facts: dict[str, Any] = {"chain_limits": {1: ChainLimits(10**6)}, "is_belated": True}
+        first = replace(entry(reorg()), is_belated=True)
+        assert verdict(reorg(), known(**facts)) == Accepted(first)
+        again = replace(first, occurrence=1)
+        known_before = known(**facts, latest=latest((3, reorg())), belated={reorg().key: False})
+        assert verdict(reorg(), known_before) == Repeated(again)
 
     def test_event_of_unknown_chain_repeats_after_reversal(self) -> None:
         """The reversal may have reached it; whether it did is known when the send comes."""
