@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import Connection, Row, and_, case, func, or_, select
 
@@ -15,7 +15,7 @@ from app.transfers import models as log
 from app.transfers.codec import decode_event
 from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
 from app.transfers.models import Transfer
-from app.transfers.queries.logged import IS_REORG, Reach, load_reorgs, retracted_keys
+from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
 from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -231,15 +231,27 @@ class Reorgs(NamedTuple):
 def reorgs_since(connection: Connection, chain_id: ChainId, seq: int, above: int, *, reporter: str) -> Reorgs:
     """The reorganisations after a position of the log. Where there is none, this is one look at an index.
 
+    The block of one that is belated is in its body alone.
+
     :param above: those from this block, or from below it, are left out.
     :param reporter: whose own are left out.
     """
     table = log.Event
-    is_others = and_(table.chain_id == chain_id, table.reporter != reporter, table.block > above)
-    found = select(func.max(table.seq), func.min(case((is_others, table.block)))).where(
-        IS_REORG, table.seq > seq
-    )
-    return Reorgs(*connection.execute(found).one())
+    is_others = and_(table.chain_id == chain_id, table.reporter != reporter)
+    found = connection.execute(
+        select(
+            func.max(table.seq).label("newest"),
+            func.min(case((and_(is_others, table.block > above), table.block))).label("from_block"),
+            func.count(case((and_(is_others, ~IS_WHOLE), 1))).label("belated"),
+        ).where(IS_REORG, table.seq > seq)
+    ).one()
+    from_blocks = [] if found.from_block is None else [found.from_block]
+    if found.belated:
+        query = select(table.event_id, table.type, table.body).where(IS_REORG, table.seq > seq)
+        belated = connection.execute(query.where(is_others, ~IS_WHOLE))
+        reorgs = (cast("ChainReorged", decode_event(*row)) for row in belated)
+        from_blocks += [reorg.from_block for reorg in reorgs if reorg.from_block > above]
+    return Reorgs(found.newest, min(from_blocks, default=None))
 
 
 def known_sends(

@@ -293,6 +293,25 @@ def test_several_in_a_row_go_below_what_is_believed(gateway: Gateway, watched: W
 
 
 @pytest.mark.one_database
+def test_belated_one_too(gateway: Gateway, watched: Watched) -> None:
+    """A reporter that lost its state repeats a reorganisation of long ago: what was read since falls again."""
+    watched.nodes.append(FakeNode(watched.chain))
+    reader = read_branch(watched)
+    fact = event("chain.reorged", chain_id=int(CHAIN), from_block=watched.chain.head.number - 2)
+    feed(gateway, fact, reporter="slow")
+    watched.settle(reader)
+    watched.chain.mine_many(80)
+    watched.settle(reader)
+    before = answers(gateway)
+    assert feed(gateway, fact, reporter="slow").refused == []
+    assert answers(gateway) != before
+    watched.chain.mine_many(12)
+    watched.settle(reader)
+    assert answers(gateway) == before
+    assert row(gateway).proven_to == watched.chain.head.number - 6
+
+
+@pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_any_of_them_equal_undisturbed_reading(gateway: Gateway, watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
