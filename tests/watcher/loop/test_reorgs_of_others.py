@@ -294,10 +294,11 @@ def test_several_in_a_row_go_below_what_is_believed(gateway: Gateway, watched: W
 
 @pytest.mark.one_database
 def test_belated_one_too(gateway: Gateway, watched: Watched) -> None:
-    """A reporter that lost its state repeats a reorganisation of long ago: what was read since falls again."""
+    """A reporter that lost its state repeats a reorganisation of long ago: what was read falls again."""
     watched.nodes.append(FakeNode(watched.chain))
     reader = read_branch(watched)
-    fact = event("chain.reorged", chain_id=int(CHAIN), from_block=watched.chain.head.number - 2)
+    from_block = watched.chain.head.number - 2
+    fact = event("chain.reorged", chain_id=int(CHAIN), from_block=from_block)
     feed(gateway, fact, reporter="slow")
     watched.settle(reader)
     watched.chain.mine_many(80)
