@@ -26,6 +26,8 @@ _AUDITED: Final = Path("build/audited-commit")
 """The commit whose lock files were audited, and a line for each known hole: ``make audit`` writes it."""
 
 _PYTEST: Final = ("pytest", "-n", "auto", "--dist", "worksteal")
+_ON_ONE_MACHINE: Final = ("patroni",)
+"""Parts whose tests need addresses of the machine, so no two processes can run them."""
 _OF_ALL: Final[dict[str, tuple[str, ...]]] = {
     "everything at once": ("tests.soak",),
     "broken requests": ("tests.fuzz",),
@@ -149,7 +151,8 @@ def parts(root: Path) -> dict[str, tuple[str, ...]]:
     """The parts of all tests: the module that runs each, and its arguments."""
     tests = sorted((root / "tests").rglob("test_*.py"))
     places = dict.fromkeys(path.relative_to(root).parts[1] for path in tests)
-    return {**{place: (*_PYTEST, f"tests/{place}") for place in places}, **_OF_ALL}
+    by = {place: _PYTEST[:1] if place in _ON_ONE_MACHINE else _PYTEST for place in places}
+    return {**{place: (*words, f"tests/{place}") for place, words in by.items()}, **_OF_ALL}
 
 
 def run_tests(root: Path, run: Callable[[Sequence[str]], int]) -> list[str]:

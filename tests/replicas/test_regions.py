@@ -50,6 +50,9 @@ SLACK = 1.0
 RATE = 10
 """Reads a second: few, so that none waits for another."""
 
+LATE = "the gateway cannot reach its database: try again in a moment"
+OFTEN = "too many refund requests: one for each transfer is enough"
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -230,7 +233,7 @@ def streamed(server: Server, transfer_id: str) -> float:
 
 def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
     """It crosses the distance some times, with the writer's turn for a part of it."""
-    taken, seen = [], []
+    taken, seen, late = [], [], 0
     with reported(regions.near) as reports:
         time.sleep(2)
         alone = list(reports)
@@ -238,15 +241,32 @@ def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
             transfer_id = refundable(regions.near)
             request = base64.b64encode(withdraw_req(transfer_id)).decode()
             body = {"withdraw_req": request, "estimated_received_amt": "1", "method_type": 1}
-            began = time.monotonic()
-            document, _ = post(regions.far, ASK, body)
-            taken.append(time.monotonic() - began)
-            assert document["err"] is None
+            seconds, times_late = requested(regions.far, body)
+            taken.append(seconds)
+            late += times_late
             seen.append(seconds_until(lambda: status(regions.far, transfer_id) == 7))  # noqa: B023
-    print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more")
+    print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more, {late} late")
     print(f"reports beside the primary: {written(alone)} ms alone, {written(reports)} ms meanwhile")
+    assert late <= len(taken) / 2, "most are answered at once"
     assert 4 * AWAY < statistics.median(taken) < 5
     assert statistics.median(seen) < AWAY + FRESH + SLACK
+
+
+def requested(server: Server, body: dict[str, Any]) -> tuple[float, int]:
+    """How long the answer took that accepts a refund request, and how many before it were late.
+
+    Where that takes over 5 s, or ten were sent in a minute, it is sent again when the refusal says so.
+    """
+    late = 0
+    while True:
+        began = time.monotonic()
+        document, headers = post(server, ASK, body)
+        taken = time.monotonic() - began
+        if document["err"] is None:
+            return taken, late
+        assert document["err"]["msg"] in {LATE, OFTEN}
+        late += document["err"]["msg"] == LATE
+        time.sleep(int(headers["Retry-After"]))
 
 
 def refundable(server: Server) -> str:
