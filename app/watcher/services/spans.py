@@ -93,7 +93,8 @@ def doubt(
     """Note that what was read from a block on has to be read and reported again.
 
     Deeper than reorganisations go, payouts are forgotten that had left the delay queue. There the whole chain
-    is read again, as when a contract is added. Only several reorganisations in a row come so far.
+    is read again, as when a contract is added. Several reorganisations in a row come so far, or one
+    that is belated.
 
     :param cursor: how far the chain is read after the step.
     :returns: the columns of the chain's row that change.
