@@ -7,7 +7,7 @@ import random
 import pytest
 
 from app.watcher.loop.view import TooDeep, Window
-from app.watcher.rpc.faults import NoNode
+from app.watcher.rpc.faults import NoNode, RpcFault
 from tests.everyday import volume
 from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
@@ -171,7 +171,7 @@ def test_any_reorgs_equal_undisturbed_reading(gateway: Gateway, watched: Watched
                 reader.background()
             if rng.random() < 0.2:
                 reader.reread()
-        except NoNode:
+        except RpcFault:  # as the watcher's loop, which tries again
             continue
     watched.settle(reader)
     chain.mine_many(20)
