@@ -58,7 +58,7 @@ class Progress(StrEnum):
 
 
 class Stage(Struct, frozen=True):
-    """One stage; ``at`` is the time of the earliest canonical event that reports it."""
+    """One stage; ``at`` is the time of the first canonical event that reports it, as in ``StandingEvents``."""
 
     name: StageName
     progress: Progress
@@ -83,8 +83,17 @@ def _network_says(*statuses: XferStatus) -> Sign:
     return events
 
 
-def _either(one: Sign, other: Sign) -> Sign:
-    return lambda canonical: [*one(canonical), *other(canonical)]
+def _either(*signs: Sign) -> Sign:
+    """The events of several signs, in front those of the sign that was reported first.
+
+    Each keeps its own order: events of different types cannot be compared by theirs.
+    """
+
+    def events(canonical: StandingEvents) -> list[TransferEvent]:
+        reported = [events for sign in signs if (events := sign(canonical))]
+        return [event for events in sorted(reported, key=lambda events: events[0].at) for event in events]
+
+    return events
 
 
 def _refund_under_way(canonical: StandingEvents) -> list[TransferEvent]:
@@ -139,9 +148,7 @@ def stages_of(
 
     :param requested_at: when the user requested the refund. That begins it where no event does.
     """
-    found = [
-        (name, sorted(sign(canonical), key=lambda e: e.order)) for name, sign in _path(canonical, status)
-    ]
+    found = [(name, sign(canonical)) for name, sign in _path(canonical, status)]
     reached = _reached(found, status)
     if requested_at is not None and status is Status.TRANSFER_REQUESTING_REFUND:
         reached = max(reached, [name for name, _ in found].index(StageName.REFUND_REQUESTED) + 1)

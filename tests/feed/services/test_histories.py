@@ -5,6 +5,7 @@ Everyday some random histories are tried, and 2,000 on each database by ``make s
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -18,11 +19,12 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
+from app.transfers.admin.detail import reply_to_user, timeline_of, transfer_detail
 from app.transfers.models import Event
 from app.transfers.subjects import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume
-from tests.feed.services.any_order import members
+from tests.feed.services.any_order import SHARED, members, of_transfer
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
 from tests.feed.services.world import (
@@ -36,6 +38,7 @@ from tests.feed.services.world import (
     sent,
     signature,
     signed,
+    transfer_id,
 )
 from tests.gateway import Gateway
 
@@ -96,6 +99,22 @@ def test_heads_that_left_the_log_change_nothing(
         assert not told, (seed, [str(each) for each in told], happened)
         progress = everything(gateway)["chain_progress"]
         assert progress == whole["chain_progress"], (seed, happened)
+
+
+@pytest.mark.parametrize("seed", range(SEED * 100_000, SEED * 100_000 + volume(400, 16)))
+def test_pages_show_any_history(gateway: Gateway, app: Flask, seed: int) -> None:
+    """Of whatever is reported of a transfer, true or not: the public page, its JSON, and the operator's."""
+    rng = random.Random(seed)
+    n = rng.choice((1, 2, 3))
+    reported = [each for each in of_transfer(n) if rng.random() < 0.7]
+    feed(gateway, *SHARED, *rng.sample(reported, len(reported)))
+    for path in ("/transfer/", "/v2/getTransfer?key="):
+        answer = app.test_client().get(f"{path}{transfer_id(n)}")
+        assert answer.status_code == 200, (seed, answer.text)
+    detail = transfer_detail(gateway.database, gateway.snapshots, bytes.fromhex(transfer_id(n)[2:]))
+    shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
+    assert shown <= {line.event_id for line in detail.events if line.canonical}
+    assert reply_to_user(detail)
 
 
 def events_of(gateway: Gateway) -> set[tuple[str, str]]:

@@ -1,0 +1,41 @@
+"""Stages that two kinds of events report."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.transfers.events import (
+    NetworkStatus,
+    RefundCompleted,
+    RefundRequested,
+    TransferConfirmed,
+    TransferEvent,
+)
+from app.transfers.stages import StageName, stages_of
+from app.transfers.status import RefundStanding, StandingEvents, status_of
+from app.values.codes import XferStatus
+from tests.transfers.pure.judging import NOW, TRANSFER
+
+BOTH = [
+    (StageName.CONFIRMED, TransferConfirmed, XferStatus.OK_TO_RELAY),
+    (StageName.REFUND_REQUESTED, RefundRequested, XferStatus.REFUND_REQUESTED),
+    (StageName.REFUNDED, RefundCompleted, XferStatus.REFUND_DONE),
+]
+
+
+@pytest.mark.parametrize(("name", "event_type", "word"), BOTH)
+@pytest.mark.parametrize("seconds", [-5, 5])
+def test_the_first_of_two_signs_dates_a_stage(
+    name: StageName, event_type: type[TransferEvent], word: XferStatus, seconds: int
+) -> None:
+    event = event_type(id="event", at=NOW, transfer_id=TRANSFER)
+    told = NetworkStatus(
+        id="network", at=NOW + timedelta(seconds=seconds), transfer_id=TRANSFER, xfer_status=word
+    )
+    canonical = StandingEvents.of([event, told])
+    answer = status_of(canonical, RefundStanding())
+    (stage,) = (each for each in stages_of(canonical, answer.status) if each.name is name)
+    assert sorted(stage.event_ids) == ["event", "network"]
+    assert stage.at == min(event.at, told.at) == answer.since
