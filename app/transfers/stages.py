@@ -58,7 +58,7 @@ class Progress(StrEnum):
 
 
 class Stage(Struct, frozen=True):
-    """One stage; ``at`` is the time of the first canonical event that reports it, as in ``StandingEvents``."""
+    """One stage; ``at`` is the time of the first event that reports it, as ``StandingEvents`` has them."""
 
     name: StageName
     progress: Progress

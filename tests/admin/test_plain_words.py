@@ -176,6 +176,11 @@ def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Gateway) -> None:
         ("chain 77 is not configured", "chain 77 is not configured"),
         ("blockchain 1 <b>", "blockchain 1 &lt;b&gt;"),
         ("since 2026-11-20 12:00 UTC.", f"since {when(datetime(2026, 11, 20, 12, tzinfo=UTC))}."),
+        ("named 2026-13-45T99:99:99Z", "named 2026-13-45T99:99:99Z"),
+        ("0000-00-00 24:60 UTC", "0000-00-00 24:60 UTC"),
+        ("0001-01-01 00:00 UTC", f"{when(datetime(1, 1, 1, tzinfo=UTC))}"),
+        (f"chain {'9' * 5000}", f"chain {'9' * 5000}"),
+        (f"block of USDT from {'9' * 5000} to 1", f"block of USDT from {'9' * 5000} to 1"),
         ("ended at 2026-01-02T03:04:05Z", f"ended at {when(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))}"),
     ],
 )  # fmt: skip

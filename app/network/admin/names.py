@@ -101,8 +101,9 @@ def chain_page(chain_id: int, section: str | None = None) -> str:
 
 _IDS: Final = re.compile(
     r" \(chain \d+\)"  # after the chain's name
-    r"|\bchain (?P<chain>\d+)\b"
-    r"|(?P<of>\b(?:route|block) of [^,:;]+? from |\bpegged pair of [^,:;]+, )(?P<src>\d+) to (?P<dst>\d+)\b"
+    r"|\bchain (?P<chain>\d{1,20})\b"
+    r"|(?P<of>\b(?:route|block) of [^,:;]+? from |\bpegged pair of [^,:;]+, )"
+    r"(?P<src>\d{1,20}) to (?P<dst>\d{1,20})\b"
     r"|\b(?P<day>\d{4}-\d\d-\d\d)(?:T| )(?P<time>\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|\+00:00| UTC)",
     re.ASCII,
 )
@@ -112,7 +113,7 @@ def readable(text: str) -> Markup:
     """A sentence of a service or of the audit log with the names of its chains, and times as pages show them.
 
     The log names rows by the ids of chains, because these never change. A chain that is not configured
-    stays as it is.
+    stays as it is, and so does what only looks like a time.
     """
     parts, end = list[str](), 0
     for match in _IDS.finditer(text):
@@ -125,7 +126,10 @@ def _named(text: str, match: re.Match[str]) -> Iterator[str]:
     """In place of a match. What is cut from the text is as safe as the text is."""
     if match["time"]:
         seconds = "" if match["time"].count(":") > 1 else ":00"
-        yield when(read_time(f"{match['day']}T{match['time']}{seconds}Z"))
+        try:
+            yield when(read_time(f"{match['day']}T{match['time']}{seconds}Z"))
+        except ValueError:  # somebody wrote a time that does not exist
+            yield match[0]
     elif match["chain"]:
         yield chain_names().get(int(match["chain"]), match[0])
     elif match["of"]:
