@@ -35,6 +35,9 @@ VALUES: tuple[Any, ...] = (
     {"a": {"b": {"c": []}}},
 )  # fmt: skip
 
+REPEATED = 10_000
+"""Characters of what is put into a list several times. Lists in lists would come to gigabytes."""
+
 METHODS = (
     b"GET",
     b"POST",
@@ -112,7 +115,8 @@ def document(chance: random.Random, right: Any) -> Any:
     if isinstance(right, list) and right and chance.random() < 0.8:
         changed = list(right)
         at = chance.randrange(len(changed))
-        changed[at : at + 1] = [document(chance, changed[at])] * chance.choice((0, 1, 1, 2, 30))
+        other, times = document(chance, changed[at]), chance.choice((0, 1, 1, 2, 30))
+        changed[at : at + 1] = [other] * (times if len(repr(other)) <= REPEATED else 1)
         return changed
     if isinstance(right, str) and chance.random() < 0.6:
         return text(chance, right)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import socket
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from tests.fuzz.campaign import Client, Outcome
 from tests.fuzz.exchange import Answer, Exchange, read_answer
 from tests.fuzz.inputs import question
 from tests.fuzz.judging import is_slow, wrong
+from tests.fuzz.mutation import document
 from tests.fuzz.questions import Question, World, request
 
 JSON = b"Content-Type: application/json\r\n"
@@ -143,3 +146,10 @@ def test_fault_becomes_numbered_finding() -> None:
         for number in range(20):
             client.send(number, outcome)
     assert {finding.number for finding in outcome.findings} == set(range(20))
+
+
+def test_lists_in_lists_stay_small() -> None:
+    """One that was repeated at each level had 684 MB, and its answer was called slow."""
+    for seed in range(300):
+        changed = document(random.Random(seed), {"amount": [[[[[[["1"]]]]]]]})
+        assert len(json.dumps(changed)) < 1_000_000, seed
