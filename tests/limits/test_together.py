@@ -49,8 +49,9 @@ def test_tightest_limit_is_reported(url: str) -> None:
 
 def test_a_window_ends(url: str) -> None:
     requests, limit = windows(url), limits_of("2/second")
-    began = time.monotonic()
-    assert [requests.count(limit, "me").is_over for _ in range(3)] == [False, False, True]
+    assert not requests.count(limit, "me").is_over
+    began = time.monotonic()  # at the latest: the first one may take long, it connects
+    assert [requests.count(limit, "me").is_over for _ in range(2)] == [False, True]
     time.sleep(max(0.0, began + 1.05 - time.monotonic()))
     assert requests.count(limit, "me") == LimitUsage(2, 1, 1, False)
 
