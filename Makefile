@@ -65,9 +65,9 @@ faults: ## make one fault after the other under load, and print what each costs 
 	@$(BIN)/python -m tests.faults_rig $(ARGS)
 	@$(BIN)/python -m tests.patroni --times $(or $(TIMES),1)
 
-soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours, and it goes on where it was ended (SOAK_SEED=2 for others)
+soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours, and it goes on where it was ended (SOAK_SEED=2 for others; ARGS="feed watcher" for these parts alone)
 	$(VENV) requirements-dev.txt
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m scripts.release --test
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m scripts.release --test $(ARGS)
 
 ##@ Releases, and what we depend on
 

@@ -1,7 +1,8 @@
 """``make release VERSION=x``: whether this commit can be released, and what to do then (docs/releases.md).
 
 It changes nothing: the releasing person runs the commands that it prints. ``make soak`` runs all tests here,
-part after part, so that these hours can be ended and gone on with.
+part after part, and notes those that pass in a file that is committed: so these hours can be ended and gone
+on with, on several machines too.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 _NUMBER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _WRITTEN: Final = re.compile(r'^VERSION: Final = "(.*)"$', re.MULTILINE)
 _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
-_TESTED: Final = Path("build/tested-commit")
+_TESTED: Final = Path("tests/passed.txt")
 """The commit that was tested, and a line for each part that passed: ``make soak`` writes it."""
+_BUT_TESTED: Final = f":(exclude){_TESTED}"
 _AUDITED: Final = Path("build/audited-commit")
 """The commit whose lock files were audited, and a line for each known hole: ``make audit`` writes it."""
 
@@ -77,7 +79,7 @@ def _code(root: Path, version: str) -> str | None:
 
 
 def _tree(root: Path, _version: str) -> str | None:
-    changed = _git(root, "status", "--porcelain").splitlines()
+    changed = _changes(root)
     return f"the tree has {len(changed)} changes that are not committed" if changed else None
 
 
@@ -121,12 +123,12 @@ def _tests(root: Path, _version: str) -> str | None:
 def _tested(root: Path) -> list[str]:
     """The parts of the tests that passed on this commit."""
     commit, passed = _note(root, _TESTED)
-    return passed if commit == _git(root, "rev-parse", "HEAD") else []
+    return passed if _is_the_same(root, commit) else []
 
 
 def _audit(root: Path, _version: str) -> str | None:
     commit, _ = _note(root, _AUDITED)
-    if commit == _git(root, "rev-parse", "HEAD"):
+    if _is_the_same(root, commit):
         return None
     return "known holes must have been looked up for every lock file of this commit: make audit"
 
@@ -136,6 +138,17 @@ def _note(root: Path, name: Path) -> tuple[str, list[str]]:
     file = root / name
     commit, *lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
     return commit, lines
+
+
+def _is_the_same(root: Path, commit: str) -> bool:
+    """Whether a commit differs from this one in nothing but which tests passed."""
+    differ = ("git", "diff", "--quiet", commit, "HEAD", "--", ".", _BUT_TESTED)
+    return bool(commit) and not subprocess.run(differ, cwd=root, check=False, capture_output=True).returncode
+
+
+def _changes(root: Path, *places: str) -> list[str]:
+    """What is not committed, a line for each file."""
+    return _git(root, "status", "--porcelain", "--", *places).splitlines()
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -155,25 +168,29 @@ def parts(root: Path) -> dict[str, tuple[str, ...]]:
     return {**{place: (*words, f"tests/{place}") for place, words in by.items()}, **_OF_ALL}
 
 
-def run_tests(root: Path, run: Callable[[Sequence[str]], int]) -> list[str]:
+def run_tests(root: Path, run: Callable[[Sequence[str]], int], only: Sequence[str] = ()) -> list[str]:
     """Run each part that did not pass on this commit yet, and note those that do. Returns those that failed.
 
     :param run: runs a module with arguments; returns its exit status.
+    :param only: the parts that are run, in this order; all, where none is named.
     """
-    failed = []
-    for part, words in parts(root).items():
+    failed, modules = [], parts(root)
+    for part in only or modules:
+        commit = _git(root, "rev-parse", "HEAD")
         if part in _tested(root):
             print(f"{part}: passed on this commit before")  # noqa: T201
-        elif run(words):
+        elif run(modules[part]):
             failed.append(part)
-        else:
+        elif _is_the_same(root, commit):
             print(note_tested(root, part))  # noqa: T201
+        else:
+            print(f"{part}: passed, but not noted: the commit is another one now")  # noqa: T201
     return failed
 
 
 def note_tested(root: Path, *passed: str) -> str:
     """Note parts that passed on this commit, unless the tree has changes. Returns what was done, in words."""
-    return _noted(root, _TESTED, [*_tested(root), *passed], f"{', '.join(passed)}: passed on")
+    return _noted(root, _TESTED, sorted({*_tested(root), *passed}), f"{', '.join(passed)}: passed on")
 
 
 def note_audited(root: Path, holes: Sequence[str]) -> str:
@@ -182,7 +199,7 @@ def note_audited(root: Path, holes: Sequence[str]) -> str:
 
 
 def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
-    if _tree(root, ""):
+    if _changes(root, ".", _BUT_TESTED):
         return "not noted for a release: the tree has changes"
     commit = _git(root, "rev-parse", "HEAD")
     file = root / name
@@ -192,9 +209,13 @@ def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what prevents a release, or what to do; with ``--test`` run all tests, with all their inputs."""
-    if arguments == ["--test"]:
-        failed = run_tests(ROOT, _run)
+    """Print what prevents a release, or what to do. ``--test`` runs all tests, or the named parts."""
+    if arguments[:1] == ["--test"]:
+        known = parts(ROOT)
+        if unknown := ", ".join(part for part in arguments[1:] if part not in known):
+            sys.stderr.write(f"no part of the tests: {unknown}; there are: {', '.join(known)}\n")
+            return 2
+        failed = run_tests(ROOT, _run, arguments[1:])
         print("failed: " + ", ".join(failed) if failed else "all tests passed")  # noqa: T201
         return bool(failed)
     version, *words = arguments or [""]

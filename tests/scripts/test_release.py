@@ -27,6 +27,9 @@ CHANGES = """\
 """
 
 
+PASSED = "tests/passed.txt"
+
+
 def git(root: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
 
@@ -48,9 +51,14 @@ def root(tmp_path: Path) -> Path:
         (tmp_path / "tests" / name).write_text("")
     commit(tmp_path)
     git(tmp_path, "tag", "v1.1.0")
-    note_tested(tmp_path, *parts(tmp_path))
-    note_audited(tmp_path, [])
+    pass_all(tmp_path)
     return tmp_path
+
+
+def pass_all(root: Path) -> None:
+    note_audited(root, [])
+    note_tested(root, *parts(root))
+    commit(root)
 
 
 def change(old: str, new: str) -> Callable[[Path], None]:
@@ -59,10 +67,19 @@ def change(old: str, new: str) -> Callable[[Path], None]:
         assert old in text
         (root / "CHANGELOG.md").write_text(text.replace(old, new, 1))
         commit(root)
-        note_tested(root, *parts(root))
-        note_audited(root, [])
+        pass_all(root)
 
     return act
+
+
+def change_the_code(root: Path) -> None:
+    (root / "app" / "more.py").write_text("")
+    commit(root)
+
+
+def without_notes(root: Path) -> None:
+    (root / PASSED).unlink()
+    commit(root)
 
 
 def tag(name: str) -> Callable[[Path], None]:
@@ -82,7 +99,8 @@ TESTS = f"all tests must have passed on this commit: make soak ({', '.join(PARTS
     ("act", "complaint"),
     [
         (lambda root: (root / "new.txt").write_text("x"), "the tree has 1 changes"),
-        (lambda root: (root / "build/tested-commit").unlink(), "all tests must have passed on this commit"),
+        (lambda root: note_tested(root, "more"), "the tree has 1 changes"),
+        (without_notes, "all tests must have passed on this commit"),
         (lambda root: (root / "build/audited-commit").unlink(), AUDIT),
         (tag("v1.2.0"), "the tag v1.2.0 is taken"),
         (tag("v1.10.0"), "1.2.0 is older than 1.10.0"),
@@ -98,8 +116,10 @@ def test_what_keeps_it(root: Path, act: Callable[[Path], object], complaint: str
     assert complaint in found
 
 
-def test_notes_of_other_commit_do_not_count(root: Path) -> None:
+def test_notes_of_other_content_do_not_count(root: Path) -> None:
     commit(root)
+    assert complaints(root, "1.2.0") == [], "the same content"
+    change_the_code(root)
     assert complaints(root, "1.2.0") == [TESTS, AUDIT]
 
 
@@ -114,7 +134,7 @@ def test_a_version_is_three_numbers(root: Path, version: str) -> None:
 
 
 def test_changed_tree_is_not_noted_tested(root: Path) -> None:
-    commit(root)
+    change_the_code(root)
     (root / "new.txt").write_text("x")
     assert note_tested(root, "estimates").startswith("not noted")
     assert note_audited(root, []).startswith("not noted")
@@ -123,7 +143,7 @@ def test_changed_tree_is_not_noted_tested(root: Path) -> None:
 
 
 def test_parts_that_passed_are_not_run_again(root: Path) -> None:
-    commit(root)
+    change_the_code(root)
     run: list[str] = []
 
     def fails_in_feed(words: Sequence[str]) -> int:
@@ -132,13 +152,34 @@ def test_parts_that_passed_are_not_run_again(root: Path) -> None:
 
     assert run_tests(root, fails_in_feed) == ["feed"]
     assert sorted(run) == ["tests.fuzz", "tests.soak", "tests/estimates", "tests/feed", "tests/test_all.py"]
+    commit(root)  # and another machine goes on
     (complaint,) = [each for each in complaints(root, "1.2.0") if each != AUDIT]
     assert complaint.endswith("make soak (feed)")
-    assert (
-        run_tests(root, lambda words: words != ("pytest", "-n", "auto", "--dist", "worksteal", "tests/feed"))
-        == []
-    )
+    assert run_tests(root, lambda words: words[-1] != "tests/feed") == []
+    commit(root)
     assert complaints(root, "1.2.0") == [AUDIT]
+    assert (root / PASSED).read_text().splitlines()[1:] == sorted(PARTS)
+
+
+def test_named_parts_are_run_alone(root: Path) -> None:
+    change_the_code(root)
+    run: list[str] = []
+    assert run_tests(root, lambda words: run.append(words[-1]) or 0, ["feed", "broken requests"]) == []
+    assert run == ["tests/feed", "tests.fuzz"]
+    assert (root / PASSED).read_text().splitlines()[1:] == ["broken requests", "feed"]
+
+
+def test_a_commit_that_changes_meanwhile_is_not_noted(root: Path) -> None:
+    change_the_code(root)
+    before = (root / PASSED).read_text()
+
+    def commits(_words: Sequence[str]) -> int:
+        (root / "app" / "meanwhile.py").write_text("")
+        commit(root)
+        return 0
+
+    assert run_tests(root, commits, ["feed"]) == []
+    assert (root / PASSED).read_text() == before
 
 
 def test_a_release_says_what_could_not_be_looked_up(root: Path) -> None:
