@@ -8,6 +8,7 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 from typing import Final, Protocol
 
 from msgspec import Struct, field
@@ -188,7 +189,7 @@ class Known(Struct, kw_only=True):
     """By transfer, its history after each entry that the segment added, in the order of the log."""
     orphaned: Set[EventKey] = frozenset()
     """Events about no transfer whose latest acceptance is not canonical."""
-    not_needed: Set[EventKey] = frozenset()
+    not_needed: Mapping[EventKey, Sequence[Logged[TransferEvent]]] = field(default_factory=dict)
     """Canonical signatures that are not in the histories, because another one of their signer counts."""
     dropped: Set[EventKey] = frozenset()
     """Heads of chains that the log had and no longer needs."""
@@ -275,12 +276,12 @@ def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
         return latest
     same = (known.scope.chains, None)
     of_key = [each for each in known.histories[event.transfer_id].log if each.event.id == event.id]
-    if not of_key or of_key[-1].chains in same:  # a signature that is not needed is in no history
-        return latest
+    of_key += known.not_needed.get(event.key, ())
     comparable = [each for each in of_key if each.chains in same]
     if not comparable:
         return None
-    return LatestAcceptance(comparable[-1].seq, latest.occurrence, comparable[-1].event)
+    newest = max(comparable, key=attrgetter("seq"))
+    return LatestAcceptance(newest.seq, latest.occurrence, newest.event)
 
 
 def _entry(event: Event, known: Known) -> LogEntry:
@@ -309,7 +310,9 @@ def _origin(event: Event, known: Known) -> Origin:
 
 
 def _is_canonical(event: Event, latest: LatestAcceptance, known: Known) -> bool:
-    if latest.seq > known.last_reversal or event.key in known.not_needed:
+    if latest.seq > known.last_reversal:
+        return True
+    if any(each.seq == latest.seq for each in known.not_needed.get(event.key, ())):
         return True
     if isinstance(event, TransferEvent):
         canonical = known.histories[event.transfer_id].standing()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
@@ -17,11 +18,11 @@ from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.codec import decode_event
 from app.transfers.effects import AccountEntry
-from app.transfers.events import RefundSigned
+from app.transfers.events import TransferEvent
 from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
+from app.transfers.reorganisations import Logged
 from app.transfers.state import RefundEvidence, TransferState
 from app.transfers.subjects import EventKey
-from app.transfers.validation import LatestAcceptance
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId
 
@@ -165,12 +166,12 @@ def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int])
     ).all()
 
 
-def latest_not_needed(
-    connection: Connection, events: Collection[RefundSigned]
-) -> dict[EventKey, LatestAcceptance]:
-    """The acceptances of these events that are left out of the projected log."""
+def load_not_needed(
+    connection: Connection, events: Collection[TransferEvent]
+) -> dict[EventKey, list[Logged[TransferEvent]]]:
+    """The acceptances under the keys of these events that are left out of the projected log, in its order."""
     rows = connection.execute(
-        select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
+        select(Event.event_id, Event.seq, Event.type, Event.body, Event.limited_to)
         .join(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
         .where(
             is_one_of(connection, SignatureNotNeeded.transfer_id, {event.transfer_id for event in events}),
@@ -178,10 +179,10 @@ def latest_not_needed(
         )
         .order_by(Event.seq)
     )
-    found: dict[EventKey, LatestAcceptance] = {}
+    found: dict[EventKey, list[Logged[TransferEvent]]] = defaultdict(list)
     for row in rows:
-        event = decode_event(row.event_id, row.type, row.body)
-        found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+        event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
+        found[event.key].append(Logged(row.seq, event, row.limited_to))
     return found
 
 

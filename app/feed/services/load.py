@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from sqlalchemy import Connection
 
@@ -23,7 +24,7 @@ from app.feed.queries.pruned import (
     pruned_transfers,
     pruned_up_to,
 )
-from app.feed.queries.transfers import latest_not_needed
+from app.feed.queries.transfers import load_not_needed
 from app.feed.services.log import dropped_before
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
@@ -73,8 +74,8 @@ def load_known(
     histories = load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {}
     others = {event.key for event in events if not isinstance(event, TransferEvent)}
     of_others = latest_acceptances(connection, others)
-    signed = [event for event in events if isinstance(event, RefundSigned)]
-    not_needed = latest_not_needed(connection, signed) if signed else {}
+    refunded = [event for event in about_transfers if histories[event.transfer_id].has_request]
+    not_needed = load_not_needed(connection, refunded) if refunded else {}
     limits = _chain_limits(connection, events)
     repeated = [event for event in events if isinstance(event, ChainReorged) and event.key in of_others]
     deep = [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
@@ -83,8 +84,8 @@ def load_known(
         max_reorg_blocks=max_reorg_blocks,
         next_seq=positions.last_seq + 1,
         last_reversal=positions.last_reversal,
-        latest=of_others | _latest_of(about_transfers, histories) | not_needed,
-        not_needed=frozenset(not_needed),
+        latest=of_others | _latest_of(about_transfers, histories, not_needed),
+        not_needed=not_needed,
         histories=histories,
         orphaned=_orphaned(connection, of_others, positions.last_reversal),
         dropped=dropped_before(
@@ -127,19 +128,23 @@ def _acceptances(
 
 
 def _latest_of(
-    events: Iterable[TransferEvent], histories: Mapping[bytes, TransferHistory]
+    events: Iterable[TransferEvent],
+    histories: Mapping[bytes, TransferHistory],
+    not_needed: Mapping[EventKey, Sequence[Logged[TransferEvent]]],
 ) -> dict[EventKey, LatestAcceptance]:
-    """The latest acceptances of events about transfers, from the histories that are loaded already."""
+    """The latest acceptances of events about transfers, from what is loaded already."""
     wanted: dict[bytes, set[str]] = defaultdict(set)
     for event in events:
         wanted[event.transfer_id].add(event.id)
-    latest: dict[EventKey, LatestAcceptance] = {}
+    accepted = defaultdict(list, {key: [*logged] for key, logged in not_needed.items()})
     for transfer_id, ids in wanted.items():
         for logged in histories[transfer_id].log:
             if logged.event.id in ids:
-                key = logged.event.key
-                occurrence = latest[key].occurrence + 1 if key in latest else 0
-                latest[key] = LatestAcceptance(logged.seq, occurrence, logged.event)
+                accepted[logged.event.key].append(logged)
+    latest: dict[EventKey, LatestAcceptance] = {}
+    for key, of_key in accepted.items():
+        newest = max(of_key, key=attrgetter("seq"))
+        latest[key] = LatestAcceptance(newest.seq, len(of_key) - 1, newest.event)
     return latest
 
 

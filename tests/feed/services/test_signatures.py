@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 from coincurve import PrivateKey
 from sqlalchemy import func, select
 
+from app.credentials.ingest_token import Scope
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
+from app.feed.services.posts import IngestResult
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.claimable import signing_digest
@@ -86,6 +89,20 @@ def another_signature(key: bytes, nonce: int) -> bytes:
     return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
 
 
+def feed_limited(gateway: Gateway, event: dict[str, Any], chains: set[int]) -> IngestResult:
+    """Ingest one event of a reporter that is limited to these chains."""
+    line, scope = json.dumps(event).encode(), Scope(chains=frozenset(chains))
+    return ingest_lines(gateway.database, gateway.intake, [line], f"of {sorted(chains)}", scope=scope)
+
+
+def assert_log_gives_the_same(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that answers are made of, which a replay must not change."""
+    before = state(gateway)
+    replay(*gateway.audited, actor=TESTER)
+    assert state(gateway) == before
+    return before
+
+
 class TestAside:
     def test_rotation_activates_waiting_signature(
         self, gateway: Gateway, status: Callable[[int], Any]
@@ -146,9 +163,7 @@ class TestAside:
 
     def test_export_and_replay_give_same(self, gateway: Gateway) -> None:
         feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        before = state(gateway)
-        replay(*gateway.audited, actor=TESTER)
-        assert state(gateway) == before
+        before = assert_log_gives_the_same(gateway)
         lines = list(export_log(gateway.database))
         forget_events(gateway)
         assert ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES).refused == []
@@ -201,9 +216,31 @@ class TestTooMany:
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
         assert feed(gateway, copies[3]).accepted == 1
         assert status(1).status == 8
-        before = state(gateway)
-        replay(*gateway.audited, actor=TESTER)
-        assert state(gateway) == before
+        assert_log_gives_the_same(gateway)
+
+    def test_their_ids_are_taken(self, gateway: Gateway) -> None:
+        """Also by one that another replaces, which no history has."""
+        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
+        feed(gateway, sent(1), prepared(1, WD), *copies)
+        assert count(gateway, SignatureNotNeeded) == 1
+        others = [about(1, "refund.requested") | {"id": each["id"]} for each in copies]
+        found = feed(gateway, *others, about(1, "refund.requested"))
+        assert (found.accepted, [each.line for each in found.refused]) == (1, [1, 2])
+        assert {each.reason[:24] for each in found.refused} == {"id: was reported before "}
+
+    def test_tokens_with_other_limits_do_not_share_them(self, gateway: Gateway) -> None:
+        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
+        one, other, third = ({1}, {1, 2}, {1, 3})
+        feed(gateway, sent(1), prepared(1, WD))
+        told = [(copies[0], one), (copies[0], other), (copies[1], one)]
+        assert [feed_limited(gateway, event, chains).accepted for event, chains in told] == [1, 1, 1]
+        assert count(gateway, SignatureNotNeeded) == 1
+        assert feed_limited(gateway, copies[0], third).accepted == 1
+        another = about(1, "refund.requested") | {"id": copies[0]["id"]}
+        assert feed_limited(gateway, another, {1, 2, 3}).accepted == 1
+        again = [feed_limited(gateway, copies[0], chains).repeated for chains in (one, other, third)]
+        assert again == [1, 1, 1]
+        assert_log_gives_the_same(gateway)
 
     def test_all_of_them_stay_in_the_log(self, gateway: Gateway) -> None:
         many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(5, 9)]
