@@ -88,8 +88,24 @@ def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = N
         return ended.value
 
 
-def wait_by_greenlets() -> None:
-    """Make psycopg wait in this way, where greenlets serve."""
+_wait_conn: Final = waiting.wait_conn
+
+
+def wait_conn(gen: Any, interval: float = 0.0, timeout: float | None = None) -> Any:
+    """Connect as psycopg does, and close at once what is given up.
+
+    psycopg leaves an attempt that took too long to the collector of garbage. Until then its socket is open,
+    and a server that can be reached again waits for it: for a minute, before it can shut down.
+    """
+    try:
+        return _wait_conn(gen, interval, timeout)
+    finally:
+        gen.close()
+
+
+def replace_waiting() -> None:
+    """Make psycopg connect in this way and, where greenlets serve, wait for statements in the other."""
+    waiting.wait_conn = wait_conn
     if served_by_greenlets():
         waiting.wait = wait
 

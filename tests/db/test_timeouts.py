@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import time
 from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
@@ -95,3 +97,26 @@ def test_migration_uses_no_parallel_workers(database_url: str) -> None:
             for name in ("max_parallel_maintenance_workers", "max_parallel_workers_per_gather"):
                 assert connection.scalar(text(f"SHOW {name}")) == helpers
         engine.dispose()
+
+
+def test_connections_that_were_given_up_are_closed() -> None:
+    """At once: a server that comes back would wait for each, and can shut down only after them."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        refused = socket.create_server(("127.0.0.1", 0))
+        closed = refused.getsockname()[1]
+        refused.close()
+        url = f"postgresql+psycopg://u@/d?host=127.0.0.1,127.0.0.1&port={closed},{port}&connect_timeout=2"
+        engine = create_engine(url, poolclass=NullPool)
+        prepare(engine, HURRY)
+        gc.disable()  # it would close them some day
+        try:
+            with pytest.raises(OperationalError, match="timeout expired"), engine.connect():
+                pass
+            ours, _ = silent.accept()
+            with ours:
+                ours.settimeout(1)
+                while ours.recv(1024):
+                    pass
+        finally:
+            gc.enable()
