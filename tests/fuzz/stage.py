@@ -38,6 +38,9 @@ SECRET = "bench" * 8
 """As ``gateway_on`` has it."""
 
 TOKEN = "a token of the fuzzer"
+GIVING_BACK = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+"""Has glibc return what is freed: what it keeps for later looks like growth of the process from outside."""
+
 RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
 LINES = 400
 """Events that inputs are made from."""
@@ -87,6 +90,7 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
         "INGEST_TOKENS": TOKEN,
         "DOORS": "api,grpcweb,ingest,admin,wait",
         "LOG_LEVEL": "WARNING",
+        **GIVING_BACK,
     }
     with serving(UNLIMITED, folder / "log", **settings) as server:
         wire = Wire(server.host, server.port)
