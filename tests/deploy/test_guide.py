@@ -133,6 +133,17 @@ def test_second_run_changes_nothing(machine: Machine) -> None:
     assert "CREATE DATABASE" not in second
 
 
+def test_servers_of_other_machines_are_left_alone(machine: Machine) -> None:
+    secrets = machine.etc / "gateway/secrets"
+    secrets.mkdir(parents=True)
+    nodes = "host=10.0.0.11:5432&host=10.0.0.12:5432&target_session_attrs=read-write"
+    (secrets / "database_owner_url").write_text(f"postgresql://gateway_owner:a@/gateway?{nodes}\n")
+    (secrets / "rate_limit_storage_url").write_text("rediss://10.0.0.20:6379/0\n")
+    called = machine.install()
+    assert "systemctl enable -q --now gateway@public-1" in called
+    assert not re.search("postgres|pgbouncer|redis|CREATE DATABASE", called)
+
+
 @pytest.mark.parametrize("value", ["https://node/rpc?chain=1&key=a$b", "a b;c", "it's"])
 def test_commands_have_settings_as_systemd_has_them(machine: Machine, value: str) -> None:
     """systemd takes a line as it stands; a shell would take ``&`` for its end."""

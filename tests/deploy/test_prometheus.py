@@ -36,8 +36,9 @@ OF_THE_SCRAPE = ("instance", "job", "process", "le", "alertname", "alertstate")
 OF_MACHINES = {
     "DiskAlmostFull", "ArchiveFailing", "BackupOld", "CertificateEnds", "PoolerClientsWait",
     "MachineNotWatched", "ProcessNotRunning", "PublicAddressSilent", "RestoreDrillOld",
+    "NoLeader", "NoStandby", "NodeMissing", "EtcdMissing",
 }  # fmt: skip
-"""Alerts by what the exporters of Debian report."""
+"""Alerts by what the exporters of Debian and Patroni report."""
 
 
 def dashboard() -> dict[str, Any]:
@@ -83,7 +84,7 @@ def exposed(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_dashboard_shows_exactly_gateway_metrics(exposed: Exposition) -> None:
     told = labels_of(exposed.text())
-    exporters = re.compile(r"\b(node|pg|pgbouncer|probe)_\w+")
+    exporters = re.compile(r"\b(node|patroni|pg|pgbouncer|probe)_\w+")
     assert {alert["alert"] for alert in alerts() if exporters.search(alert["expr"])} == OF_MACHINES
     for where, query in asked():
         if where in OF_MACHINES:

@@ -31,6 +31,7 @@ RUNNING: Final = (
     "pages.test_operations",
     "pages.test_shown",
     "patroni.test_failovers",
+    "patroni.test_files",
     "pooler.test_guide",
     "restores.ways",
     "sandbox.test_examples",

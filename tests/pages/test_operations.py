@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import new_postgres_database
-from tests.deploy.files import DEPLOY, compose, free_port, units
+from tests.deploy.files import DEPLOY, compose, documents, free_port, units
 from tests.pages.shell import Shell
 from tests.programs import program
 from tests.replicas.cluster import cluster
@@ -38,11 +38,12 @@ CUT_OFF = block_of(PAGE, f"{FLASK} audit verify")
 VERIFY = block_of(PAGE, "flask --app wsgi events verify")
 WEEK = blocks_of("docs/first-week.md")
 BY_HAND = "From the primary to the replica"
+WATCH = block_of("docs/failover.md", "cat /opt/gateway/deploy/prometheus")
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
     PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP, RESTORE,
-    CUT_OFF, VERIFY, *WEEK, *FAILOVER,
+    CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
 
@@ -210,6 +211,13 @@ def test_prometheus_watches_the_machines(installed: Shell) -> None:
     command = [program("promtool", "prometheus"), "check", "config", str(etc / "prometheus/prometheus.yml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "WARNING" in done.stdout) == (0, False), done.stdout + done.stderr
+
+
+def test_prometheus_watches_the_nodes(installed: Shell) -> None:
+    installed.run(PROMETHEUS)
+    assert "is valid prometheus config" in installed.run(WATCH)
+    (whole,) = documents(installed.root / "etc/prometheus/prometheus.yml")
+    assert [job["job_name"] for job in whole["scrape_configs"]] == ["gateway", "patroni"]
 
 
 def test_a_backup_is_made_each_night(installed: Shell) -> None:

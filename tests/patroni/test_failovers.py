@@ -1,20 +1,15 @@
-"""The files of deploy/patroni are valid, and by the commands of docs/failover.md three nodes fail over."""
+"""By the commands of docs/failover.md three nodes fail over."""
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import socket
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -30,13 +25,12 @@ from tests.patroni.nodes import (
     MAKE,
     PAGE,
     PREPARE,
-    TLS,
     Node,
     lacking,
     wait_for,
 )
 from tests.patroni.reporters import PORTION, Body, Twins
-from tests.programs import missing, program
+from tests.programs import missing
 from tests.site.snippets import block_of
 
 LIST, SWITCH, COPY = (
@@ -46,130 +40,24 @@ LIST, SWITCH, COPY = (
 SLOTS, ARCHIVE, BACKUPS = (
     block_of("docs/alerts.md", words) for words in ("du -sh", "grep -h", "journalctl -u gateway-backup")
 )
-DRILL = block_of("docs/alerts.md", "journalctl -u gateway-restore")
-GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets")
-MEMBER, JOIN, RESTORE, FOLLOW = (
+DRILL, NODES, MEMBERS = (
+    block_of("docs/alerts.md", words) for words in ("journalctl -u gateway-restore", "patronictl", "etcdctl")
+)
+MEMBER, JOIN, RESTORE, FOLLOW, MOVE, VALUES = (
     block_of(PAGE, words)
     for words in (
         "etcd() {",
         "umask 022 && cd /opt/gateway && deploy/patroni/node db1\nsed",
         "printf 'gateway",
-        "cd /var/lib/postgresql/15 && { [ ! -e gateway ] || mv -T gateway lost-$(date +%s); }\nsystemctl",
+        "install -d -o postgres",
+        "systemctl stop 'gateway@*'",
+        "patronictl -c /etc/patroni/config.yml edit-config",
     )
 )
 RUN = [
-    PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST, GATEWAY, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS,
-    DRILL, MEMBER, JOIN, RESTORE, FOLLOW,
+    PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST, LIST, SWITCH, COPY, SLOTS, ARCHIVE, BACKUPS, DRILL, NODES,
+    MEMBERS, MEMBER, JOIN, RESTORE, FOLLOW, MOVE, VALUES,
 ]  # fmt: skip
-LOOPBACK = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
-WANTED_IN_VAIN = {
-    "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start
-    "postgresql.authentication.rewind  is not defined.",  # the superuser does it
-}
-"""What Patroni 3.0 says of a file that has everything."""
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """The files of one node, by the shipped script."""
-    if os.geteuid() != 0:
-        missing("files of other users need root")
-    (tmp_path / "etc/patroni").mkdir(parents=True)
-    shared = (DEPLOY / "patroni/cluster.env.example").read_text().replace("CHANGE_ME", "0123abcd")
-    for number, address in enumerate(LOOPBACK, 11):
-        shared = shared.replace(f"10.0.0.{number}", address)
-    (tmp_path / "etc/patroni/cluster.env").write_text(shared)
-    (tmp_path / TLS).mkdir()
-    for block in (AUTHORITY, CERTIFICATES):
-        typed = block.code.replace("/etc/patroni", str(tmp_path / "etc/patroni"))
-        typed = typed.replace("/root/nodes", str(tmp_path / "root"))
-        typed = (
-            f'scp() {{ [ "$name" != db1 ] || cp -p $name/* "{tmp_path / TLS}"; }}\nssh() {{ :; }}\n{typed}'
-        )
-        subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True, capture_output=True)
-    write(tmp_path, "db1")
-    return tmp_path
-
-
-def write(root: Path, name: str) -> subprocess.CompletedProcess[str]:
-    command = [str(DEPLOY / "patroni/node"), name, str(root)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_patroni_accepts_the_file(made: Path) -> None:
-    file = made / "etc/patroni/config.yml"
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert file.owner() == "postgres"
-    assert complaints(file) == WANTED_IN_VAIN
-    file.write_text(file.read_text().replace("ttl: 20", "ttl: soon"))
-    assert len(complaints(file)) > len(WANTED_IN_VAIN)
-
-
-def test_frozen_leader_cannot_regain_lead(made: Path) -> None:
-    """By ``etcd3`` Patroni 3.0.2 overwrites the key of another leader (docs/failover.md#patroni)."""
-    (settings,) = documents(made / "etc/patroni/config.yml")
-    assert "etcd" in settings
-    assert "etcd3" not in settings
-    assert "ETCD_ENABLE_V2=true\n" in (made / "etc/default/etcd").read_text()
-    shared = settings["bootstrap"]["dcs"]
-    assert shared["synchronous_mode"] and shared["synchronous_mode_strict"]
-
-
-def complaints(file: Path) -> set[str]:
-    """What Patroni says of a file, while the members of etcd that it names can be reached."""
-    with ExitStack() as stack:
-        for address in LOOPBACK:
-            stack.enter_context(socket.create_server((address, 2379)))
-        command = [program("patroni"), "--validate-config", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return set((done.stdout + done.stderr).splitlines())
-
-
-def test_every_word_is_filled_in(made: Path) -> None:
-    files = [made / "etc/patroni/config.yml", made / "etc/default/etcd"]
-    for file in files:
-        assert not re.search(
-            r"^[^#\n]*\b(NODE_|ETCD_CLIENTS|ETCD_PEERS|NETWORK|\w+_PASSWORD\b)", file.read_text(), re.M
-        )
-    assert files[0].read_text().count("password: 0123abcd\n") == 3
-    peers = ",".join(f"db{number}=https://{address}:2380" for number, address in enumerate(LOOPBACK, 1))
-    assert f"ETCD_INITIAL_CLUSTER={peers}\n" in files[1].read_text()
-
-
-def test_script_is_repeatable_and_knows_nodes(made: Path) -> None:
-    before = {file: file.read_text() for file in made.rglob("*") if file.is_file()}
-    assert write(made, "db1").returncode == 0
-    assert {file: file.read_text() for file in made.rglob("*") if file.is_file()} == before
-    wrong = write(made, "db4")
-    assert wrong.returncode == 1
-    assert "db4 is not in NODES" in wrong.stderr
-
-
-@pytest.mark.soak("a subprocess of a program that not every machine has")
-def test_systemd_accepts_the_units(made: Path) -> None:
-    units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
-    command = [program("systemd-analyze", "systemd"), "verify", "--man=no", *units]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, [line for line in done.stderr.splitlines() if "gateway-backup" in line]) == (
-        0,
-        [],
-    )
-
-
-def test_the_urls_name_all_nodes(tmp_path: Path) -> None:
-    (tmp_path / "secrets").mkdir()
-    (tmp_path / "gateway.env").write_text((DEPLOY / "systemd/env/gateway.env").read_text())
-    typed = GATEWAY.code.replace("/opt/gateway", str(DEPLOY.parent)).replace("/etc/systemd", str(tmp_path))
-    typed = f"systemctl() {{ :; }}; OWNER=a; SERVING=b\n{typed.replace('/etc/gateway', str(tmp_path))}"
-    subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True)
-    hosts = "host=10.0.0.11:5432&host=10.0.0.12:5432&host=10.0.0.13:5432"
-    assert {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()} == {
-        "database_owner_url": f"postgresql://gateway_owner:a@/gateway?{hosts}&target_session_attrs=read-write\n",
-        "database_url": f"postgresql://gateway:b@/gateway?{hosts}&target_session_attrs=read-write\n",
-        "database_replica_url": f"postgresql://gateway:b@/gateway?{hosts}&target_session_attrs=standby\n",
-    }
-    assert "DATABASE_POOLER=0\n" in (tmp_path / "gateway.env").read_text()
-    assert (tmp_path / "system/gateway@.service.d/replica.conf").exists()
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +109,60 @@ def succeeds(condition: str, node: Node) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+@pytest.mark.minutes("three nodes")
+def test_prometheus_reads_what_alerts_name(everything: Served) -> None:
+    cluster = everything.cluster
+    wait_for("three nodes", cluster.is_whole)
+    (rules,) = documents(DEPLOY / "prometheus/alerts.yml")
+    named = set(re.findall(r"\bpatroni_\w+", str(rules)))
+    assert len(named) == 4
+    wait_for("their roles", lambda: sorted(map(state, cluster.nodes)) == ["1 0 1", "1 0 1", "1 1 0"])
+    for told in map(samples, cluster.nodes):
+        assert named <= told.keys()
+        assert abs(time.time() - float(told["patroni_dcs_last_seen"])) < 30
+    wait_for("two standbys", lambda: cluster.leader.type(NODES).count("Sync Standby") == 2)
+    names = {"10.0.0.12": cluster.standby.address, "--cluster": "--cluster 2>&1"}
+    assert cluster.leader.type(MEMBERS, names).count("is healthy") == 3
+
+
+def state(node: Node) -> str:
+    """Whether its PostgreSQL runs, leads, and follows synchronously."""
+    told = samples(node)
+    return " ".join(told[f"patroni_{name}"] for name in ("postgres_running", "primary", "sync_standby"))
+
+
+def samples(node: Node) -> dict[str, str]:
+    """What Patroni tells Prometheus, which has no certificate."""
+    text = node.run(f"curl -fsS --cacert /etc/patroni/tls/ca.crt https://{node.address}:8008/metrics")
+    return dict(re.findall(r'^(patroni_\w+)\{scope="gateway"\} (\S+)$', text, re.M))
+
+
+@pytest.mark.minutes("three nodes")
+def test_values_of_ones_own_win(everything: Served) -> None:
+    cluster = everything.cluster
+    cluster.leader.type(VALUES)
+    asked = "psql -XAtc 'SHOW work_mem'"
+    wait_for("the value", lambda: {node.run(asked) for node in cluster.nodes} == {"16MB\n"})
+
+
+@pytest.mark.minutes("three nodes")
+def test_an_existing_database_is_moved(everything: Served) -> None:
+    leader = everything.cluster.leader
+    how = "OWNER gateway_owner TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
+    leader.run(f'psql -Xqc "CREATE DATABASE moved {how}"')
+    names = {
+        "dbname=gateway": "dbname=moved",
+        "/root/gateway.sql": str(leader.folder / "gateway.sql"),
+        "10.0.0.11,10.0.0.12,10.0.0.13": ",".join(node.address for node in everything.cluster.nodes),
+    }
+    leader.type(MOVE, names)
+    asked = "psql -XAtc 'SELECT count(*), max(seq) FROM events' -d"
+    there = leader.run(f"{asked} moved")
+    assert there == leader.run(f"{asked} gateway")
+    assert not there.startswith("0|")
+    leader.run("psql -Xqc 'DROP DATABASE moved'")
 
 
 @pytest.mark.minutes("three nodes")
@@ -326,30 +268,6 @@ def test_no_event_is_in_two_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
         list(threads.map(lambda _: [twins.body(number) for number in range(10)], range(2)))
     lines = [line for body in twins.bodies for line in body.lines]
     assert lines == [b"%d" % n for n in range(10 * PORTION)]
-
-
-@pytest.mark.parametrize(
-    ("file", "answered", "status"),
-    [
-        ("000000030000000000000009", 0, 0),
-        ("000000030000000000000009", 45, 0),  # of a timeline that has ended
-        ("00000004.history", 45, 0),
-        ("000000100000000000000009", 45, 45),  # of the present one: another server writes there
-        ("00000010.history", 45, 45),
-        ("000000030000000000000009", 103, 103),  # the archive cannot be reached
-    ],
-)
-def test_what_the_archive_has_otherwise(tmp_path: Path, file: str, answered: int, status: int) -> None:
-    """What a leader wrote that had been replaced must not stop the archive of those that lead later."""
-    program = tmp_path / "pgbackrest"
-    program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path / "called"}\nexit {answered}\n')
-    program.chmod(0o755)
-    for name in ("00000004.history", "00000010.history", file):
-        (tmp_path / name).touch()
-    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run([DEPLOY / "patroni/pgbackrest-push", tmp_path / file], env=path, check=False)
-    assert done.returncode == status
-    assert (tmp_path / "called").read_text() == f"--stanza=gateway archive-push {tmp_path / file}\n"
 
 
 def test_what_is_complained_of() -> None:
