@@ -227,6 +227,8 @@ class TestTooMany:
         found = feed(gateway, *others, about(1, "refund.requested"))
         assert (found.accepted, [each.line for each in found.refused]) == (1, [1, 2])
         assert {each.reason[:24] for each in found.refused} == {"id: was reported before "}
+        feed(gateway, event("chain.reorged", chain_id=2, from_block=500))
+        assert feed(gateway, *copies).repeated == 2
 
     def test_tokens_with_other_limits_do_not_share_them(self, gateway: Gateway) -> None:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
