@@ -123,7 +123,9 @@ class TestTwoContents:
         ],
     )
     def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
-        assert verdict(sent(), known(latest={sent().key: before})) == Refused(self.REASON, two_contents=True)
+        assert isinstance(before.event, TransferEvent)
+        what = known(latest={sent().key: before}, histories=history((3, before.event)))
+        assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
 
     def test_first_content_need_not_stand(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
@@ -158,7 +160,13 @@ class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
     def test_after_the_last_reversal(self, event: Event) -> None:
         """No reversal came since, so the event stands, whatever its kind and history are."""
-        what = known(latest=latest((6, event)), last_reversal=5, orphaned={event.key})
+        accepted = [(6, event)] if isinstance(event, TransferEvent) else []
+        what = known(
+            latest=latest((6, event)),
+            last_reversal=5,
+            orphaned={event.key},
+            histories=history(*accepted, retracted={event.id: 7}),
+        )
         assert verdict(event, what) == Repeated()
 
     def test_a_transfer_event_that_no_reversal_reached(self) -> None:
