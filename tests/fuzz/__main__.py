@@ -25,7 +25,7 @@ WARM = 0.25
 """The part of the inputs after which memory is first looked at."""
 
 GROWTH_BYTES = 16_000_000
-"""How much more memory a worker may have at the end than after the warm-up."""
+"""How much more memory a worker may have in use at the end than after the warm-up."""
 
 UNAVAILABLE = 0.001
 """The part of the inputs that may be answered 503: a busy SQLite, a full waiting room."""
@@ -76,9 +76,9 @@ def _run(backend: str, url: str, folder: Path, numbers: range, options: argparse
             return _show(running, options.seed, numbers.start)
         warm = numbers.start + int(len(numbers) * WARM)
         outcome = _send(running, range(numbers.start, warm), options)
-        middle = running.workers()
+        middle = running.in_use()
         outcome.add(_send(running, range(warm, numbers.stop), options))
-        after = running.workers()
+        after, resident = running.in_use(), running.workers()
         client = Client(server.host, server.port, options.seed, running.world)
         slow = still_slow(client, outcome.slow[:ASKED_AGAIN])
         client.close()
@@ -89,8 +89,11 @@ def _run(backend: str, url: str, folder: Path, numbers: range, options: argparse
         faults += [f"log: {line}" for line in told[:SHOWN]]
     faults += inconsistencies(url)
     _print(backend, outcome, time.monotonic() - began, options.seed)
-    memory = ", ".join(f"{middle.get(pid, 0) / 1e6:.1f} to {after[pid] / 1e6:.1f} MB" for pid in after)
-    print(f"memory of the workers after the warm-up and at the end: {memory}")
+    memory = ", ".join(
+        f"{middle.get(pid, 0) / 1e6:.1f} to {size / 1e6:.1f} MB (resident {resident[pid] / 1e6:.1f})"
+        for pid, size in after.items()
+    )
+    print(f"memory in use by the workers after the warm-up and at the end: {memory}")
     for fault in faults:
         print(f"WRONG: {fault}")
     return len(faults)

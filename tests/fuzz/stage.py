@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,12 @@ from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
 from tests.gateway import Gateway, current_gateway
 from tests.postgres import gateway_on
-from tests.serving.server import ROOT, UNLIMITED, Server, serving
+from tests.serving.server import IN_USE, MEASURED, ROOT, Server, serving
 
 SECRET = "bench" * 8
 """As ``gateway_on`` has it."""
 
 TOKEN = "a token of the fuzzer"
-GIVING_BACK = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-"""Has glibc return what is freed: what it keeps for later looks like growth of the process from outside."""
-
 RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
 LINES = 400
 """Events that inputs are made from."""
@@ -67,6 +65,22 @@ class Stage:
         master = psutil.Process(self.server.process.pid)
         return {worker.pid: worker.memory_info().rss for worker in master.children()}
 
+    def in_use(self) -> dict[int, int]:
+        """Bytes that each worker has in use, by its process id.
+
+        What its allocators keep for later, and the holes that large requests leave, are only in its resident
+        memory.
+        """
+        found: dict[int, int] = {}
+        with ExitStack() as kept:  # the worker that has more connections leaves the next one to the other
+            while not found.keys() >= self.workers().keys():
+                wire = HTTPConnection(self.server.host, self.server.port, timeout=30)
+                kept.callback(wire.close)
+                wire.request("GET", IN_USE)
+                said = json.loads(wire.getresponse().read())
+                found[said["pid"]] = said["bytes"]
+        return found
+
     def log_faults(self) -> list[str]:
         """Lines of the log that no input may cause. What was unavailable for a moment is a warning."""
         fault = re.compile(r"(Traceback|\S+ (ERROR|CRITICAL) )")
@@ -90,9 +104,8 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
         "INGEST_TOKENS": TOKEN,
         "DOORS": "api,grpcweb,ingest,admin,wait",
         "LOG_LEVEL": "WARNING",
-        **GIVING_BACK,
     }
-    with serving(UNLIMITED, folder / "log", **settings) as server:
+    with serving(MEASURED, folder / "log", **settings) as server:
         wire = Wire(server.host, server.port)
         operator = Operator(wire, world)
         operator.sign_in()

@@ -38,7 +38,7 @@ def test_some_inputs_to_every_door(running: Stage) -> None:
     assert sum(count for (_, status), count in outcome.statuses.items() if status == 200) > INPUTS // 5
     assert sum(outcome.unavailable.values()) <= INPUTS // 100, outcome.unavailable
     assert not still_slow(client, outcome.slow)
-    assert set(running.workers()) == workers
+    assert set(running.workers()) == set(running.in_use()) == workers
     assert running.log_faults() == []
     client.close()
     assert inconsistencies(running.url) == []

@@ -19,6 +19,8 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 UNLIMITED = "tests.serving.unlimited:app"
+MEASURED = "tests.serving.measured:app"
+IN_USE = "/tests/in-use"
 COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
 
 
