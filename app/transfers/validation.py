@@ -190,7 +190,8 @@ class Known(Struct, kw_only=True):
     orphaned: Set[EventKey] = frozenset()
     """Events about no transfer whose latest acceptance is not canonical."""
     not_needed: Mapping[EventKey, Sequence[Logged[TransferEvent]]] = field(default_factory=dict)
-    """Canonical signatures that are not in the histories, because another one of their signer counts."""
+    """By key, acceptances of canonical signatures that are not in the histories, because another one of their
+    signer counts."""
     dropped: Set[EventKey] = frozenset()
     """Heads of chains that the log had and no longer needs."""
     pruned: Pruned = field(default_factory=Pruned)

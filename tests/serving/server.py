@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 UNLIMITED = "tests.serving.unlimited:app"
 MEASURED = "tests.serving.measured:app"
 IN_USE = "/tests/in-use"
+"""Where a worker of it says how much memory it has in use."""
+
 COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
 
 
