@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from dataclasses import fields
@@ -19,8 +21,8 @@ from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
 
 OTHERS = {
-    "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PATH",
-    "NOTIFY_SOCKET",
+    "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER",
+    "PYTHONNODEBUGRANGES", "PATH", "NOTIFY_SOCKET",
 }  # fmt: skip
 """What gunicorn and Python read, and systemd's own."""
 RUNNING = {
@@ -97,6 +99,17 @@ def test_every_variable_is_a_setting(where: str, variables: dict[str, str]) -> N
 
 def test_the_image_sets_nothing_else() -> None:
     assert [name for name in image_variables() if not is_setting(name) and name not in OTHERS] == []
+
+
+@pytest.mark.parametrize("name", ["image", *units()])
+def test_a_traceback_is_logged_without_parsing(name: str, tmp_path: Any) -> None:
+    """Python parses a line to mark a part of it. In 3.11 that fails where two threads do it at once."""
+    variables = image_variables() if name == "image" else dict(environments())[f"systemd {name}"]
+    raising = tmp_path / "raising.py"
+    raising.write_text("{}['one'] + 1\n")
+    own = {key: value for key, value in variables.items() if key.startswith("PYTHON")}
+    ended = subprocess.run([sys.executable, raising], env=own, capture_output=True, text=True, check=False)
+    assert "\n    {}['one'] + 1\nKeyError" in ended.stderr
 
 
 @pytest.mark.parametrize(("where", "variables"), list(environments()))

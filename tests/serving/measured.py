@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Final
 
+import zxcvbn  # noqa: F401  the first password that is checked loads its word lists, 14 MB: once, so no growth
+
 from tests.serving.server import IN_USE
 from tests.serving.unlimited import app
 
