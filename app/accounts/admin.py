@@ -239,7 +239,7 @@ class OperatorsView(ListView):
         """Change what an account may do."""
         account = _account(account_id)
         form = OperatorForm(obj=account)
-        if request.method == "GET":
+        if request.method != "POST":
             form.role.data = account.role.value
             form.seen.data = fingerprint(documented(account))
         if form.validate_on_submit():
@@ -267,7 +267,7 @@ class OperatorsView(ListView):
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
         """Remove a second factor that its owner has lost, after a page that says what follows."""
         account = _account(account_id)
-        if request.method == "GET":
+        if request.method != "POST":
             return self._confirm(account, "Reset the second factor", _AFTER_RESET)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
         done = f"The second factor of {account.email} was reset, and the account is signed out."
@@ -280,7 +280,7 @@ class OperatorsView(ListView):
     def new_password(self, account_id: int) -> ResponseReturnValue:
         """Give an account a new password, shown once, after a page that says what follows."""
         account = _account(account_id)
-        if request.method == "GET":
+        if request.method != "POST":
             return self._confirm(account, "Create a new password", _AFTER_NEW)
         password = generate_password()
         wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))

@@ -29,6 +29,8 @@ FILE_FIELD: Final = "file"
 """The name of the file in each form that accepts one."""
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+CHANGE_METHOD: Final = "POST"
+"""The only method that changes anything in the console."""
 
 
 class Audience(StrEnum):
@@ -53,7 +55,7 @@ class Access(Struct, frozen=True):
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""
-        return self.read if method in READ_METHODS else self.change
+        return self.change if method == CHANGE_METHOD else self.read
 
 
 Rules = Mapping[str, Access]
@@ -113,6 +115,7 @@ def must_change_password() -> bool:
 
 def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     """Runs before every route of the console: checks session and role, and for changes the CSRF token."""
+    changes = _is_change()
     rule = rules.get(request.endpoint or "")
     audience = rule.of(request.method) if rule else Audience.NOBODY
     if audience is Audience.NOBODY:
@@ -121,7 +124,6 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         return None  # the error page of a lost database has its styles, too
     by_itself = rule is not None and rule.by_itself
     ended = leave_ended_session(counts_as_use=not by_itself)
-    changes = request.method not in READ_METHODS
     if not may(audience):
         if current_user.is_authenticated:
             _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
@@ -142,6 +144,20 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         # The library would sign out anyone who opens this page without a reason, and any link can lead here.
         return redirect(url_for("account.index"))
     return step_up(needed=rule.sensitive) if changes and rule and current_user.is_authenticated else None
+
+
+def _is_change() -> bool:
+    """Whether the request may change something: only POST may. A view sees nothing but GET, OPTIONS and POST.
+
+    So no view can take HEAD for the form that it expects: neither token nor proof of identity protects it.
+    """
+    if request.method == CHANGE_METHOD:
+        return True
+    if request.method not in READ_METHODS:
+        abort(405)
+    if request.method == "HEAD":
+        request.method = "GET"  # the server leaves out the body by the method that the browser sent
+    return False
 
 
 def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:

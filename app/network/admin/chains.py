@@ -188,7 +188,7 @@ class ChainsView(NetworkView):
 
     def _switch(self, switch: Switch) -> ResponseReturnValue:
         form = SwitchChainsForm()
-        if request.method == "GET":
+        if request.method != "POST":
             return self._page(form, switch)
         switch = replace(switch, reason=form.disabled_reason.data or "", shown=form.fingerprint.data or "")
         if not form.validate():

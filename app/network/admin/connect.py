@@ -77,7 +77,7 @@ class ConnectView(ConsoleView):
 
     def _connect(self, example: Example, to: int | None) -> ResponseReturnValue:
         form = connect_form(example, to)
-        if request.method == "GET":
+        if request.method != "POST":
             return self._form_page(form)
         if form.fingerprint.data != example.fingerprint:
             form = connect_form(example, to, formdata=form.sent_without_lines())

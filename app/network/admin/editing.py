@@ -202,7 +202,7 @@ class NetworkView(ListView):
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
         """Add a row."""
-        if request.method == "GET":
+        if request.method != "POST":
             given = {name: text[:LONGEST_GIVEN] for name, text in request.args.items()}
             return self._form_page(self.row_form(formdata=MultiDict(given)), None)
         return self._submitted(self.row_form(), None, None)
@@ -211,7 +211,7 @@ class NetworkView(ListView):
     def edit(self, key: int) -> ResponseReturnValue:
         """Show a row and change it."""
         row = self._row(key)
-        if request.method == "GET":
+        if request.method != "POST":
             if row is None:
                 abort(404)
             return self._form_page(self._form(row), row)
@@ -222,7 +222,7 @@ class NetworkView(ListView):
         """Remove a row that nothing uses."""
         row = self._row(key)
         form = self.row_form(row=row.values if row else None)
-        if request.method == "GET":
+        if request.method != "POST":
             if row is None:
                 abort(404)
             form.fingerprint.data = row.fingerprint
@@ -323,7 +323,7 @@ class NetworkView(ListView):
             key=key,
             decimals=decimals_by_pool(),
             facts=self.side_tables(row.row) if row else (),
-            **(self.more_about(key, row.values) if row and key and request.method == "GET" else {}),
+            **(self.more_about(key, row.values) if row and key and request.method != "POST" else {}),
         )
 
     def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:

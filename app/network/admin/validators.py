@@ -155,7 +155,7 @@ class ValidatorsView(ConsoleView):
             abort(404)
         form, shown = OpeningForm(), opening_set(current(Database), chain)
         seen = fingerprint({str(number): row for number, row in shown.items()})
-        if request.method == "GET":
+        if request.method != "POST":
             form.fingerprint.data = seen
             form.validators.process_data("\n".join(map(_line, shown.values())))
             return self._opening_page(form, chain)
