@@ -1,4 +1,4 @@
-"""What the release before the redesign makes of a database: its network, credentials, and transfers."""
+"""What the release before this one makes of a database: its network and its transfers."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ from typing import Any, Final
 
 import msgspec
 
-OLD_RELEASE: Final = "61e2b4280cabb4003493a256ec417fb0157a0288"
-
 SEED: Final = '''
 import itertools, json, sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from app.domain.audit import Actor, Source
-from app.domain.codes import SendKind
-from app.models.engine import writing
-from app.runtime.gateway import current_gateway
-from app.services.api_keys.keys import create_within, new_key
+from app.values.codes import SendKind
 from tests.builders import network as build
 from tests.faults import story
-from tests.services.feed import world
-from tests.services.feed.world import KEYS, POWERS, SENDER, about, event, prepared, released, request, sent
-from wsgi import app
+from tests.feed.services import world
+from tests.feed.services.world import KEYS, POWERS, SENDER, about, event, prepared, released, request, sent
 
 count, folder = int(sys.argv[1]), Path(sys.argv[2])
 PEGGED = 10_000_000
@@ -83,14 +76,9 @@ with (folder / "events").open("w") as file:
         for each in itertools.chain(*lines):
             print(json.dumps(each), file=file)
 (folder / "network").write_text(json.dumps(document()))
-with app.app_context():
-    gateway = current_gateway()
-    key, row = new_key("integrator", ("read", "webhooks", "webhooks:all"), "")
-    with writing(gateway.engine) as connection:
-        create_within(connection, gateway, row, actor=Actor("cli:rehearsal", Source.CLI))
 numbers = [*range(count), *(PEGGED + n // 4 for n in range(0, count, 4))]
 refunds = [n for n in numbers if (n % 6 == 0 if n < PEGGED else (n - PEGGED) % 3 == 0)]
-found = {"key": key, "account": SENDER, "ids": list(map(world.transfer_id, numbers))}
+found = {"account": SENDER, "ids": list(map(world.transfer_id, numbers))}
 print(json.dumps({**found, "refunds": list(map(world.transfer_id, refunds))}))
 '''
 """Runs in the folder of the old release. It writes the network document and the events into files."""
@@ -99,10 +87,9 @@ print(json.dumps({**found, "refunds": list(map(world.transfer_id, refunds))}))
 class Seeded(msgspec.Struct, frozen=True):
     """What was made.
 
-    ``key`` of an integrator. ``account`` sent all transfers. ``refunds``: those with a request.
+    ``account`` sent all transfers. ``refunds``: those with a request.
     """
 
-    key: str
     account: str
     ids: list[str]
     refunds: list[str]

@@ -12,8 +12,8 @@ from tests.programs import missing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-OLDEST_CODE: Final = "d558ae331ed6ef5b2dc4ed20d3855c5eb7329e31"
-"""The last commit with the migrations before 1.0.0; that of the last release once there is one."""
+OLDEST_CODE: Final = "77b9d9fcc56730749ac299135dc87faca6d66c7b"
+"""The release before this one: 1.0.0."""
 
 ASK_EVERYTHING: Final = '''
 import json, sys

@@ -1,4 +1,4 @@
-"""The upgrades from before the redesign to 1.0.0 as docs/operations.md has them, under load; and back.
+"""The upgrade from the release before this one as docs/operations.md has it, under load; and back.
 
 ``python -m tests.migrating.rehearsal --transfers 100000 --database sqlite`` prints what was found.
 """
@@ -29,8 +29,8 @@ from tests.deploy.nginx import OPERATORS, PUBLIC, install_busy, running
 from tests.load.questions import Question, status_questions
 from tests.load.served import GATEWAY, Served, serving
 from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answers_to
-from tests.migrating.old_release import LOADED_PAIR, OLD_RELEASE, SEED, Seeded
-from tests.migrating.older import OLDEST_CODE, checked_out
+from tests.migrating.old_release import LOADED_PAIR, SEED, Seeded
+from tests.migrating.older import checked_out
 from tests.postgres import postgres_server
 from tests.soak.browser import Browser
 from tests.soak.stage import EMAIL, PASSWORD, sending
@@ -42,29 +42,26 @@ SETTINGS: Final = {
     "WEB_CONCURRENCY": "2",
     "LOG_LEVEL": "WARNING",
     "TRUSTED_PROXIES": "1",
-    "COMPAT_CLIENTS": "0",
     "MAX_REORG_BLOCKS": "10000",
     "WEBHOOK_ALLOW_NETWORKS": "127.0.0.0/8",
     "GUNICORN_CMD_ARGS": "--no-control-socket",
     "OPERATOR_PASSWORD": PASSWORD,
 }
-"""``COMPAT_CLIENTS``: as the upgrade notes have it for answers as before. Reorganisations are deep."""
+"""Reorganisations are deep."""
 
-GROWN: Final = (
+SCOPES: Final = tuple(word for scope in ("read", "webhooks", "webhooks:all") for word in ("--scope", scope))
+"""Of the integrator's key."""
+
+MOVING: Final = (
     "/v2/getTransfer?",
-    "/v2/getTransferConfigs",
     "/v2/getTransferLatencyStats",
     "/v2/explainEstimate",
     "/v2/getRefundEvidence",
 )
-"""Answers that have more fields than before: those of before must be as they were."""
+"""Answers with a value of ``MOVES``, which differs with time."""
 
 MOVES: Final = {"as_of", "as_of_block", "read_to", "facts_age_seconds"}
 """Names whose values differ with time: how far the log is, how old facts are."""
-
-CHANGED: Final = {"may_refuse", "terminal", "next_actor", "next_poll_seconds"}
-"""Names whose values differ from those before the redesign, as the changelog says: more reasons, and an
-end is one only when its block is final."""
 
 
 class Release:
@@ -123,36 +120,30 @@ class Place:
         return Served(self._ports[0], psutil.Process())
 
 
-def differing(
-    before: Mapping[Question, bytes], after: Mapping[Question, bytes], *, may_grow: bool
-) -> list[str]:
-    """The questions that are answered otherwise, and in what.
-
-    :param may_grow: whether answers of ``GROWN`` may have more fields than before, and others in ``CHANGED``.
-    """
+def differing(before: Mapping[Question, bytes], after: Mapping[Question, bytes]) -> list[str]:
+    """The questions that are answered otherwise, and in what."""
     found = []
     for question, old in before.items():
-        new, in_part = after[question], question.path.startswith(GROWN)
+        new = after[question]
+        changes = [f"status {old[:3]!r}, {new[:3]!r}"] if old[:3] != new[:3] else []
         if old != new:
-            changes = [f"status {old[:3]!r}, {new[:3]!r}"] if old[:3] != new[:3] else []
-            changes += _changes(orjson.loads(old[4:]), orjson.loads(new[4:]), may_grow=may_grow and in_part)
-            if changes or not in_part:
-                found.append(f"{question.path} {question.body} {changes}")
+            changes += _changes(orjson.loads(old[4:]), orjson.loads(new[4:]))
+        if changes:
+            found.append(f"{question.path} {question.body} {changes}")
     return found
 
 
-def _changes(old: Any, new: Any, path: str = "", *, may_grow: bool) -> Iterator[str]:
-    """The places of a JSON document that differ, but for ``MOVES``."""
+def _changes(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """The places of a JSON document that differ, but for ``MOVES``. What it has besides is no difference."""
     if isinstance(old, dict) and isinstance(new, dict):
-        names = old.keys() - CHANGED if may_grow else old.keys() | new.keys()
-        for name in names - MOVES:
-            if name in old and name in new:
-                yield from _changes(old[name], new[name], f"{path}/{name}", may_grow=may_grow)
+        for name in old.keys() - MOVES:
+            if name in new:
+                yield from _changes(old[name], new[name], f"{path}/{name}")
             else:
-                yield f"{path}/{name}: only {'before' if name in old else 'after'}"
+                yield f"{path}/{name}: only before"
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for n, pair in enumerate(zip(old, new, strict=True)):
-            yield from _changes(*pair, f"{path}/{n}", may_grow=may_grow)
+            yield from _changes(*pair, f"{path}/{n}")
     elif old != new:
         yield f"{path}: {old!r}, {new!r}"
 
@@ -185,14 +176,13 @@ def questions_of(seeded: Seeded) -> list[Question]:
 class Rehearsal:
     """The databases, processes and callers of one upgrade; ``report`` has what was found."""
 
-    def __init__(self, stack: ExitStack, database: str, transfers: int, python: str) -> None:
+    def __init__(self, stack: ExitStack, database: str, transfers: int) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-rehearsal-")))
         self.url = f"sqlite:///{folder / 'gateway.db'}"
         if database != "sqlite":
             self.url = stack.enter_context(postgres_server()).url
         settings = {**SETTINGS, "DATABASE_URL": self.url}
-        self.old = Release(checked_out(folder / "old", OLD_RELEASE), python, settings)
-        self.between = Release(checked_out(folder / "between", OLDEST_CODE), sys.executable, settings)
+        self.old = Release(checked_out(folder / "old"), sys.executable, settings)
         self.new = Release(ROOT, sys.executable, settings)
         self.receiver = Receiver()
         stack.enter_context(self.receiver.at_work())
@@ -207,17 +197,17 @@ class Rehearsal:
         made = self._with_key("POST", orjson.dumps(hook))
         self._secret = str(orjson.loads(made[4:])["secret"])
         self._hooks = self._with_key("GET")
-        self.before, self._is_of_old = self._answers("before"), True
+        self.before = self._answers("before")
         stays = {
             question: answer
             for question, answer in self.before.items()
-            if not question.path.startswith(GROWN)
+            if not question.path.startswith(MOVING)
         }
         self.load = Load(self.public, operators, self._token, self.seeded.account, stays)
 
     def _with_key(self, method: str, body: bytes = b"") -> bytes:
         """The answer about webhooks to the integrator's key."""
-        key = {"Authorization": f"Bearer {self.seeded.key}"}
+        key = {"Authorization": f"Bearer {self._key}"}
         return Connection(self.public, key).request(method, "/v2/webhooks", body)
 
     def _seed(self, folder: Path, transfers: int) -> None:
@@ -226,6 +216,7 @@ class Rehearsal:
         self.seeded = msgspec.json.decode(seeded.strip().splitlines()[-1], type=Seeded)
         self.old.run("network", "import", str(folder / "network"))
         self.old.run("operators", "create", EMAIL, "--role", "admin")
+        self._key = self.old.run("api-keys", "create", "integrator", *SCOPES).strip()
         token = self.old.run("ingest-tokens", "create", "reporter")
         self._token = next(word for word in token.split() if word.startswith("gwi_"))
         verdict = orjson.loads(self.old.run("events", "ingest", str(folder / "events"), allowed=(0, 2)))
@@ -289,13 +280,12 @@ class Rehearsal:
     def go_back(self) -> None:
         """The steps of docs/operations.md#roll-back."""
         self.new.run("backfill", "--reopen")
-        self.place.replace(self.between)
+        self.place.replace(self.old)
 
     def compare(self, when: str, release: Release) -> None:
         """All answers with those of the release before; the log, and what a release says of both logs."""
         answers = self._answers(when)
-        different = differing(self.before, answers, may_grow=self._is_of_old)
-        self.before, self._is_of_old = answers, False
+        different = differing(self.before, answers)
         self.found(f"{when}: differing answers", len(different), different[:20])
         log = self._logged()
         moved = [each for each, seq in self._log.items() if log.get(each) != seq]
@@ -308,10 +298,9 @@ class Rehearsal:
         open_ = answers_to(self.public, status_questions(self.load.completed))
         wrong = [each for each, answer in open_.items() if orjson.loads(answer[4:])["status"] != COMPLETED]
         self.found(f"{when}: payouts that count as open", len(wrong), wrong[:3])
-        if release is not self.old:
-            verified = release.run("events", "verify", allowed=(0, 1)).strip().splitlines()
-            self.found(f"{when}: events verify", verified[-1], verified[:-1][:5])
-            Browser(self.place.one).sign_in()
+        verified = release.run("events", "verify", allowed=(0, 1)).strip().splitlines()
+        self.found(f"{when}: events verify", verified[-1], verified[:-1][:5])
+        Browser(self.place.one).sign_in()
 
     def delivered(self) -> None:
         """Every payout has come to the receiver, signed with the secret of before."""
@@ -332,16 +321,14 @@ class Rehearsal:
         return dict(orjson.loads(body)["data"])
 
 
-def rehearse(database: str, transfers: int, python: str = sys.executable) -> Rehearsal:
-    """Upgrade by way of the last release before 1.0.0, go back to that, and upgrade again; what was found."""
+def rehearse(database: str, transfers: int) -> Rehearsal:
+    """Upgrade from the release before, go back to it, and upgrade again; what was found."""
     with ExitStack() as stack:
-        rehearsal = Rehearsal(stack, database, transfers, python)
-        rehearsal.during("to the release between", lambda: rehearsal.upgrade(rehearsal.between))
-        rehearsal.compare("between", rehearsal.between)
-        rehearsal.during("taken over", lambda: rehearsal.upgrade(rehearsal.new))
-        rehearsal.compare("taken over", rehearsal.new)
+        rehearsal = Rehearsal(stack, database, transfers)
+        rehearsal.during("upgraded", lambda: rehearsal.upgrade(rehearsal.new))
+        rehearsal.compare("upgraded", rehearsal.new)
         rehearsal.during("back", rehearsal.go_back)
-        rehearsal.compare("back", rehearsal.between)
+        rehearsal.compare("back", rehearsal.old)
         rehearsal.during("again", lambda: rehearsal.upgrade(rehearsal.new))
         rehearsal.compare("again", rehearsal.new)
         rehearsal.delivered()
@@ -353,10 +340,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--transfers", type=int, default=2_000)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--python", default=sys.executable, help="with the packages of the old release")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started is ended, too
-    rehearsal = rehearse(options.database, options.transfers, options.python)
+    rehearsal = rehearse(options.database, options.transfers)
     print("\n".join(["", "Wrong:", *rehearsal.wrong] if rehearsal.wrong else ["", "All as before."]))
     return int(bool(rehearsal.wrong))
 

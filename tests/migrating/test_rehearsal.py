@@ -1,4 +1,4 @@
-"""Answers, events, credentials and webhooks survive an upgrade from before the redesign, and the way back."""
+"""Answers, events, credentials and webhooks survive an upgrade from the release before, and the way back."""
 
 from __future__ import annotations
 
