@@ -35,7 +35,8 @@ GROW = block_of("docs/sandbox.md", "flask")
 SET_HASH = block_of("docs/refunds.md", "flask --app wsgi evidence verify $ID")
 SAVED = block_of("docs/clients.md", "curl")
 DELIVER = block_of("docs/webhooks.md", FLASK)
-RUN = [*AUDIT, *NETWORK, *CHAINS, KEYS, ACCOUNTS, PRUNE, GROW, SET_HASH, SAVED, DELIVER]
+ADVISORY = block_of("SECURITY.md", FLASK)
+RUN = [*AUDIT, *NETWORK, *CHAINS, KEYS, ACCOUNTS, PRUNE, GROW, SET_HASH, SAVED, DELIVER, ADVISORY]
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 
@@ -71,6 +72,13 @@ def test_keys_of_integrators_and_accounts_of_operators(shell: Shell) -> None:
     assert shell.run(KEYS).count("gwk_") >= 2
     printed = shell.run(ACCOUNTS, {"EMAIL": "somebody@example.org"})
     assert "disabled somebody@example.org" in printed
+
+
+def test_advisory_finds_changed_accounts(shell: Shell) -> None:
+    shell.run(f"{FLASK} operators create somebody@example.org --role viewer")
+    shell.run(f"{FLASK} operators new-password somebody@example.org")
+    (found,) = shell.run(ADVISORY).splitlines()
+    assert "new password, signed out everywhere" in found
 
 
 def test_the_small_network_document_is_complete(shell: Shell, sqlite_template: Path) -> None:
