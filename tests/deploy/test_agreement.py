@@ -330,3 +330,15 @@ def test_redis_allows_only_counting() -> None:
     rights = rule.removeprefix("on >CHANGE_ME ")
     assert rights.split()[0] == f"~{PREFIX}*"
     assert f"ACL SETUSER gateway on >PASSWORD {rights}\n" in (ROOT / "docs/limits.md").read_text()
+
+
+def test_whatever_serves_starts_again_when_it_ended() -> None:
+    """However it ended, and however often: only what runs once stays down."""
+    compose_down = [name for name, each in compose()["services"].items() if each["restart"] == "no"]
+    kubernetes_down = [name for name, pod in pods().items() if pod.get("restartPolicy") == "Never"]
+    assert (compose_down, kubernetes_down) == (["migrate", "tools"], ["migrate"])
+    files = [*(DEPLOY / "systemd").glob("*.service"), DEPLOY / "systemd/restart.conf"]
+    serving = {file.name: file.read_text() for file in files if file.name != "gateway-migrate.service"}
+    assert len(serving) == 4
+    for name, text in serving.items():
+        assert "\nRestart=always\n" in text and "\nStartLimitIntervalSec=0\n" in text, name

@@ -45,6 +45,10 @@ SERVERS_READ = {
     "gateway/secrets/database_url": 0o600,
     "gateway/gateway.env": 0o600,
     "nginx/gateway-place/operators.conf": 0o644,
+    "systemd/system/nginx.service.d/gateway.conf": 0o644,
+    "systemd/system/pgbouncer.service.d/gateway.conf": 0o644,
+    "systemd/system/postgresql@15-main.service.d/gateway.conf": 0o644,
+    "systemd/system/redis-server.service.d/gateway.conf": 0o644,
 }
 SERVERS = ("postgresql", "pgbouncer", "redis-server")
 
@@ -142,6 +146,30 @@ def test_servers_of_other_machines_are_left_alone(machine: Machine) -> None:
     called = machine.install()
     assert "systemctl enable -q --now gateway@public-1" in called
     assert not re.search("postgres|pgbouncer|redis|CREATE DATABASE", called)
+
+
+def test_servers_here_come_back_after_a_crash(machine: Machine) -> None:
+    called = machine.install()
+    assert drop_ins(machine) >= {"nginx", "pgbouncer", "postgresql@15-main", "prometheus", "redis-server"}
+    assert called.index("systemctl daemon-reload") < called.index("systemctl restart postgresql")
+
+
+def test_servers_that_moved_away_lose_their_drop_ins(machine: Machine) -> None:
+    """Patroni starts its PostgreSQL again by itself."""
+    machine.install()
+    for name in ("database_owner_url", "database_url", "rate_limit_storage_url"):
+        (machine.etc / "gateway/secrets" / name).write_text("postgresql://somebody:a@10.0.0.11/gateway\n")
+    machine.install()
+    assert drop_ins(machine) == {
+        "nginx", "prometheus", "prometheus-blackbox-exporter", "prometheus-node-exporter",
+    }  # fmt: skip
+
+
+def drop_ins(machine: Machine) -> set[str]:
+    """The units that start again however often they end."""
+    found = list(machine.etc.glob("systemd/system/*.service.d/gateway.conf"))
+    assert {file.read_text() for file in found} == {(DEPLOY / "systemd/restart.conf").read_text()}
+    return {file.parent.name.removesuffix(".service.d") for file in found}
 
 
 @pytest.mark.parametrize("value", ["https://node/rpc?chain=1&key=a$b", "a b;c", "it's"])

@@ -117,6 +117,13 @@ def test_script_is_repeatable_and_knows_nodes(made: Path) -> None:
     assert "db4 is not in NODES" in wrong.stderr
 
 
+def test_etcd_and_patroni_start_again_but_not_their_postgresql(made: Path) -> None:
+    found = (made / "etc/systemd/system").glob("*.service.d/gateway.conf")
+    assert {file.parent.name: file.read_text() for file in found} == dict.fromkeys(
+        ("etcd.service.d", "patroni.service.d"), (DEPLOY / "systemd/restart.conf").read_text()
+    )
+
+
 @pytest.mark.soak("a subprocess of a program that not every machine has")
 def test_systemd_accepts_the_units(made: Path) -> None:
     units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
