@@ -98,6 +98,7 @@ def test_a_long_query_reaches_the_application(server: Server) -> None:
         ("/probe", {"X-Long": "9" * 9000}, 431),
         ("/probe", {f"X-{number}": "9" for number in range(120)}, 431),
         ("/probe", {"Bad header": "9"}, 400),
+        ("/probe", {"Expect": "nothing"}, 417),
     ],
 )
 def test_what_gunicorn_refuses_has_the_envelope_too(
