@@ -62,10 +62,11 @@ bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=htt
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
 	done; exit $$missed
 
-faults: ## make one fault after the other under load, and print what each costs (needs nginx, PgBouncer, Redis, and for those of three nodes Patroni, etcd and root; ARGS="--quick" TIMES=10; docs/faults.md)
+faults: ## make one fault after the other under load, and print what each costs (needs nginx, PgBouncer, Redis, and for those of three nodes and of a whole machine Patroni, etcd, Prometheus and root; ARGS="--quick" TIMES=10; docs/faults.md)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m tests.faults_rig $(ARGS)
 	@$(BIN)/python -m tests.patroni --times $(or $(TIMES),1)
+	@$(BIN)/python -m tests.faults_rig.kills --times $(or $(TIMES),1)
 
 soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours, and it goes on where it was ended (SOAK_SEED=2 for others; ARGS="feed watcher" for these parts alone)
 	$(VENV) requirements-dev.txt

@@ -49,7 +49,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "deploy": ("deploy/", "README.md", "docs/operations.md", *_SERVER),
     "estimates": _ANSWERS,
     "faults": _COMMANDS,
-    "faults_rig": ("tests/load/",),
+    "faults_rig": ("tests/load/", "deploy/"),
     "feed": ("migrations/", "app/credentials/", "app/webhooks/", *_ANSWERS, *_SERVER),
     "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
     "grpcweb": ("app/grpcweb/", "proto/", *_ANSWERS),

@@ -161,7 +161,8 @@ def test_servers_that_moved_away_lose_their_drop_ins(machine: Machine) -> None:
         (machine.etc / "gateway/secrets" / name).write_text("postgresql://somebody:a@10.0.0.11/gateway\n")
     machine.install()
     assert drop_ins(machine) == {
-        "nginx", "prometheus", "prometheus-blackbox-exporter", "prometheus-node-exporter",
+        "nginx", "prometheus", "prometheus-alertmanager", "prometheus-blackbox-exporter",
+        "prometheus-node-exporter",
     }  # fmt: skip
 
 

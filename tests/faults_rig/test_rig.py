@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.faults_rig import programs
+from tests.faults_rig import kills, machine, programs
 from tests.faults_rig.__main__ import main
 from tests.faults_rig.faults import FAULTS
 from tests.faults_rig.figures import Figures, figures, longest_gap, p99, recovered_after
@@ -125,3 +125,12 @@ def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert not [name for name in names if " | never | " in lines[name]]
     if "clock moved by an hour" in names:
         assert "not ready (clocks: the database's is 3600 s behind" in lines["clock moved by an hour"]
+
+
+@pytest.mark.minutes("a machine with systemd and all programs of an installation: minutes")
+def test_every_killed_main_process_comes_back_within_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    if lacks := machine.lacking():
+        missing(lacks)
+    assert kills.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert len(lines) == len(kills.PROGRAMS) + len(kills.NODES)
