@@ -60,7 +60,12 @@ from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
     """Add the parts of all features to the application."""
     snapshots = NetworkSnapshots(
-        database.engine, settings.config_max_age_seconds, reads=database.reads, clock=database.clock
+        database.engine,
+        settings.config_max_age_seconds,
+        reads=database.reads,
+        clock=database.clock,
+        in_background=True,
+        answers=database.answers,
     )
     _share(database, snapshots)
     counted_every = settings.estimate_counts_seconds

@@ -326,7 +326,7 @@ def report_regularly(
 ) -> None:
     """Start a thread of this process that reports every ``EVERY_SECONDS``. To be called in each worker.
 
-    Another thread refreshes the configuration: otherwise that of a worker without requests would seem old. It
+    Another thread refreshes the configuration of a worker without requests: otherwise it would seem old. It
     may wait for the database, and then the reported age shows that.
     """
     report = partial(metrics.report, database, snapshots, audit_keys, waiting, limit_store)
@@ -346,7 +346,9 @@ def _report_for_ever(report: Callable[[], None]) -> None:
 def _renew_for_ever(snapshots: SnapshotSource) -> None:
     while True:
         try:
-            snapshots.current()
+            good_at = snapshots.good_at
+            if good_at is None or time.monotonic() - good_at > EVERY_SECONDS:
+                snapshots.newest()
         except Unavailable:
             pass  # it is logged, and the reported age shows it
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from app.db.engine import reading, reading_consistently
-from app.db.timeouts import Waiting, within
+from app.db.timeouts import Answers, Waiting, within
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
 from app.network.facts import NetworkFacts, build_facts
@@ -43,10 +44,16 @@ VERSIONS_SECONDS: Final = 1.0
 """How long the versions of a cached view are waited for. The rest of a request's time is for its answer."""
 
 RETRY_SECONDS: Final = 1.0
-"""The least time between a failed renewal and the next, to spare a database in trouble."""
+"""The least time between the end of a failed renewal and the next, to spare a database in trouble."""
 
 TIMEOUT_SECONDS: Final = 2.0
 """How long a request waits for a renewal by another thread before it goes on without."""
+
+AHEAD_SECONDS: Final = 0.5
+"""How long before a view is too old a thread begins to renew it; half of the allowed age, if that is less."""
+
+IDLE_SECONDS: Final = 10.0
+"""So long after the last request the thread goes on. The first one after that reads for itself."""
 
 _OF_FACTS: Final = (Part.CORE, Part.VALIDATORS)
 """The parts by which events are validated."""
@@ -88,7 +95,12 @@ class _CachedSnapshot(Struct, frozen=True):
 
 
 class NetworkSnapshots:
-    """One for each process, shared by its threads. It starts no thread, so it survives a fork."""
+    """One for each process, shared by its threads.
+
+    A thread renews the view before it is too old, so that no request waits for that: else all of them would
+    wait, again and again, for a database that is silent. A request renews the view itself only where that
+    thread has not run for a while, and waits for it only while the database answers.
+    """
 
     def __init__(
         self,
@@ -98,21 +110,35 @@ class NetworkSnapshots:
         *,
         reads: Engine | None = None,
         clock: Clock = system_clock,
+        in_background: bool = False,
+        answers: Answers | None = None,
     ) -> None:
         """
         :param engine: loads what has changed, in one transaction.
+        :param max_age_seconds: 0 lets each request read, and nothing is renewed in the background.
         :param clock: says which route blocks have ended.
         :param reads: reads the versions. It has its own connections: those of the console can all be held by
             sign-in attempts, and public answers would wait for them.
+        :param in_background: whether a thread renews the view while it is used.
+        :param answers: of the database that is read; without them a long renewal counts as silence.
         """
         self._engine = engine
         self._reads = reads or engine
         self._max_age = max_age_seconds
         self._monotonic = monotonic
         self._clock = clock
+        self._ahead = min(AHEAD_SECONDS, max_age_seconds / 2) if in_background else 0.0
+        self._answers = answers or Answers()
         self._lock = threading.Lock()
         self._cached: _CachedSnapshot | None = None
+        self._begun_at: float | None = None
+        """When the renewal under way began; None while there is none."""
         self._failed_at: float | None = None
+        """When the last renewal ended, if it failed."""
+        self._starting = threading.Lock()
+        self._renewed_in: int | None = None
+        """The process in which the thread runs."""
+        self._used_at = 0.0
 
     @property
     def good_at(self) -> float | None:
@@ -127,6 +153,10 @@ class NetworkSnapshots:
 
         :raises Unavailable: there is none, or it is older than that.
         """
+        if self._ahead:
+            self._used_at = self._monotonic()
+            if self._renewed_in != os.getpid():
+                self._start()
         return self._within(self._max_age)
 
     def newest(self) -> NetworkSnapshot:
@@ -151,40 +181,79 @@ class NetworkSnapshots:
     def _within(self, max_age: float) -> NetworkSnapshot:
         now = self._monotonic()
         cached = self._cached
-        if cached is None or now - cached.good_at > max_age:
+        if not _is_at_most(max_age, cached, now) and not (cached and max_age and self._is_silent(now)):
             cached = self._renewed(now, max_age)
-        if cached is None or now - cached.good_at > MAX_STALE_SECONDS:
+        if cached is None or not _is_at_most(MAX_STALE_SECONDS, cached, now):
             raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
         return cached.snapshot
 
+    def _is_silent(self, now: float) -> bool:
+        """Whether the database is silent, as the thread has found."""
+        if not self._ahead:
+            return False
+        begun_at, failed_at, seconds = self._begun_at, self._failed_at, self._ahead / 2
+        if begun_at is not None and now - begun_at >= seconds and not self._answers.came_within(seconds):
+            return True
+        return failed_at is not None and now - failed_at < RETRY_SECONDS + self._ahead
+
+    def _start(self) -> None:
+        """Start the thread, once for each process, as threads do not survive a fork."""
+        with self._starting:
+            if self._renewed_in == os.getpid():
+                return
+            if self._renewed_in is not None:
+                self._lock, self._begun_at = threading.Lock(), None  # the parent's thread may have held it
+            self._renewed_in = os.getpid()
+            threading.Thread(target=self._renew_while_used, name="network", daemon=True).start()
+
+    def _renew_while_used(self) -> None:
+        while self._monotonic() - self._used_at < IDLE_SECONDS:
+            self._renewed(self._monotonic(), 0)
+            time.sleep(max(self._ahead / 2, self._due_at() - self._monotonic()))
+        self._renewed_in = None
+
+    def _due_at(self) -> float:
+        """When the thread begins the next renewal."""
+        if self._failed_at is not None:
+            return self._failed_at + RETRY_SECONDS
+        return (self.good_at or 0.0) + self._max_age - self._ahead
+
     def _renewed(self, now: float, max_age: float) -> _CachedSnapshot | None:
         """The cached configuration after an attempt to renew it."""
+        lock = self._lock
         with Waiting(TIMEOUT_SECONDS) as seconds:
-            if not self._lock.acquire(timeout=seconds or 0):
+            if not lock.acquire(timeout=seconds or 0):
                 return self._cached
         try:
             # Another thread may have renewed it, or failed to, while this one waited.
-            fresh = self._cached is not None and now - self._cached.good_at <= max_age
-            failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
+            fresh = _is_at_most(max_age, self._cached, now)
+            failing = self._failed_at is not None and self._monotonic() - self._failed_at < RETRY_SECONDS
             if not fresh and not failing:
                 self._renew()
         finally:
-            self._lock.release()
+            lock.release()
         return self._cached
 
     def _renew(self) -> None:
-        started = self._monotonic()
+        begun_at = self._begun_at = self._monotonic()
         before = self._cached.snapshot if self._cached else _NOTHING
         try:
             self._cached = _CachedSnapshot(
-                load_snapshot(self._engine, self._clock(), before, self._reads), started
+                load_snapshot(self._engine, self._clock(), before, self._reads), begun_at
             )
             self._failed_at = None
         except Exception as error:
             # Whatever the error, the old view is served for a while. The error is logged.
-            self._failed_at = started
+            self._failed_at = self._monotonic()
             text = "the network configuration could not be read"
             FAILURES.report(_log, logging.ERROR, text, error=error)
+        finally:
+            self._begun_at = None
+
+
+def _is_at_most(seconds: float, cached: _CachedSnapshot | None, now: float) -> bool:
+    """Whether there is a view, and it is so old at most."""
+    return cached is not None and now - cached.good_at <= seconds
 
 
 def load_snapshot(
