@@ -12,8 +12,8 @@ from tests.faults_rig.figures import Figures
 from tests.faults_rig.health import Health
 
 HEADER: Final = (
-    "| fault | failed | longest gap | good again after | p99 before, since | events acknowledged | lost "
-    "| sent again | health answered, slowest | `/readyz` |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| fault | failed | longest gap | good again after | p99 of reads before, since | events acknowledged "
+    "| lost | sent again | health answered, slowest | `/readyz` |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from tests.faults_rig.figures import longest_gap
+from tests.faults_rig.figures import longest_gap, p99
 from tests.faults_rig.programs import Gateway, Nginx, status_of
 from tests.gateway import current_gateway
 from tests.load.events import TOKEN
@@ -38,8 +38,8 @@ from tests.patroni.reporters import Twins
 from tests.postgres import gateway_on
 
 HEADER: Final = (
-    "| fault | reads failed | longest gap | writes back after | acknowledged | lost | accepted twice |\n"
-    "|---|---|---|---|---|---|---|"
+    "| fault | reads failed | longest gap | p99 of reads before, since | writes back after | acknowledged "
+    "| lost | accepted twice |\n|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -52,6 +52,7 @@ class Result(Struct, frozen=True):
 
     :param failed: reads, by outcome.
     :param gap: the longest time in which no read was answered, in seconds.
+    :param p99_before: of the reads before the fault, in milliseconds; ``p99_since`` of those from then on.
     :param back: seconds until both reporters had acknowledgements again.
     :param archived: whether PostgreSQL's log comes into the archive again, once the nodes are whole.
     """
@@ -65,6 +66,8 @@ class Result(Struct, frozen=True):
     lost: int
     twice: int
     again: Counter[str]
+    p99_before: float
+    p99_since: float
     archived: bool = True
 
     @property
@@ -82,7 +85,8 @@ class Result(Struct, frozen=True):
     def line(self) -> str:
         """A row of the table."""
         failed = f"{self.failed.total()} of {self.reads}"
-        cells = (self.fault.name, failed, f"{self.gap:.2f} s", f"{self.back:.1f} s", self.acknowledged,
+        p99s = f"{self.p99_before:.0f}, {self.p99_since:.0f} ms"
+        cells = (self.fault.name, failed, f"{self.gap:.2f} s", p99s, f"{self.back:.1f} s", self.acknowledged,
                  self.lost, self.twice)  # fmt: skip
         return f"| {' | '.join(map(str, cells))} |"
 
@@ -164,6 +168,8 @@ def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, befo
         lost=len(ids) - there,
         twice=reporters.accepted_twice(),
         again=reporters.failures,
+        p99_before=p99([one for one in counted if one.due < began]),
+        p99_since=p99([one for one in counted if one.due >= began]),
         archived=nodes.archives(),
     )
 

@@ -271,7 +271,7 @@ def test_no_event_is_in_two_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_complained_of() -> None:
-    good = Result(FAULTS[0], 100, Counter(), 0.1, 19.9, 40, 0, 0, Counter({"503": 7}))
+    good = Result(FAULTS[0], 100, Counter(), 0.1, 19.9, 40, 0, 0, Counter({"503": 7}), 9.4, 21.6)
     assert good.complaints == []
     bad = structs.replace(good, failed=Counter({"503": 2}), back=20.1, lost=1, twice=3, archived=False)
     assert [words.partition(": ")[2] for words in bad.complaints] == [
@@ -279,3 +279,4 @@ def test_what_is_complained_of() -> None:
         "nothing is archived any more",
     ]  # fmt: skip
     assert good.line().count("|") == HEADER.partition("\n")[0].count("|")
+    assert "| 0.10 s | 9, 22 ms | 19.9 s |" in good.line()
