@@ -83,7 +83,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
     add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
-    rows = CachedRows()
+    rows = CachedRows(is_one_server=database.public.is_one_server)
     for engine in (database.engine, database.feed):
         JOURNAL_WRITTEN.hand_in(engine, rows.drop_at_end)
     add_part(app, StatusRows, rows)

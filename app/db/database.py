@@ -256,16 +256,15 @@ def open_database(
     for each, timeouts in ((engine, CONSOLE), (reads, PUBLIC), (feed, FEED)):
         prepare(each, timeouts, pooled=pooled, answers=answers, server=primary)
     share_writes(feed, writes_of(engine))
-    replica = None
+    replica, standby = None, OneServer()
     if "replica" in engines:
-        standby = OneServer()
         prepare(engines["replica"], REPLICA, pooled=pooled, server=standby)
         replica = Replica(engines["replica"], reads, REPLICA_MAX_LAG_SECONDS, server=standby)
     return Database(
         engine=engine,
         reads=reads,
         feed=feed,
-        public=PublicReads(engine, reads, replica),
+        public=PublicReads(engine, reads, replica, (primary, standby)),
         cached=CachedReads(cached_seconds, writes_of(engine)),
         hints=CachedReads(HINTS_MAX_AGE_SECONDS, Writes()),
         answers=answers,

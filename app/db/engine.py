@@ -168,13 +168,14 @@ def prepare(
     if engine.dialect.name == "postgresql":
         from app.db.postgresql import replace_waiting, wait_for_answers  # noqa: PLC0415  the driver
 
+        server = server or OneServer()
         replace_waiting()
         run_writes(engine)
-        wait_for_answers(engine, answers, server or OneServer())
+        wait_for_answers(engine, answers, server)
         if pooled:
             _prepare_pooled(engine, reader=reader)
         else:
-            _set_limits_once(engine, reader=reader)
+            _set_limits_once(engine, server, reader=reader)
 
 
 _POOLED: Final = "gateway_pooled"
@@ -206,13 +207,13 @@ def _prepare_pooled(engine: Engine, *, reader: bool) -> None:
         set_transaction_limits(connection)
 
 
-def _set_limits_once(engine: Engine, *, reader: bool) -> None:
+def _set_limits_once(engine: Engine, server: OneServer, *, reader: bool) -> None:
     @event.listens_for(engine, "connect")
     def _set_limits(dbapi: Any, _record: Any) -> None:
         # Planning a median mostly takes longer than running it. All reads of public answers use an index,
         # with any parameters.
         planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
-        set_session_limits(dbapi, timeouts_of(engine), **planning)
+        server.reached(dbapi, *set_session_limits(dbapi, timeouts_of(engine), **planning))
 
 
 @contextmanager

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, false, func, or_, select
 
 from app.db.direct import DirectSelect
 from app.db.types import is_one_of
 from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
+from app.transfers.queries.status import WITH_EVIDENCE, TransferRow
 from app.transfers.status_changes import Position
 from app.values.identifiers import TransferId, account_key
 
@@ -51,6 +52,35 @@ def load_heads(connection: Connection) -> Heads:
     (last, changes, newest, seq, is_later, taken_in_at), *_ = _HEADS.all(connection, {})
     later = newest if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
+
+
+class PlacedRow(NamedTuple):
+    """The row of a transfer, and how far the journal reached where and when it was read."""
+
+    row: TransferRow
+    changes: int
+
+
+_PLACED: Final = WITH_EVIDENCE.add_columns(
+    Transfer.transfer_id, select(func.max(JournalRow.sequence)).scalar_subquery()
+)
+_ROW: Final = DirectSelect(
+    _PLACED.where(Transfer.transfer_id == bindparam("transfer_id")), lambda *columns: columns
+)
+_ROWS_OF: Final = _PLACED.where(Transfer.transfer_id.in_(bindparam("transfer_ids", expanding=True)))
+
+
+def placed_rows(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, PlacedRow]:
+    """The rows of the known ones of these transfers, in one statement, which so has one snapshot."""
+    found: Iterable[Sequence[Any]]
+    if len(transfer_ids) == 1:
+        found = _ROW.all(connection, {"transfer_id": transfer_ids[0]})
+    else:
+        found = connection.execute(_ROWS_OF, {"transfer_ids": list(transfer_ids)})
+    return {
+        transfer_id: PlacedRow(TransferRow(*columns), changes or 0)
+        for *columns, transfer_id, changes in found
+    }
 
 
 class Changed(Struct, frozen=True):

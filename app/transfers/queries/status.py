@@ -66,14 +66,14 @@ STATUS_COLUMNS: Final = (
 )
 EVIDENCE_COLUMNS: Final = (Refund.wd_onchain, Refund.sorted_sigs, Refund.signers, Refund.powers)
 
-_WITH_EVIDENCE = select(*STATUS_COLUMNS, *EVIDENCE_COLUMNS).join_from(
+WITH_EVIDENCE: Final = select(*STATUS_COLUMNS, *EVIDENCE_COLUMNS).join_from(
     Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True
 )
 _STATUS = DirectSelect(
-    _WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id")),
+    WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id")),
     TransferRow,
 )
-_STATUSES = _WITH_EVIDENCE.add_columns(Transfer.transfer_id).where(
+_STATUSES = WITH_EVIDENCE.add_columns(Transfer.transfer_id).where(
     Transfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
 )
 _PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(

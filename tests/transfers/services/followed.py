@@ -30,14 +30,21 @@ from tests.gateway import Gateway
 
 ID, OTHER, UNKNOWN = (TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 9))
 
+LOOK_SECONDS = 0.05
+"""Between two looks."""
+
 
 class Process:
     """Another process than the one that writes: it looks at the journal only where a test lets it."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, *, minds_servers: bool = True) -> None:
+        """
+        :param minds_servers: whether it caches nothing where a URL leads to several servers.
+        """
         self.now = 0.0
         self.followed = 0
-        self.rows = CachedRows(lambda: self.now)
+        is_one_server = gateway.public.is_one_server if minds_servers else lambda: True
+        self.rows = CachedRows(lambda: self.now, is_one_server)
         self.waiting = Waiting(gateway.public, 10, self.rows)
         self.rows.follow = self._follow
         self.gateway = gateway
@@ -47,7 +54,7 @@ class Process:
         self.followed += 1
 
     def look(self) -> None:
-        self.now += 0.05
+        self.now += LOOK_SECONDS
         self.waiting.look()
 
     def ask(self, transfer_id: TransferId = ID) -> TransferStatus | str:

@@ -26,7 +26,7 @@ from tests.feed.services.world import (
     transfer_id,
 )
 from tests.gateway import Gateway
-from tests.transfers.services.followed import ID, OTHER, Process, Writer, open_refund
+from tests.transfers.services.followed import ID, LOOK_SECONDS, OTHER, Process, Writer, open_refund
 
 pytestmark = pytest.mark.every_database
 
@@ -255,14 +255,28 @@ def test_the_memory_is_bounded(gateway: Gateway, process: Process) -> None:
     rows = process.rows
     row = TransferRow(1, 0, None, None, None, None, None, None, None, None, None)
     for n in range(MOST + 10):
-        rows._store(TransferId(n.to_bytes(32, "big")), row)
+        rows._store(TransferId(n.to_bytes(32, "big")), cached_rows._Cached(row, 0))
     assert rows.size == len(rows) == MOST
     for _ in range(2):
-        rows._store(TransferId(b"\0" * 32), row._replace(wd_onchain=b"x" * 2**20))
+        rows._store(TransferId(b"\0" * 32), cached_rows._Cached(row._replace(wd_onchain=b"x" * 2**20), 0))
         rows.drop((TransferId(b"\0" * 32),))
     assert rows.size == len(rows) < MOST - 1000
-    rows._store(TransferId(b"\0" * 32), row._replace(wd_onchain=b"x" * 2**25))
+    rows._store(TransferId(b"\0" * 32), cached_rows._Cached(row._replace(wd_onchain=b"x" * 2**25), 0))
     assert (rows.size, len(rows)) == (0, 0)
+
+
+def test_row_is_read_again_after_a_minute(gateway: Gateway, process: Process) -> None:
+    feed(gateway, sent(1))
+    process.look()
+    process.ask()
+    for _ in range(int(cached_rows.ROW_SECONDS / LOOK_SECONDS)):
+        process.look()
+        process.ask()
+    assert process.reads == [ID]
+    for _ in range(2):
+        process.look()
+        process.ask()
+    assert process.reads == [ID, ID]
 
 
 def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
