@@ -67,7 +67,7 @@ class OneServer:
     def opened(self, connection: _Open, params: Mapping[str, Any]) -> None:
         """Note a new connection. Where it leads to another server, close those to the former one."""
         if any("," in str(params.get(name, "")) for name in ("host", "hostaddr")):
-            self._note_several("a URL names several servers")
+            self._note_several(logging.INFO, "a URL names several servers")
         if _ATTRIBUTES not in params:
             return
         with self._lock:
@@ -87,12 +87,12 @@ class OneServer:
         with self._lock:
             former, self._reached = self._reached, (address, started_at)
         if former is not None and (former[0] != address or started_at < former[1]):
-            self._note_several("the connections of one URL have led to several servers")
+            self._note_several(logging.WARNING, "the connections of one URL have led to several servers")
 
-    def _note_several(self, why: str) -> None:
+    def _note_several(self, level: int, why: str) -> None:
         if not self.several:
             self.several = True
-            _log.warning("%s: no rows of statuses are cached", why)
+            _log.log(level, "%s: no rows of statuses are cached", why)
 
     def leave(self) -> None:
         """Close the connections to the present server. New ones try the others first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -134,6 +135,7 @@ def test_row_of_a_replica_that_is_behind_is_dropped(servers: Cluster, minds_serv
 def test_url_with_several_hosts_caches_no_rows(
     servers: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     url = url_at(servers, ",".join(map(folder_of, servers.replicas)))
     with gateway_on(servers, url) as gateway:
         assert_nothing_is_cached(gateway, monkeypatch)
