@@ -13,11 +13,14 @@ from flask_migrate import upgrade
 
 from app import create_app
 from app.db.replica import Replica
-from app.sandbox.services import load_sandbox
+from app.sandbox.services import Advanced, advance, load_sandbox
+from app.transfers.services.status import TransferStatus
+from app.values.identifiers import TransferId
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster, cluster
+from tests.transfers.services.followed import Process
 
 TIMEOUT = 60.0
 
@@ -75,3 +78,15 @@ def eventually(happens: Callable[[], bool], pause: float = 0.05) -> None:
     while not happens():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(pause)
+
+
+def status(process: Process, transfer_id: TransferId) -> int:
+    """What it answers after a look at the journal; 0 where it knows of no transfer."""
+    process.look()
+    answer = process.ask(transfer_id)
+    return answer.status if isinstance(answer, TransferStatus) else 0
+
+
+def move(gateway: Gateway, steps: int, **fields: object) -> Advanced:
+    """Let so many steps of a story happen, on the primary."""
+    return advance(gateway.database, gateway.intake, {"steps": steps, **fields})

@@ -18,8 +18,7 @@ from app.values.identifiers import TransferId
 from tests.applications import close_connections, make_settings
 from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster, Node, cluster
-from tests.replicas.conftest import eventually, fill, replica_of
-from tests.replicas.test_statuses import move, status
+from tests.replicas.conftest import eventually, fill, move, replica_of, status
 from tests.transfers.services.followed import Process
 
 pytestmark = pytest.mark.soak("a database server and two replicas")

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.sandbox.services import Advanced, advance
-from app.transfers.services.status import TransferStatus
 from app.values.identifiers import TransferId
 from tests.gateway import Gateway
 from tests.replicas.cluster import Cluster
-from tests.replicas.conftest import eventually
+from tests.replicas.conftest import eventually, move, status
 from tests.transfers.services.followed import Process
 
 pytestmark = pytest.mark.soak("a database server and its replica")
-
-
-def status(process: Process, transfer_id: TransferId) -> int:
-    """What it answers after a look at the journal; 0 where it knows of no transfer."""
-    process.look()
-    answer = process.ask(transfer_id)
-    return answer.status if isinstance(answer, TransferStatus) else 0
-
-
-def move(gateway: Gateway, steps: int, **fields: object) -> Advanced:
-    """Let so many steps of a story happen, on the primary."""
-    return advance(gateway.database, gateway.intake, {"steps": steps, **fields})
 
 
 def test_memory_follows_the_replicas_journal(
