@@ -5,6 +5,10 @@ Settings come from the environment through config.py; a bad one ends the start h
 
 from __future__ import annotations
 
+from serving import ending
+
+ending.stop_quietly()
+
 import os
 import sys
 
@@ -23,10 +27,11 @@ patch()
 # It would record where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
 gevent.config.track_greenlet_tree = False
 
+import logging
 import resource
+import signal
 import socket
 from collections.abc import Iterator
-from multiprocessing.sharedctypes import RawValue
 from typing import Any
 
 from gunicorn import glogging, util
@@ -65,14 +70,12 @@ from app.observability.metric_files import files_of_this_server
 from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
-from serving import shares
+from serving import shares, told
 
 format_last_resort(named_log_format())
 _settings = load_settings()
 _counted = None if _settings.metrics_port is None else files_of_this_server()
 _further = further_addresses(_settings)
-# Whether the server ends, and not only some of its workers: all of its processes share it.
-_stopping = RawValue("b", False)
 _UNIX_PATH_MAX = 107
 # Enough for all connections of a worker, and never less than what the shipped units allow.
 _OPEN_FILES = max(16384, _settings.most_waiting + 5000)
@@ -91,6 +94,7 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
         handlers = [*self.error_log.handlers, *self.access_log.handlers]
+        self.error_log.addFilter(lambda record: record.levelno > logging.INFO or not told.SILENT.value)
         format_handlers(handlers, _settings.log_format)
         drop_when_full(handlers)
 
@@ -174,6 +178,10 @@ def on_starting(server: Any) -> None:
         for address in _further:
             address.refuse_if_taken()
     _announce_stop(server)
+    _hold_signals_of_new_workers(server)
+    _end_with_terminal(server)
+    _end_silently(server)
+    ending.stop_if_told()
 
 
 def _announce_stop(server: Any) -> None:
@@ -185,15 +193,66 @@ def _announce_stop(server: Any) -> None:
 
     def announce_and_stop(graceful: bool = True) -> None:
         if not server.reexec_pid:
-            _stopping.value = True
+            told.STOPPING.value = True
         stop(graceful)
 
     server.stop = announce_and_stop
 
 
+def _hold_signals_of_new_workers(server: Any) -> None:
+    """Hold back the signals of a new worker until it handles them; ``GatewayWorker`` lets them in.
+
+    Gunicorn loses those that come before. It would wait for half a minute, and kill it.
+    """
+    spawn_worker = server.spawn_worker
+    held = (*ending.STOPPING, signal.SIGQUIT)
+
+    def spawn_held() -> Any:
+        signal.pthread_sigmask(signal.SIG_BLOCK, held)
+        try:
+            return spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, held)
+
+    server.spawn_worker = spawn_held
+
+
+def _end_with_terminal(server: Any) -> None:
+    """End when the terminal is closed that the server was started in; its SIGHUP would be a reload.
+
+    Not with ``nohup``. Any other SIGHUP reloads: the terminal is still there, or there never was one.
+    """
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or not ending.has_terminal():
+        return
+    reload = server.handle_hup
+
+    def reload_or_end() -> None:
+        if ending.has_terminal():
+            reload()
+        else:
+            server.handle_int()
+
+    server.handle_hup = reload_or_end
+
+
+def _end_silently(server: Any) -> None:
+    """Print nothing more about a start or an end to the person who ends it at a terminal."""
+    if not sys.stderr.isatty():
+        return
+    note = server.signal
+
+    def note_silently(number: int, frame: Any) -> None:
+        told.SILENT.value = told.SILENT.value or number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+        note(number, frame)
+
+    server.signal = note_silently
+
+
 def when_ready(server: Any) -> None:
     """Print where the gateway listens, for the operator or the log."""
     for line in _where_it_answers(server):
+        if told.SILENT.value:
+            return
         if _settings.log_format == "json":
             server.log.info(" ".join(line.split()))
         else:
@@ -233,7 +292,7 @@ def post_fork(server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Start the worker's own reports, where metrics are on."""
     application = worker.app.wsgi()
-    worker.server_stops = lambda: bool(_stopping.value)
+    worker.server_stops = lambda: bool(told.STOPPING.value)
     worker.reserved = {
         number: reserved_application(purpose, application, _counted, worker.server_stops)
         for number, purpose in worker.reserved.items()
@@ -274,9 +333,10 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def on_exit(_server: Any) -> None:
-    """Remove the files of the workers' counts."""
+    """Remove the files of the workers' counts; all workers have ended."""
     if _counted is not None:
         _counted.remove()
+    ending.say_stopped()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

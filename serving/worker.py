@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -19,6 +20,10 @@ from app.cooperation import give_way
 from app.observability.logs import answering_unread
 from serving import shares
 from serving.connection import Connection
+from serving.ending import STOPPING
+
+QUICK_SECONDS: Final = 1.0
+"""How long a worker that ends quickly, as at Ctrl-C, waits for requests in progress."""
 
 LINGER_SECONDS: Final = 1.0
 """How long a stopping worker leaves idle connections open: a request may be on its way."""
@@ -59,6 +64,23 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             socket.socket(listener.FAMILY, socket.SOCK_STREAM, fileno=listener.sock.detach())
             for listener in self.sockets
         ]
+
+    is_hurried = False
+    """Whether it ends quickly."""
+
+    def init_signals(self) -> None:
+        """Handle signals, and let in those that came while the worker was made.
+
+        A terminal sends its own to all processes. They are the master's, which then tells its workers.
+        """
+        super().init_signals()
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*STOPPING, signal.SIGQUIT))
+
+    def handle_quit(self, _sig: int, _frame: Any) -> None:
+        """End quickly, in ``run``: gunicorn would raise SystemExit in whatever the process is doing."""
+        self.is_hurried, self.alive = True, False
 
     def run(self) -> None:
         """Serve until stopped, then finish the requests in progress."""
@@ -104,10 +126,12 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         self._close(addresses)
         while any(len(each.serving) for each in addresses):
             passed = time.monotonic() - began
+            if self.is_hurried and passed >= QUICK_SECONDS:
+                return
             if passed >= self.cfg.graceful_timeout:
                 self.log.warning("Worker graceful timeout (pid:%s)", self.pid)
                 return
-            if passed >= LINGER_SECONDS:
+            if passed >= LINGER_SECONDS or self.is_hurried:
                 self._end_idle({each.application for each in addresses})
             self.notify()
             gevent.sleep(0.05)

@@ -327,15 +327,23 @@ def log_failure(
     _log.critical("not caught: %s", kind.__name__, exc_info=(kind, error or kind(), traceback))
 
 
+_END: Final = sys.excepthook
+_END_OF_THREAD: Final = threading.excepthook
+"""As the process set them before: how it ends when it is interrupted is no failure."""
+
+
 def _log_end(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
-        sys.__excepthook__(kind, error, traceback)
+        _END(kind, error, traceback)
     else:
         log_failure(kind, error, traceback)
 
 
 def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
-    log_failure(ended.exc_type, ended.exc_value, ended.exc_traceback)
+    if issubclass(ended.exc_type, KeyboardInterrupt):
+        _END_OF_THREAD(ended)
+    else:
+        log_failure(ended.exc_type, ended.exc_value, ended.exc_traceback)
 
 
 EVERY_SECONDS: Final = 60.0
