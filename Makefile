@@ -4,7 +4,9 @@
 .PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout languages contracts clients client-packages screenshots release audit licences sbom clean
 
 BIN := .venv/bin
-VENV := @scripts/python scripts/venv.py
+# Python would print a traceback at Ctrl-C while it starts: until it can stop quietly, signals wait (of GNU; elsewhere not).
+HELD := $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT,TERM,HUP)
+VENV := @$(HELD) scripts/python scripts/venv.py
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -13,16 +15,14 @@ help: ## list the targets
 ##@ Every day
 
 run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
-	$(VENV) requirements.txt
-	@$(BIN)/python -m scripts.start
+	$(VENV) requirements.txt then -m scripts.start
 
 docs: ## build the documentation that is served at /docs, where it has changed
 	$(VENV) requirements.txt docs
 	@$(BIN)/python -m scripts.docs_site.build
 
-demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
-	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m demo $(ARGS)
+demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
+	$(VENV) requirements-dev.txt then -m demo $(ARGS)
 
 # Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
 # Those of areas that the change is not about are a sample, unless TEST_NEAR says otherwise (CI: all).

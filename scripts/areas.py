@@ -23,6 +23,7 @@ EVERYWHERE: Final = (
 """What every area depends on."""
 
 _SERVER: Final = ("serving/", "gunicorn.conf.py", "app/monitoring/", "app/api/")
+_STARTS: Final = ("scripts/beside.py", "scripts/start.py", "scripts/venv.py", "Makefile")
 _CONSOLE: Final = ("app/admin/", "app/console/", "app/accounts/", "app/approvals/")
 _PAGES: Final = ("app/*/admin.py", "app/*/admin/*.py", "app/*/forms.py")
 _COMMANDS: Final = ("app/*/commands.py",)
@@ -77,7 +78,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "restores": (*_COMMANDS, "deploy/", "docs/operations.md"),
     "sandbox": ("app/sandbox/", "app/api/", "app/transfer_page/", "docs/sandbox.md"),
     "scripts": ("scripts/",),
-    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
+    "serving": (*_SERVER, *_CONSOLE, *_STARTS, "app/grpcweb/"),
     "site": ("docs/", "scripts/docs_site/", "clients/", "app/api/"),
     "soak": ("tests/load/",),
     "transfer_page": (*_CONSOLE, "app/transfer_page/"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 from typing import Final
+
+from scripts.beside import run_beside
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -22,4 +23,4 @@ def compile_in_parallel() -> None:
         return
     packages = Path(sysconfig.get_path("purelib"))
     folders = [_ROOT / "app", *(packages / name for name in _IMPORTED_LATE)]
-    subprocess.Popen([sys.executable, "-m", "compileall", "-qq", *folders], stdin=subprocess.DEVNULL)
+    run_beside("compileall", "-qq", *map(str, folders))

@@ -8,6 +8,10 @@ ends it with one line; only the documentation may be missing.
 from __future__ import annotations
 
 if __name__ == "__main__":  # gunicorn goes on in this process; an importing module stays unchanged
+    from serving import ending
+
+    ending.stop_quietly()
+
     import gc
 
     from scripts.compiling import compile_in_parallel
@@ -20,7 +24,6 @@ if __name__ == "__main__":  # gunicorn goes on in this process; an importing mod
 import importlib
 import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -44,6 +47,8 @@ from app.monitoring.reserved import Address, further_addresses
 from app.sandbox.services import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
+from scripts.beside import run_beside
+from serving.ending import say_stopped
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -152,8 +157,7 @@ def build_documentation(settings: Settings) -> None:
     """Start a process that builds what ``/docs`` serves after the gateway answers: the start does not wait
     for it.
     """
-    address = (settings.host, str(settings.port))
-    subprocess.Popen([sys.executable, "-m", "scripts.docs_site.later", *address], stdin=subprocess.DEVNULL)
+    run_beside("scripts.docs_site.later", settings.host, str(settings.port))
 
 
 def main() -> None:
@@ -180,4 +184,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        say_stopped()

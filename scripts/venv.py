@@ -4,17 +4,26 @@ A name is a requirements file, or a group of ``pyproject.toml``, whose packages 
 ``requirements-dev.txt`` pins. uv installs them; where this machine has none, pip installs the pinned one
 first. Where that is not possible, pip installs everything. Every package is checked by its hash. What was
 installed is noted, so the next start is quick. Needs only Python.
+
+``… requirements.txt then -m scripts.start`` goes on as the Python of the environment with these arguments.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +32,18 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = "requirements-dev.txt"
 """Pins everything: it includes what other files pin."""
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NO_MORE = signal.SIGUSR1
+"""Sent to the thread that waits for the others."""
+
+CLOSED_SECONDS = 0.5
+"""How often it is looked whether the terminal was closed."""
+
+THEN = "then"
+
+MAKE_SECONDS = 0.1
+"""How long this process still lives: GNU make fails where its child ends before it has seen Ctrl-C itself."""
 
 PIP_INSTALL = ["install", "-qq", "--no-input", "--disable-pip-version-check", "--require-hashes"]
 
@@ -43,22 +64,82 @@ def stamp_of(name: str) -> Path:
     return VENV / f".{name}.sha256"
 
 
+def has_terminal() -> bool:
+    """Whether there is a terminal that can be closed."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 def is_current(name: str) -> bool:
     """Whether the environment works and has what is named, by itself or as a part of everything."""
     works = Path(sys.prefix) == VENV or runs(str(PYTHON), "-c", "")  # mostly it runs this
-    return works and any(
-        stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
-        for each in (name, LOCK)
+    return (
+        works
+        and not unfinished().exists()
+        and any(
+            stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
+            for each in (name, LOCK)
+        )
     )
+
+
+def unfinished() -> Path:
+    """The file that is there while something is installed. Where that was killed, packages are incomplete."""
+    return VENV / ".unfinished"
 
 
 def runs(*command: str) -> bool:
     """Whether the command succeeds. An interpreter that was upgraded or moved away leaves a dead link."""
     try:
-        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        return run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)[0] == 0
     except OSError:
         return False
-    return done.returncode == 0
+
+
+def run(command: Sequence[str], stdout: int | None = None, stderr: int | None = None) -> tuple[int, str]:
+    """Run a command. Returns its exit code, and what it printed to a pipe.
+
+    In a process group of its own: the keys of the terminal are for this process, which then kills the group.
+    """
+    with _starting:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True,
+            process_group=0,
+        )  # fmt: skip
+        _running[:] = [process]
+    printed, _ = process.communicate()
+    with _starting:  # what was killed by a signal is not reported: this process ends
+        return process.returncode, printed
+
+
+_starting = threading.Lock()
+_running: list[subprocess.Popen[str]] = []
+
+
+def end_at_signal(numbers: Collection[int], *, goes_on: bool) -> None:
+    """Wait for a signal, kill what runs, and end this process, whatever it is doing. Return at ``NO_MORE``.
+
+    :param goes_on: whether something else would follow in this process. Then it ends as that would, with 0.
+    """
+    terminal = has_terminal()
+    while not (found := signal.sigtimedwait({*numbers, NO_MORE}, CLOSED_SECONDS)):
+        if terminal and signal.SIGHUP in numbers and not has_terminal():
+            break  # the system tells only the process that leads the session: it may be make
+    number = found.si_signo if found else signal.SIGHUP
+    if number == NO_MORE:
+        return
+    with _starting:  # nothing is started any more
+        for process in _running:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        with suppress(OSError):  # the terminal is closed
+            if os.isatty(2):
+                os.write(2, b"\nstopped\n")
+                time.sleep(MAKE_SECONDS)
+        os._exit(0 if goes_on else 128 + number)
 
 
 def same_python() -> bool:
@@ -101,7 +182,7 @@ def find_uv() -> str | None:
 def version_of(uv: str) -> str:
     """The version that a uv prints; empty where it does not start."""
     try:
-        return subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+        return run([uv, "--version"], stdout=subprocess.PIPE)[1].strip()
     except OSError:
         return ""
 
@@ -122,24 +203,49 @@ def install(name: str) -> None:
 
     :raises SystemExit: where that failed; what failed has been printed.
     """
-    sys.stdout.write(f"Installing {name} into .venv (only when it changes) ...\n")
-    sys.stdout.flush()
-    if subprocess.run(installer(name), cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode:
+    with _starting:
+        sys.stdout.write(f"Installing {name} into .venv (only when it changes) ...\n")
+        sys.stdout.flush()
+    unfinished().touch()
+    failed = run(installer(name))[0]
+    unfinished().unlink()
+    if failed:
         raise SystemExit(f"{name} could not be installed; see above.")
     stamp_of(name).write_text(fingerprint(name), encoding="utf-8")
 
 
 def main(names: list[str]) -> None:
-    """Bring the environment up to date with what is named."""
+    """Bring the environment up to date with what is named. Others that do the same wait meanwhile."""
+    if all(map(is_current, names)):
+        return
+    folder = os.open(ROOT, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
     for name in names:
         if is_current(name):
             continue
-        if not same_python() and not runs(
+        if (unfinished().exists() or not same_python()) and not runs(
             sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)
         ):
             raise SystemExit(NO_PIP)
         install(name)
+    os.close(folder)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPPING, NO_MORE})
+    asked, then = sys.argv[1:], list[str]()
+    if THEN in asked:
+        place = asked.index(THEN)
+        asked, then = asked[:place], asked[place + 1 :]
+    ending = threading.Thread(
+        target=end_at_signal,
+        args=({number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN},),  # as by nohup
+        kwargs={"goes_on": bool(then)},
+        daemon=True,
+    )
+    ending.start()
+    main(asked)
+    if then:  # signals wait until that can stop quietly
+        signal.pthread_kill(ending.ident or 0, NO_MORE)
+        ending.join()
+        os.execv(PYTHON, [str(PYTHON), *then])  # noqa: S606  of our own Makefile

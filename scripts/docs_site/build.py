@@ -26,6 +26,8 @@ from scripts.docs_site.pages import Library
 ROOT: Final = Path(__file__).resolve().parents[2]
 THEME: Final = Path(__file__).parent / "theme"
 STAMP: Final = ".stamp"
+WORKSHOP: Final = "site-"
+"""The beginning of the names of folders in which the site is built."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 OTHERS: Final = {
@@ -47,6 +49,8 @@ def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
     site.parent.mkdir(parents=True, exist_ok=True)
     with (site.parent / f"{site.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at once
+        for left in site.parent.glob(f"{WORKSHOP}*"):  # by a build that was killed
+            shutil.rmtree(left, ignore_errors=True)
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return False
         build(site, root, wanted)
@@ -78,7 +82,7 @@ def build(site: Path, root: Path, stamp: str) -> None:
 
     :raises CannotBuild: see ``ensure_site``.
     """
-    with tempfile.TemporaryDirectory(dir=site.parent, prefix="site-") as folder:
+    with tempfile.TemporaryDirectory(dir=site.parent, prefix=WORKSHOP) as folder:
         workshop = Path(folder)
         stage(workshop, root)
         generate(workshop)

@@ -1,6 +1,7 @@
 """Builds the documentation after the start of a gateway (``python -m`` and this, HOST and PORT).
 
-It also installs the generator. Until the site is there, ``/docs`` has a page that says so.
+It also installs the generator. Until the site is there, ``/docs`` has a page that says so. It ends with the
+gateway, which starts it by scripts/beside.py.
 """
 
 from __future__ import annotations
@@ -59,12 +60,9 @@ def build() -> bool:
 
 
 def main(host: str, port: str) -> None:
-    """Build the documentation after the gateway has answered, unless it has ended meanwhile."""
-    gateway = os.getppid()
+    """Build the documentation after the gateway has answered."""
     os.nice(10)
     wait_for_answer(host, int(port))
-    if os.getppid() != gateway:
-        return
     try:
         if build():
             sys.stdout.write("The documentation is built.\n")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
 
 from scripts import venv
@@ -138,6 +141,63 @@ def test_another_uv_is_not_used(checkout: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.defpath}")
     monkeypatch.setattr(venv, "find_pip", lambda: ["/bin/false"])
     assert venv.find_uv() is None
+
+
+def test_killed_installation_is_made_again(checkout: Path, tool: str) -> None:
+    """Of what was killed, packages may be there in part."""
+    venv.main(["requirements.txt"])
+    venv.unfinished().touch()
+    left = venv.VENV / "left"
+    left.touch()
+    assert not venv.is_current("requirements.txt")
+    venv.main(["requirements.txt"])
+    assert venv.is_current("requirements.txt")
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(("then", "code"), [((), 128 + signal.SIGTERM), (("then", "-c", "print(7)"), 0)])
+def test_ended_while_it_installs_leaves_nothing(checkout: Path, then: tuple[str, ...], code: int) -> None:
+    """What follows is not begun, and ends as it would."""
+    pinned = PINNED_UV.search((ROOT / venv.LOCK).read_text())
+    assert pinned
+    tools, started = checkout / "tools", checkout / "started"
+    tools.mkdir()
+    version = pinned[0].split()[0].removeprefix("uv==")
+    slow = f'#!/bin/sh\n[ "$1" = --version ] && exec echo uv {version}\necho $$ >{started}\nsleep 600\n'
+    (tools / "uv").write_text(slow)
+    (tools / "uv").chmod(0o755)
+    script = checkout / "scripts" / "venv.py"
+    script.parent.mkdir()
+    script.write_text((ROOT / "scripts" / "venv.py").read_text())
+    command = [sys.executable, str(script), "requirements.txt", *then]
+    path = f"{tools}{os.pathsep}{os.defpath}"
+    with subprocess.Popen(command, env={"PATH": path}, stdout=subprocess.PIPE, text=True) as process:
+        while not (started.exists() and started.read_text()):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.terminate()
+        printed, _ = process.communicate()
+    assert printed == "Installing requirements.txt into .venv (only when it changes) ...\n"
+    assert process.returncode == code
+    assert not lives(int(started.read_text()))
+    assert venv.unfinished().exists()
+
+
+def lives(pid: int) -> bool:
+    """Whether a process has not ended; it may wait for somebody to see that."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_goes_on_with_what_follows(checkout: Path) -> None:
+    remember("requirements.txt")
+    script = checkout / "scripts" / "venv.py"
+    script.parent.mkdir()
+    script.write_text((ROOT / "scripts" / "venv.py").read_text())
+    command = [sys.executable, str(script), "requirements.txt", "then", "-c", "import sys; print(sys.prefix)"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{venv.VENV}\n"
 
 
 def launch(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:
