@@ -6,6 +6,13 @@ import gc
 
 gc.disable()  # imports stay in memory: searching them for garbage costs a third of a second
 
+import click
+
+from serving.ending import stopped_command
+
+if command := click.get_current_context(silent=True):
+    command.find_root().with_resource(stopped_command())
+
 from flask.logging import default_handler
 
 from app import create_app

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pwd
+import signal
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -37,6 +40,22 @@ def say(line: object, *, err: bool = False) -> None:
         click.echo(text, err=err)
     except UnicodeEncodeError as error:  # a terminal with another encoding: the command must not fail halfway
         click.echo(text.encode(error.encoding, "backslashreplace").decode(error.encoding), err=err)
+
+
+def stop_signals() -> list[signal.Signals]:
+    """At which a command ends that runs until it is stopped: also where its terminal is closed, except under
+    ``nohup``.
+    """
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def tell_stopped(log: logging.Logger) -> None:
+    """Say that it has ended, in the log; to who stopped it at a terminal, in one word."""
+    if sys.stderr.isatty():
+        click.echo("\nstopped", err=True)
+    else:
+        log.info("ended")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -25,7 +25,7 @@ from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.observability.heartbeat import Heartbeat
 from app.observability.logs import log_to_stderr
-from app.terminal import Refusal, say, table
+from app.terminal import Refusal, say, stop_signals, table, tell_stopped
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.check import Checked, check_chain
@@ -82,8 +82,8 @@ class Progress:
             self.clear()
 
     def clear(self) -> None:
-        """Remove the line."""
-        if self._open:
+        """Remove the line, unless the terminal was closed."""
+        if self._open and self._stream.isatty():
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._open = False
@@ -294,7 +294,7 @@ def _watch(
 
     watcher.run(every, NOTICE_SECONDS)
     progress.clear()
-    _log.info("ended")
+    tell_stopped(_log)
 
 
 class _Signals:
@@ -302,7 +302,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.to_end = False
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in stop_signals():
             signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:

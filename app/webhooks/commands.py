@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import time
 
 import click
@@ -19,7 +18,7 @@ from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.observability.heartbeat import Heartbeat
 from app.observability.logs import log_to_stderr
-from app.terminal import Refusal, say
+from app.terminal import Refusal, say, stop_signals, tell_stopped
 from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.post import Poster, Resolver
 from app.webhooks.sender import Sender
@@ -49,7 +48,9 @@ def deliver(once: bool) -> None:
     sent = asyncio.run(_send(database, snapshots, audit_keys, allowed, once))
     if once:
         say(f"{sent} attempts were made")
-    _log.info("ended")
+        _log.info("ended")
+    else:
+        tell_stopped(_log)
 
 
 async def _send(
@@ -67,7 +68,7 @@ async def _send(
         raise Refusal(f"SSL_CERT_FILE: is not a file of certificates in PEM: {error.strerror}") from None
     sender = Sender(database, snapshots, audit_keys, poster)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stop_signals():
         loop.add_signal_handler(number, sender.stop)
     _log.info("sending webhooks of %s", database.address)
     try:

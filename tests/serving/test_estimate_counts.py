@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from tests.databases import empty_tables
+from tests.serving.estimates import ESTIMATE, rows
 from tests.serving.server import UNLIMITED, serving
 
 ASKED = 40
-ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
 
 
 @pytest.mark.soak("a server of its own that ends")
@@ -35,14 +34,3 @@ def test_ending_workers_write_their_counts(
     assert rows(url) == [(500, "chain_unknown", ASKED)], (tmp_path / "log").read_text()
     if backend == "postgresql":
         empty_tables(url)
-
-
-def rows(url: str) -> list[tuple[int, str, int]]:
-    engine = create_engine(url)
-    with engine.connect() as connection:
-        found = connection.execute(
-            text("SELECT code, reason, sum(count) FROM estimate_counts GROUP BY code, reason")
-        )
-        summed = [(code, reason, int(count)) for code, reason, count in found]
-    engine.dispose()
-    return summed

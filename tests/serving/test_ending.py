@@ -1,0 +1,160 @@
+"""Who ends the gateway at a terminal sees at most ``stopped``; no count is lost, and no process is left."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.everyday import volume
+from tests.serving.estimates import ESTIMATE, rows
+from tests.serving.server import COMMAND, announced_in_log, environment
+from tests.serving.terminals import Terminal, loaded, on_terminal
+
+FLASK = (sys.executable, "-m", "flask", "--app", "wsgi")
+ASKED = 20
+MOMENTS = 20
+START_SECONDS = 3.0
+End = Callable[[Terminal], None]
+ENDS: Mapping[str, End] = {
+    "Ctrl-C": Terminal.press_ctrl_c,
+    "SIGTERM": Terminal.terminate,
+    "closed": Terminal.close,
+}
+every_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, sqlite_template: Path) -> dict[str, str]:
+    shutil.copy(sqlite_template, tmp_path / "gateway.db")
+    return environment(DATABASE_URL=f"sqlite:///{tmp_path / 'gateway.db'}", AUDIT_KEY="a" * 40)
+
+
+@every_end
+def test_serving_gateway_ends_quietly(settings: dict[str, str], end: End) -> None:
+    with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
+        port = _port(terminal)
+        for _ in range(ASKED):
+            assert _estimate(port) == 200
+        terminal.wait(0.5)
+        end(terminal)
+        _assert_ended(terminal, end, 0)
+    assert rows(settings["DATABASE_URL"]) == [(500, "chain_unknown", ASKED)]
+
+
+def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str]) -> None:
+    """``make run`` at one moment after the other, ended in one way after the other."""
+    moments = volume(MOMENTS, 2)
+    for number in range(moments):
+        end = [*ENDS.values()][number % len(ENDS)]
+        with on_terminal(["make", "run"], settings) as terminal:
+            terminal.wait(START_SECONDS * (number + 0.5) / moments)
+            end(terminal)
+            _assert_ended(terminal, end, -signal.SIGINT if end is Terminal.press_ctrl_c else -signal.SIGTERM)
+
+
+@pytest.mark.soak("starts a server many times")
+def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
+    """Its workers are told, even before they handle signals."""
+    for number in range(volume(MOMENTS, 4)):
+        with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
+            _port(terminal)
+            terminal.wait(0.02 * number)
+            began = time.monotonic()
+            terminal.press_ctrl_c()
+            assert terminal.ended() == "stopped"
+            assert time.monotonic() - began < 10
+            assert terminal.processes() == []
+
+
+@pytest.mark.soak("a server of its own")
+def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
+    with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
+        port = _port(terminal)
+        _reload(terminal)
+        assert _estimate(port) == 200
+        terminal.wait(0.5)
+        terminal.press_ctrl_c()
+        assert terminal.ended() == "stopped"
+
+
+@pytest.mark.soak("a server of its own")
+def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -> None:
+    """And is reloaded by SIGHUP afterwards."""
+    log = tmp_path / "log"
+    log.touch()
+    started = f"exec nohup {' '.join(COMMAND)} wsgi:app >{log} 2>&1"
+    with on_terminal(["sh", "-c", started], settings | {"LOG_FORMAT": "json"}) as terminal:
+        _, port = announced_in_log(log)
+        terminal.close()
+        time.sleep(1)
+        assert _estimate(port) == 200
+        _reload(terminal)
+        assert _estimate(port) == 200
+        terminal.terminate()
+        terminal.ended()
+        assert terminal.processes() == []
+
+
+@pytest.mark.parametrize("command", ["watch", "deliver"])
+@every_end
+def test_command_that_goes_on_ends_quietly(settings: dict[str, str], end: End, command: str) -> None:
+    with on_terminal([*FLASK, command], settings) as terminal:
+        terminal.shown_until(lambda shown: "sending webhooks of" in shown or "no chain of" in shown)
+        terminal.wait(0.3)
+        end(terminal)
+        _assert_ended(terminal, end, 0)
+
+
+@pytest.mark.parametrize("command", ["events ingest -", "db upgrade", "watch", "version"])
+def test_command_is_interrupted_quietly(settings: dict[str, str], command: str) -> None:
+    """While it still imports; the first would wait for input."""
+    with on_terminal([*FLASK, *command.split()], settings) as terminal:
+        while not loaded(terminal.process, "sqlalchemy"):
+            terminal.wait(0.01)
+        terminal.press_ctrl_c()
+        assert terminal.ended() == "stopped"
+        assert terminal.process.returncode == 128 + signal.SIGINT
+
+
+def _assert_ended(terminal: Terminal, end: End, code: int) -> None:
+    """It shows no more than it may, and has left nothing. Nobody sees the exit code of a closed window."""
+    if end is Terminal.close:
+        assert terminal.ended() == ""
+    else:
+        assert terminal.ended() == "stopped"
+        assert terminal.process.returncode == code
+    assert terminal.processes() == []
+
+
+def _port(terminal: Terminal) -> int:
+    """Of a gateway that answers."""
+    found = re.compile(r"API +http://127\.0\.0\.1:(\d+)/v2/\n")
+    port = found.search(terminal.shown_until(lambda shown: found.search(shown) is not None))
+    assert port
+    return int(port[1])
+
+
+def _estimate(port: int) -> int:
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", ESTIMATE)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status
+
+
+def _reload(terminal: Terminal) -> None:
+    """By SIGHUP to the master alone, as an operator does it."""
+    workers = psutil.Process(terminal.process.pid).children()
+    terminal.process.send_signal(signal.SIGHUP)
+    _, alive = psutil.wait_procs(workers, timeout=40)
+    assert alive == []
