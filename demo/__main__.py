@@ -1,12 +1,19 @@
 """``make demo``: two chains, contracts, the gateway and its watcher on this machine, and transfers.
 
-Needs no network but the npm registry, once. Ends with Ctrl-C; ``--once`` ends when every transfer has.
+HOST and PORT are those of the gateway, as for ``make run``. Needs no network but the npm registry, once. Ends
+with Ctrl-C, and all that it started with it; ``--once`` ends when every transfer has.
 With ``--claim`` the users leave their refunds to whoever reads docs/refund-guide.md.
 """
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from serving import ending
+
+    ending.stop_quietly()
+
 import argparse
+import os
 import secrets
 import sys
 import time
@@ -16,6 +23,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
+from app.monitoring.reserved import Address, bind_of
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import checksum_address
 from demo import chains, gateway
@@ -26,6 +34,7 @@ from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.validators import Validators
 from demo.wallet import wallet
+from serving.ending import say_stopped
 
 BLOCK_SECONDS = 1
 BLOCK_DELAYS = (4, 6)
@@ -34,6 +43,7 @@ POLL_SECONDS = 0.5
 BETWEEN_SECONDS = 4
 STEP_SECONDS = 0.5
 START_SECONDS = 60
+_OF_EVERY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  where to ask what listens on all addresses
 VALIDATORS = Validators.of(40, 30, 20, 10)
 
 
@@ -105,24 +115,28 @@ def what_to_look_at(base: str, password: str) -> str:
 def main() -> int:
     """Run it. The exit code is 0 when every transfer came to its end, or at Ctrl-C."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="port of the gateway (default 8000)")
+    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
+    parser.add_argument("--host", default=host, help="of the gateway (default HOST, 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=port, help="of the gateway (default PORT, 8000)")
     parser.add_argument("--once", action="store_true", help="exit when every transfer is finished")
     parser.add_argument("--claim", action="store_true", help="leave the claiming of refunds to you")
     options = parser.parse_args()
     try:
+        Address(options.host, options.port).refuse_if_taken()
         installed()
-        return run(options.port, once=options.once, claim=options.claim)
+        return run(options.host, options.port, once=options.once, claim=options.claim)
     except AnvilMissing as missing:
         print(missing, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nended")
+        say_stopped()
         return 0
 
 
-def run(port: int, *, once: bool, claim: bool) -> int:
+def run(host: str, port: int, *, once: bool, claim: bool) -> int:
     """Start everything, and let transfers travel."""
-    base, token = f"http://127.0.0.1:{port}", secrets.token_hex(16)
+    base = f"http://{bind_of(_OF_EVERY.get(host, host), port)}"
+    token = secrets.token_hex(16)
     with ExitStack() as stack:
         say("starting two chains and deploying the contracts")
         nodes = {
@@ -131,7 +145,9 @@ def run(port: int, *, once: bool, claim: bool) -> int:
         for node in nodes.values():
             chains.prepare(node, VALIDATORS)
         say("starting the gateway and its watcher")
-        settings = gateway.environment(port, token, {RPC_NAMES[each]: nodes[each].url for each in nodes})
+        settings = gateway.environment(
+            host, port, token, {RPC_NAMES[each]: nodes[each].url for each in nodes}
+        )
         network = document(
             VALIDATORS, block_delays=BLOCK_DELAYS,
             watch_from_block=0, finality=FINALITY, poll_seconds=POLL_SECONDS,

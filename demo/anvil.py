@@ -17,6 +17,8 @@ from typing import IO, Any, Self, cast
 
 import httpx
 
+from demo import processes
+
 FOLDER = Path(__file__).parent / "node"
 WORKSHOP = FOLDER.parent.parent / ".tmp" / "anvil"
 NPM_CI = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
@@ -89,14 +91,14 @@ class Anvil:
         mining = ["--no-mining"] if block_seconds is None else ["--block-time", str(block_seconds)]
         began = [] if start is None else ["--timestamp", str(start)]
         self.chain_id = chain_id
-        self._process = subprocess.Popen(
+        self._process = processes.start(
             [
-                installed(), "--port", "0", "--chain-id", str(chain_id), *mining, *began,
+                str(installed()), "--port", "0", "--chain-id", str(chain_id), *mining, *began,
                 "--order", "fifo", "--auto-impersonate", "--hardfork", "cancun",
                 "--gas-price", "0", "--block-base-fee-per-gas", "0", "--disable-min-priority-fee",
                 "--accounts", "1", "--no-cors", "--gas-limit", "60000000",
             ],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
         )  # fmt: skip
         output = cast("IO[str]", self._process.stdout)

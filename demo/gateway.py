@@ -24,6 +24,7 @@ from app.db.models import db
 from app.network.document import import_within, read_document
 from app.terminal import cli_actor
 from config import ALL_DOORS, load_settings
+from demo.processes import start
 from tests.gateway import current_gateway
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +35,7 @@ SERVER = ("-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app")
 SECONDS_TO_END = 20
 
 
-def environment(port: int, token: str, urls: Mapping[str, str]) -> dict[str, str]:
+def environment(host: str, port: int, token: str, urls: Mapping[str, str]) -> dict[str, str]:
     """The settings of both processes; nothing else that the shell may have set but where programs are."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return kept | dict(urls) | {
@@ -42,7 +43,7 @@ def environment(port: int, token: str, urls: Mapping[str, str]) -> dict[str, str
         "SECRET_KEY": secrets.token_hex(32),
         "AUDIT_KEY": secrets.token_hex(32),
         "INGEST_TOKENS": token,
-        "HOST": "127.0.0.1",
+        "HOST": host,
         "PORT": str(port),
         "WEB_CONCURRENCY": "1",
         "CONFIG_MAX_AGE_SECONDS": "1",
@@ -84,11 +85,8 @@ def running(settings: Mapping[str, str]) -> Iterator[None]:
         for name, command in (("server", SERVER), ("watcher", WATCHER)):
             with (FOLDER / f"{name}.log").open("w") as log:
                 processes.append(
-                    subprocess.Popen(
-                        [sys.executable, *command],
-                        cwd=ROOT, env=dict(settings), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    )
-                )  # fmt: skip
+                    start([sys.executable, *command], cwd=ROOT, env=dict(settings), stdout=log, stderr=log)
+                )
         yield
     finally:
         for process in processes:
@@ -98,3 +96,4 @@ def running(settings: Mapping[str, str]) -> Iterator[None]:
                 process.wait(SECONDS_TO_END)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()

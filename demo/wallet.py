@@ -6,7 +6,6 @@ higher than its price.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,34 +14,50 @@ from typing import Any
 
 import httpx
 
+from demo.rpc import INTERNAL_ERROR, Answer, answer, failure, success
+
+_END_SECONDS = 0.05
+"""How often a server looks whether it is to end."""
+
 
 @contextmanager
 def wallet(node: str) -> Iterator[str]:
     """The address of a node in front of another."""
+    client = httpx.Client(timeout=30, trust_env=False)
+
+    def call(asked: dict[str, Any]) -> Answer:
+        if asked["method"] == "eth_maxPriorityFeePerGas":
+            return success(asked, "0x0")
+        if asked["method"] in ("eth_fillTransaction", "eth_sendTransaction"):
+            match asked.get("params"):
+                case [dict() as transaction, *_]:
+                    transaction["gasPrice"] = "0x0"
+        try:
+            answered: Answer = client.post(node, json={"id": None, **asked}).json()
+        except (httpx.HTTPError, ValueError):
+            return failure(asked.get("id"), INTERNAL_ERROR, "the node does not respond")
+        return answered
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if asked["method"] in ("eth_fillTransaction", "eth_sendTransaction"):
-                asked["params"][0]["gasPrice"] = "0x0"
-            answer = self._answer(asked)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
+            size = self.headers.get("Content-Length", "")
+            if not size.isdecimal():
+                self.send_error(411)
+                return
+            answered = answer(self.rfile.read(int(size)), call)
+            self.send_response(200 if answered else 204)
+            if answered:
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answered)))
             self.end_headers()
-            self.wfile.write(answer)
-
-        def _answer(self, asked: dict[str, Any]) -> bytes:
-            if asked["method"] == "eth_maxPriorityFeePerGas":
-                return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": "0x0"}).encode()
-            return httpx.post(node, json=asked, timeout=30, trust_env=False).content
+            self.wfile.write(answered)
 
         def log_message(self, *args: object) -> None:
             pass
 
-    with listening(Handler) as base:
+    with client, listening(Handler) as base:
         yield base
 
 
@@ -50,7 +65,7 @@ def wallet(node: str) -> Iterator[str]:
 def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """The base address of a server that a thread of this process runs."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(_END_SECONDS,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

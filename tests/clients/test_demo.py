@@ -1,0 +1,111 @@
+"""``make demo`` takes an address, and ends all that it started, whoever ends it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app import create_app
+from app.db.engine import writing
+from app.db.models import db
+from app.network.document import import_within, read_rows
+from demo.anvil import WORKSHOP, Anvil
+from demo.chains import LEFT, RIGHT, prepare
+from demo.network import RPC_NAMES, document
+from demo.wallet import wallet
+from tests.applications import make_settings
+from tests.clients.network import VALIDATORS
+from tests.gateway import current_gateway
+from tests.programs import anvil
+from tests.serving.server import ROOT
+from tests.serving.terminals import Terminal, on_terminal
+from tests.watcher.processes import COMMAND as WATCH
+
+SECONDS_TO_END = 20
+SETTINGS = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+
+
+def _kill(terminal: Terminal) -> None:
+    """SIGKILL, to the demonstration alone."""
+    psutil.Process(terminal.process.pid).children()[0].kill()
+
+
+ENDS: Mapping[str, Callable[[Terminal], None]] = {
+    "Ctrl-C": Terminal.press_ctrl_c,
+    "SIGTERM": Terminal.terminate,
+    "closed": Terminal.close,
+    "SIGKILL": _kill,
+}
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that is free. One demonstration at a time: it has one folder."""
+    anvil()
+    with (WORKSHOP.parent / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            free = int(found.getsockname()[1])
+        yield free
+
+
+@pytest.mark.soak("two chains, a server and a watcher of its own")
+@pytest.mark.parametrize("moment", ["starting the gateway", "TRANSFER_SUBMITTING"])
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_demo_ends_all_that_it_started(port: int, end: Callable[[Terminal], None], moment: str) -> None:
+    with on_terminal(["make", "demo"], SETTINGS | {"PORT": str(port)}) as terminal:
+        shown = terminal.shown_until(lambda shown: moment in shown)
+        assert f"http://127.0.0.1:{port}/admin/" in shown or moment == "starting the gateway"
+        assert len(terminal.processes()) > 3
+        end(terminal)
+        said = terminal.ended()
+        if end in (Terminal.press_ctrl_c, Terminal.terminate):
+            assert said == "stopped"
+        until = time.monotonic() + (SECONDS_TO_END if end is _kill else 0)
+        while (left := terminal.processes()) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert left == []
+
+
+def test_demo_refuses_a_taken_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "demo"]
+        settings = SETTINGS | {"PORT": str(port)}
+        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"PORT: {port} on 127.0.0.1: Address already in use\n"
+
+
+@pytest.mark.soak("two chains of its own; test_wallet has the answers")
+def test_watcher_accepts_node_of_wallets(tmp_path: Path, sqlite_template: Path) -> None:
+    """As it accepts the one behind."""
+    anvil()
+    file = tmp_path / "gateway.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    settings = SETTINGS | {"DATABASE_URL": f"sqlite:///{file}", "AUDIT_KEY": "a" * 40, "SECRET_KEY": "s" * 40}
+    with create_app(make_settings(settings["DATABASE_URL"])).app_context():
+        with writing(current_gateway().engine) as connection:
+            network = read_rows(document(VALIDATORS, watch_from_block=0, finality=4))
+            import_within(connection, network, current_gateway().clock())
+        db.engine.dispose()
+    with ExitStack() as stack:
+        for chain in (LEFT, RIGHT):
+            node = stack.enter_context(Anvil(chain, block_seconds=1))
+            prepare(node, VALIDATORS)
+            settings[RPC_NAMES[chain]] = stack.enter_context(wallet(node.url))
+        done = subprocess.run(
+            [*WATCH, "--check"], cwd=ROOT, env=settings, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("accepts batches") == 2

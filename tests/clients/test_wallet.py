@@ -1,0 +1,115 @@
+"""The node that the demonstration gives to wallets: JSON-RPC by itself, in batches, and with mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import httpx
+import pytest
+
+from demo.wallet import listening, wallet
+
+CHAIN = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+TIP = {"jsonrpc": "2.0", "id": "tip", "method": "eth_maxPriorityFeePerGas"}
+SENT: dict[str, Any] = {"jsonrpc": "2.0", "id": 3, "method": "eth_sendTransaction", "params": [{"to": "0x1"}]}
+ANSWERED = {"jsonrpc": "2.0", "id": 1, "result": "eth_chainId"}
+TIP_ANSWERED = {"jsonrpc": "2.0", "id": "tip", "result": "0x0"}
+INVALID = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid Request"}}
+
+
+@pytest.fixture
+def asked() -> list[dict[str, Any]]:
+    """What reached the node behind."""
+    return []
+
+
+@pytest.fixture
+def base(asked: list[dict[str, Any]]) -> Iterator[str]:
+    """The address of the wallets' node. The one behind answers with the method."""
+
+    class Node(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append(call)
+            answer = json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": call["method"]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with listening(Node) as node, wallet(node) as base:
+        yield base
+
+
+def answer(base: str, body: object) -> Any:
+    response = httpx.post(base, json=body, trust_env=False)
+    assert response.status_code == 200
+    return response.json()
+
+
+def test_call_is_answered(base: str) -> None:
+    assert answer(base, CHAIN) == ANSWERED
+    assert answer(base, TIP) == TIP_ANSWERED
+
+
+def test_batch_is_answered_call_by_call(base: str) -> None:
+    batch = [CHAIN, TIP, 7, {"method": "eth_chainId"}]
+    assert answer(base, batch) == [ANSWERED, TIP_ANSWERED, INVALID, INVALID]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_transaction_pays_nothing_for_gas(base: str, asked: list[dict[str, Any]], batch: bool) -> None:
+    answer(base, [SENT] if batch else SENT)
+    assert asked == [{**SENT, "params": [{"to": "0x1", "gasPrice": "0x0"}]}]
+
+
+@pytest.mark.parametrize("params", [None, [], {}, ["0x1"]])
+def test_transaction_without_fields_is_the_nodes_to_refuse(base: str, params: object) -> None:
+    call = {name: value for name, value in SENT.items() if name != "params"}
+    assert "result" in answer(base, call if params is None else call | {"params": params})
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [("{", -32700), ("", -32700), ("\xff", -32700), ("[]", -32600), ("7", -32600), ("null", -32600)],
+)
+def test_what_is_no_call_is_refused(base: str, body: str, code: int) -> None:
+    response = httpx.post(base, content=body.encode("latin-1"), trust_env=False)
+    assert response.json()["error"]["code"] == code
+    assert response.json()["id"] is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"jsonrpc": "1.0"}, {"method": 7}, {"params": "text"}, {"id": {}}, {"id": True}, {"id": []}],
+    ids=str,
+)
+def test_invalid_call_is_refused(base: str, asked: list[dict[str, Any]], wrong: dict[str, Any]) -> None:
+    known = None if "id" in wrong else CHAIN["id"]
+    assert answer(base, CHAIN | wrong) == INVALID | {"id": known}
+    assert asked == []
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_notification_is_carried_out_without_answer(
+    base: str, asked: list[dict[str, Any]], batch: bool
+) -> None:
+    call = {"jsonrpc": "2.0", "method": "evm_mine"}
+    response = httpx.post(base, json=[call, call] if batch else call, trust_env=False)
+    assert (response.status_code, response.content) == (204, b"")
+    assert [each["method"] for each in asked] == ["evm_mine"] * (2 if batch else 1)
+
+
+def test_node_that_does_not_respond_is_reported(base: str) -> None:
+    with wallet("http://127.0.0.1:1") as alone:
+        assert answer(alone, [CHAIN, TIP])[0]["error"]["code"] == -32603
+
+
+def test_length_is_required(base: str) -> None:
+    assert httpx.post(base, content=iter([b"{}"]), trust_env=False).status_code == 411
