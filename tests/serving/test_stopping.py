@@ -70,6 +70,24 @@ def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template:
         assert [_status(upload) for upload in slow] == [200] * len(slow)
 
 
+@pytest.mark.soak("a server of its own")
+def test_reloaded_server_says_that_it_ends(tmp_path: Path, sqlite_template: Path) -> None:
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
+    with watched(tmp_path / "log", **settings) as running:
+        before = running.workers
+        running.server.process.send_signal(signal.SIGHUP)
+        _, alive = psutil.wait_procs(before, timeout=30)
+        assert alive == []
+        slow = [_uploading(running) for _ in range(8)]
+        time.sleep(0.5)
+        running.server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        assert _readiness(running) == (503, STOPPING)
+        for upload in slow:
+            upload.send(b"}")
+        assert [_status(upload) for upload in slow] == [200] * len(slow)
+
+
 def _uploading(running: Watched) -> HTTPConnection:
     """A connection whose request has begun, and waits for a last byte."""
     connection = running.server.connect()
