@@ -99,6 +99,15 @@ class ListView(ConsoleView, ModelView):
         words = field.replace("_", " ")
         return (self.column_labels or {}).get(field, words[:1].upper() + words[1:])
 
+    def get_list(self, *args: Any, **kwargs: Any) -> tuple[int | None, list[Any]]:
+        """The rows, read to the end. The page reads more on other connections, and must hold none meanwhile:
+        pages that wait for each other's connections would all wait in vain.
+        """
+        try:
+            return super().get_list(*args, **kwargs)
+        finally:
+            db.session.close()
+
     def row_url(self, row: Any) -> str:
         """Where a row's first cell leads."""
         endpoint = self.row_endpoint or ""

@@ -57,15 +57,13 @@ def links_of_users() -> Callable[[str], tuple[str, str | None]]:
 
 def _pages() -> dict[str, tuple[str, str]]:
     """Title and page of each row, by the name that the service uses for it."""
-    found: dict[str, tuple[str, str]] = {}
+    sections = [section for section in EDITABLE.values() if section.part not in BLOCKED]
     with reading(current(Database).reads) as connection:
-        for section in EDITABLE.values():
-            if section.part in BLOCKED:
-                continue
-            for row in load_rows(connection, section.model):
-                one = section.name.removesuffix("s").replace("_", " ")
-                title = row_title(one, section.documented(row))
-                found[section.describe(row)] = title, page_of(section, row)
+        rows = [(section, row) for section in sections for row in load_rows(connection, section.model)]
+    found: dict[str, tuple[str, str]] = {}
+    for section, row in rows:
+        one = section.name.removesuffix("s").replace("_", " ")
+        found[section.describe(row)] = row_title(one, section.documented(row)), page_of(section, row)
     return found
 
 

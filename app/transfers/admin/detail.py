@@ -98,10 +98,10 @@ def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: 
     """
     terms = snapshots.current().terms
     with reading_consistently(database.engine) as connection:
-        history = load_histories(connection, [transfer_id])[transfer_id]
-        if history.log:
-            return _detail(database, snapshots, connection, terms, history)
-    raise transfer_not_found(database, snapshots, transfer_id)
+        found = _read(connection, terms, transfer_id)
+    if found is None:
+        raise transfer_not_found(database, snapshots, transfer_id)
+    return _detail(database, snapshots, terms, found)
 
 
 def line_without_log(
@@ -117,19 +117,34 @@ def line_without_log(
     return transfer_line(terms, rows[0]) if rows else None
 
 
-def _detail(
-    database: Database,
-    snapshots: SnapshotSource,
-    connection: Connection,
-    terms: NetworkTerms,
-    history: TransferHistory,
-) -> TransferDetail:
+class _Found(Struct, frozen=True):
+    """What one view of the database has about a transfer."""
+
+    history: TransferHistory
+    state: TransferState
+    evidence: RefundExplanation
+    lines: tuple[EventLine, ...]
+    anomalies: tuple[AnomalyLine, ...]
+
+
+def _read(connection: Connection, terms: NetworkTerms, transfer_id: TransferId) -> _Found | None:
+    """None where there is no event."""
+    history = load_histories(connection, [transfer_id])[transfer_id]
+    if not history.log:
+        return None
     facts = load_network_facts(connection)
     state = transfer_state(history, facts)
     evidence = evidence_of(history, state.status, facts, terms.chain_infos)
-    progress = progress_of_row(database, snapshots, state)
     lines = event_lines(connection, history, _context(terms, state, evidence))
-    anomalies = anomalies_of(connection, history.transfer_id)
+    anomalies = tuple(anomaly_line(row) for row in anomalies_of(connection, transfer_id))
+    return _Found(history, state, evidence, lines, anomalies)
+
+
+def _detail(
+    database: Database, snapshots: SnapshotSource, terms: NetworkTerms, found: _Found
+) -> TransferDetail:
+    history, state, evidence, lines = found.history, found.state, found.evidence, found.lines
+    progress = progress_of_row(database, snapshots, state)
     return TransferDetail(
         line=transfer_line(terms, state),
         now=database.clock(),
@@ -146,7 +161,7 @@ def _detail(
         stages=_stages(history, state),
         events=lines,
         refund=refund_view(evidence) if state.status in REFUND_STATUSES or evidence.wd_onchain else None,
-        anomalies=tuple(anomaly_line(row) for row in anomalies),
+        anomalies=found.anomalies,
     )
 
 
