@@ -54,7 +54,7 @@ GONE: Final = {
     "TWO_PERSONS_HOURS": "a change can be approved for 72 hours",
     "WAIT_ROUTED": "pages wait where DOORS names wait or TRUSTED_PROXIES is set",
     "WEBHOOK_CA_FILE": "set SSL_CERT_FILE for flask deliver",
-    "WEB_THREADS": "each process has 8 read connections",
+    "WEB_THREADS": "each process has 4 read connections",
 }
 """Former settings, with what replaces them or what to do."""
 

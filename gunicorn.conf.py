@@ -37,6 +37,7 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.audit.keys import AuditKeys
+from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.models import db
 from app.db.pooler import check_pooler
@@ -170,6 +171,7 @@ def on_starting(server: Any) -> None:
     application = server.app.wsgi()
     with application.app_context():
         check_pooler(part_of(application, Database))
+        check_connections(part_of(application, Database), server.cfg.workers)
         if _settings.sandbox_controls:
             check_controls(part_of(application, Database))
         for engine in db.engines.values():

@@ -165,19 +165,23 @@ class CachedReads:
                 del self._readings[key]
 
 
-READ_CONNECTIONS: Final = 8
-"""To the primary, and as many to a replica, in each process (docs/scaling.md)."""
+READ_CONNECTIONS: Final = 4
+"""For public answers and other single reads: to the primary, and as many to a replica. A read takes the
+database a fifth of the time that it takes the process, so more would mostly idle."""
+
+CONSOLE_CONNECTIONS: Final = 3
+"""For the console and all writes except those of the feed: a page is read while two writes of counts wait
+for the writer's lock."""
+
+FEED_CONNECTIONS: Final = 1
+"""For batches of events: only one writer works at a time, so a second one would only wait for the first."""
+
+PROCESS_CONNECTIONS: Final = READ_CONNECTIONS + CONSOLE_CONNECTIONS + FEED_CONNECTIONS
+"""What a process opens at most to the primary: each worker, ``watch`` and ``deliver``
+(docs/scaling.md#connections). Who needs one when all are in use waits."""
 
 REPLICA_MAX_LAG_SECONDS: Final = 5.0
 """A replica that lags by more is not used until it has caught up."""
-
-WRITER_CONNECTIONS: Final = 2
-"""Open in each process for the feed, and as many for the console and all other writes, in addition to those
-for reads. Writers take turns, so more would mostly idle, and a server of 100 connections has to serve eight
-processes."""
-
-CONSOLE_OVERFLOW: Final = 6
-"""Opened beyond them while several pages are read at once."""
 
 
 class Database(Struct, frozen=True):
@@ -227,7 +231,7 @@ def engine_settings(url: str, replica_url: str) -> dict[str, Any]:
     batches of events.
     """
     reader = {**pool_options(READ_CONNECTIONS), **READER_OPTIONS}
-    feed = {**pool_options(WRITER_CONNECTIONS), "pool_timeout": FEED.lock, "pool_pre_ping": True}
+    feed = {**pool_options(FEED_CONNECTIONS), "pool_timeout": FEED.lock, "pool_pre_ping": True}
     binds = {"reads": {"url": url, **reader}, "feed": {"url": url, **feed}}
     if replica_url:
         binds["replica"] = {"url": replica_url, **reader}
@@ -236,7 +240,7 @@ def engine_settings(url: str, replica_url: str) -> dict[str, Any]:
         # Testing the connection takes one round trip, little compared with a transaction of many lines. So a
         # restart of the database fails no upload.
         "SQLALCHEMY_ENGINE_OPTIONS": {
-            **pool_options(WRITER_CONNECTIONS, CONSOLE_OVERFLOW),
+            **pool_options(CONSOLE_CONNECTIONS),
             "pool_pre_ping": True,
         },
         "SQLALCHEMY_BINDS": binds,
@@ -264,7 +268,10 @@ def open_database(
         engine=engine,
         reads=reads,
         feed=feed,
-        public=PublicReads(engine, reads, replica, (primary, standby)),
+        # Connections for single-statement reads can open a transaction, but those to SQLite.
+        public=PublicReads(
+            engine if engine.dialect.name == "sqlite" else reads, reads, replica, (primary, standby)
+        ),
         cached=CachedReads(cached_seconds, writes_of(engine)),
         hints=CachedReads(HINTS_MAX_AGE_SECONDS, Writes()),
         answers=answers,

@@ -131,16 +131,16 @@ class FairPool(QueuePool):
             self.tickets.give_back()
 
 
-def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
+def pool_options(size: int) -> dict[str, Any]:
     """Options of an engine's pool.
 
-    :param size: connections that stay open.
-    :param overflow: connections opened beyond them when they are needed.
+    :param size: connections, opened when they are needed. Whoever holds one must not wait for another one of
+        the same pool: with as many of them as there are connections, all would wait in vain.
     """
     return {
         "poolclass": FairPool,
         "pool_size": size,
-        "max_overflow": overflow,
+        "max_overflow": 0,
         "pool_timeout": POOL_SECONDS,
         # Messages of errors go to the log, and parameters may be hashes of passwords, or megabytes.
         "hide_parameters": True,

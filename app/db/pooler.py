@@ -80,12 +80,17 @@ def missing_limits(database: Database) -> str | None:
 
 def _unknown_pooler(database: Database) -> str | None:
     with reading(database.reads) as outside:
-        if server_process(outside) == _announced_process(outside) or not _is_shared(outside, database.engine):
+        if not leads_through_pooler(outside) or not _is_shared(outside, database.engine):
             return None
     return (
         "DATABASE_URL leads through a pooler that shares connections between transactions, such as PgBouncer "
         "with pool_mode = transaction: set DATABASE_POOLER=1"
     )
+
+
+def leads_through_pooler(connection: Connection) -> bool:
+    """Whether another process answers than the one that the connection was announced with."""
+    return server_process(connection) != _announced_process(connection)
 
 
 def _announced_process(connection: Connection) -> int:

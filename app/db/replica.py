@@ -233,7 +233,7 @@ class PublicReads:
         servers: Sequence[OneServer] = (),
     ) -> None:
         """
-        :param engine: the primary.
+        :param engine: the primary, for transactions of several statements.
         :param reads: the primary, for single-statement reads.
         :param servers: which the connections of each URL lead to.
         """

@@ -17,6 +17,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from msgspec import Struct, field
 
+from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
@@ -275,6 +276,7 @@ def _watch(
 ) -> None:
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
+    check_connections(database)
     chosen = [str(chain_id) for chain_id in sorted(watch_terms(snapshots)) if _is_meant(chain_id, only)]
     if chosen:
         _log.info("watching chains %s of %s", ", ".join(chosen), database.address)

@@ -11,6 +11,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 
 from app.audit.keys import AuditKeys
+from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
@@ -45,6 +46,7 @@ def deliver(once: bool) -> None:
         raise Refusal(complaint)
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
+    check_connections(database)
     sent = asyncio.run(_send(database, snapshots, audit_keys, allowed, once))
     if once:
         say(f"{sent} attempts were made")

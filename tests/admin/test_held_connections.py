@@ -1,4 +1,4 @@
-"""A page holds one connection to the database at a time: pages that wait for each other's would wait in vain."""
+"""A page holds one connection at a time: pages that wait for each other's would wait in vain."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, delete, insert, update
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.queries import (
@@ -100,8 +101,8 @@ def session_is_open(database: Database, operator_id: int, secret: str, *, counts
     with reading(database.engine) as connection:
         known = open_session(connection, operator_id, session_digest(secret), now)
     if counts_as_use and known is not None and now - known.seen_at >= _SEEN_EVERY:
-        # While the feed holds the lock, the use is noted next time, so that reading a page does not fail.
-        with suppress(OperationalError), writing(database.engine) as connection:
+        # While others hold the lock, the use is noted next time, so that reading a page does not fail.
+        with suppress(OperationalError, PoolTimeout), writing(database.engine) as connection:
             # A session that was ended meanwhile stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
     return known is not None

@@ -1,0 +1,163 @@
+"""The connections that a process opens, what the start says of fewer, and the sums in the documentation."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.db.connections import OTHER_PROCESSES, check_connections, connection_complaints
+from app.db.database import (
+    CONSOLE_CONNECTIONS,
+    FEED_CONNECTIONS,
+    PROCESS_CONNECTIONS,
+    READ_CONNECTIONS,
+    Database,
+)
+from app.db.timeouts import within
+from tests.applications import application
+from tests.databases import new_postgres_database
+from tests.gateway import current_gateway
+from tests.postgres import postgres_server
+
+SCALING = Path(__file__).parents[2] / "docs" / "scaling.md"
+ROLE = "few_connections"
+
+
+def run_on(url: str, *statements: str) -> None:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+@pytest.fixture
+def limited(postgres_server: str) -> Iterator[str]:
+    """A database, and a role that is no superuser and may open 30 connections; its URL."""
+    url = new_postgres_database(postgres_server)
+    run_on(url, f"CREATE ROLE {ROLE} LOGIN CONNECTION LIMIT 30")
+    yield make_url(url).set(username=ROLE).render_as_string(hide_password=False)
+    run_on(postgres_server, f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)', f"DROP ROLE {ROLE}")
+
+
+@pytest.fixture
+def allowed(postgres_server: str) -> int:
+    """Connections that the server has for others than superusers."""
+    engine = create_engine(postgres_server)
+    with engine.connect() as connection:
+        most, reserved = (
+            int(connection.scalar(text(f"SHOW {name}")) or 0)
+            for name in ("max_connections", "superuser_reserved_connections")
+        )
+    engine.dispose()
+    return most - reserved
+
+
+@pytest.fixture
+def few(limited: str) -> Iterator[Database]:
+    with application(limited):
+        yield current_gateway().database
+
+
+def test_process_opens_no_more_connections_than_documented(few: Database) -> None:
+    pools = {few.reads: READ_CONNECTIONS, few.engine: CONSOLE_CONNECTIONS, few.feed: FEED_CONNECTIONS}
+    assert pools.keys() == set(few.engines)
+    assert sum(pools.values()) == PROCESS_CONNECTIONS <= 8
+    with ExitStack() as stack:
+        for engine, most in pools.items():
+            for _ in range(most):
+                stack.enter_context(engine.connect())
+            with within(0.05), pytest.raises(PoolTimeout):
+                engine.connect()
+
+
+def owner_of(database: Database) -> str:
+    """The URL of the database for its owner."""
+    return database.engine.url.set(username="postgres").render_as_string()
+
+
+def test_role_with_too_few_connections_is_reported(few: Database, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        check_connections(few, 2)
+    (line,) = caplog.messages
+    needed = PROCESS_CONNECTIONS * (2 + OTHER_PROCESSES)
+    assert line == (
+        f"the database allows 30 connections, and 2 workers, watch and deliver open up to {needed}: set "
+        f"ALTER ROLE {ROLE} CONNECTION LIMIT {needed} (now 30), or WEB_CONCURRENCY=1 "
+        "(docs/scaling.md#connections)"
+    )
+
+
+def test_enough_connections_are_not_mentioned(few: Database) -> None:
+    assert list(connection_complaints(few, 1)) == []
+    assert list(connection_complaints(few)) == []
+
+
+def test_server_with_too_few_connections_is_reported(few: Database, allowed: int) -> None:
+    run_on(owner_of(few), f"ALTER ROLE {ROLE} CONNECTION LIMIT -1")
+    workers = allowed // PROCESS_CONNECTIONS - OTHER_PROCESSES
+    assert list(connection_complaints(few, workers)) == []
+    (line,) = connection_complaints(few, workers + 1)
+    needed = PROCESS_CONNECTIONS * (workers + 1 + OTHER_PROCESSES)
+    assert f"allows {allowed} connections" in line
+    assert f"set max_connections = {needed + 3} (now {allowed + 3}), or WEB_CONCURRENCY={workers} (" in line
+
+
+def test_database_with_too_few_connections_is_reported(few: Database) -> None:
+    name = few.engine.url.database
+    run_on(owner_of(few), f'ALTER DATABASE "{name}" CONNECTION LIMIT 5')
+    (line,) = connection_complaints(few)
+    assert line.startswith("the database allows 5 connections, and this process opens up to ")
+    assert f"set ALTER DATABASE {name} CONNECTION LIMIT {PROCESS_CONNECTIONS} (now 5) (" in line
+
+
+def test_reserved_connections_are_subtracted() -> None:
+    """PostgreSQL has them from 16 on."""
+    settings = {"max_connections": "40", "superuser_reserved_connections": "2", "reserved_connections": "15"}
+    with postgres_server(settings) as server:
+        run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
+        with application(server.url.replace("//postgres:@", f"//{ROLE}@")):
+            database = current_gateway().database
+            (line,) = connection_complaints(database, 1)
+            assert f"allows 23 connections, and 1 worker, watch and deliver open up to {3 * 8}: " in line
+            assert f"set max_connections = {3 * 8 + 17} (now 40) (" in line
+            run_on(server.url, f"GRANT pg_use_reserved_connections TO {ROLE}")
+            assert list(connection_complaints(database, 1)) == []
+
+
+def test_unreachable_database_is_left_to_others() -> None:
+    with application("postgresql+psycopg://nobody@127.0.0.1:1/none"):
+        assert list(connection_complaints(current_gateway().database, 8)) == []
+
+
+def rows(first_cell: str) -> list[list[str]]:
+    """The rows under the head of the table that begins so."""
+    table = SCALING.read_text("utf-8").partition(f"| {first_cell} |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_documented_connections_of_a_process_are_the_codes() -> None:
+    figures = [tuple(map(int, row[1:])) for row in rows("connections of a process")]
+    assert figures == [
+        (READ_CONNECTIONS, READ_CONNECTIONS),
+        (CONSOLE_CONNECTIONS, 0),
+        (FEED_CONNECTIONS, 0),
+        (PROCESS_CONNECTIONS, READ_CONNECTIONS),
+    ]
+
+
+def test_documented_sums_of_machines_are_right() -> None:
+    table = rows("workers of a machine")
+    assert len(table) == 4
+    for workers, *sums in table:
+        one = PROCESS_CONNECTIONS * (int(workers) + OTHER_PROCESSES)
+        assert [int(each) for each in sums] == [one * machines for machines in (1, 2, 3, 4)]
+    formula = re.search(r"`(\d+) \* \(workers \+ (\d+)\)`", SCALING.read_text("utf-8"))
+    assert formula and (int(formula[1]), int(formula[2])) == (PROCESS_CONNECTIONS, OTHER_PROCESSES)
