@@ -158,7 +158,7 @@ def _pooler(engine: Engine) -> _Pooler | None:
     driver = engine.dialect.loaded_dbapi
     _, params = engine.dialect.create_connect_args(engine.url.set(database=_CONSOLE_OF_POOLER))
     try:
-        with closing(driver.connect(**params | {"autocommit": True, "connect_timeout": 2})) as connection:
+        with closing(driver.connect(**{**params, "autocommit": True, "connect_timeout": 2})) as connection:
             config = {row["key"]: row["value"] for row in _shown(connection, "SHOW CONFIG")}
             databases = {row["name"]: row for row in _shown(connection, "SHOW DATABASES")}
         return _described(config, databases[engine.url.database])

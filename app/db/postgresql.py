@@ -16,7 +16,7 @@ from sqlalchemy import Engine, ExceptionContext, event
 
 from app.cooperation import given_up_after, served_by_greenlets, wait_for_file
 from app.db.servers import OneServer
-from app.db.timeouts import Answers, LateAnswer, Waiting, timeouts_of
+from app.db.timeouts import Answers, LateAnswer, Waiting, timeouts_of, without_limit
 
 T = TypeVar("T")
 
@@ -63,6 +63,18 @@ class AnsweringConnection(psycopg.Connection[Any]):
         if self.answers is not None:
             self.answers.last_at = monotonic()
         return answer
+
+    def set_autocommit(self, value: bool) -> None:
+        """Needs no answer. SQLAlchemy calls it when a connection is given back, which must not fail where no
+        time is left: the pool would lose a place for ever.
+        """
+        with without_limit():
+            super().set_autocommit(value)
+
+    def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:
+        """As for :meth:`set_autocommit`."""
+        with without_limit():
+            super().set_isolation_level(value)
 
 
 def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = None) -> Any:

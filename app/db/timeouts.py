@@ -191,6 +191,16 @@ def within(seconds: float) -> Iterator[None]:
             around.spend(most - budget.left)
 
 
+@contextmanager
+def without_limit() -> Iterator[None]:
+    """Ignore the limit of all steps together in the block: for what has to be done in any case."""
+    token = _BUDGET.set(None)
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
+
+
 class Waiting:
     """One wait: ``with Waiting(most) as seconds``. The seconds may be 0; None is for ever."""
 

@@ -78,6 +78,16 @@ def test_process_opens_no_more_connections_than_documented(few: Database) -> Non
                 engine.connect()
 
 
+def test_connection_is_given_back_when_no_time_is_left(few: Database) -> None:
+    for engine, level in ((few.reads, "REPEATABLE READ"), (few.engine, "AUTOCOMMIT")):
+        for _ in range(PROCESS_CONNECTIONS):
+            connection = engine.connect().execution_options(isolation_level=level)
+            connection.execute(text("SELECT 1"))
+            connection.commit()
+            with within(0):
+                connection.close()
+
+
 def owner_of(database: Database) -> str:
     """The URL of the database for its owner."""
     return database.engine.url.set(username="postgres").render_as_string()
