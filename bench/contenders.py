@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from app.db.database import READ_CONNECTIONS
 from tests.load.served import GATEWAY
 
 Kind = Literal["nothing", "key", "key again", "status", "status again", "estimate", "latency"]
@@ -38,7 +39,8 @@ class Setting:
     sqlite_url: str
     postgres_url: str
     processes: int = 2
-    threads: int = 8
+    threads: int = READ_CONNECTIONS
+    """In each process, and as many connections."""
 
 
 def _ours(kind: Kind, database: str, program: str) -> Contender:

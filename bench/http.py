@@ -18,6 +18,7 @@ from pathlib import Path
 import orjson
 import psutil
 
+from app.db.database import READ_CONNECTIONS
 from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
 from app.http.public import PUBLIC_HEADERS
 from app.values.times import system_clock
@@ -41,6 +42,9 @@ from tests.load.questions import (
 from tests.load.served import Served, ask_whole, serving
 from tests.load.wrk import require_wrk
 from tests.postgres import gateway_on, postgres_server
+
+ROOM = {"max_connections": "200"}
+"""For the processes of all contestants, which are served at the same time."""
 
 PROBES = 50
 """Requests of each kind whose answers are read before the measurements."""
@@ -120,7 +124,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=1, help="of each contestant in each round")
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--processes", type=int, default=2, help="of each contestant")
-    parser.add_argument("--threads", type=int, default=8, help="in each process; asyncpg: connections")
+    parser.add_argument("--threads", type=int, default=READ_CONNECTIONS, help="and connections, of each")
     parser.add_argument("--transfers", type=int, default=TRANSFERS)
     parser.add_argument("--only", nargs="*", help="contestants whose name has one of these words")
     options = parser.parse_args(arguments)
@@ -135,7 +139,7 @@ def _arena(matches: Sequence[Match], options: argparse.Namespace) -> Iterator[Ar
     chosen = dict.fromkeys(each for match in matches for each in (match.ours, match.theirs))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-http-")))
-        database = stack.enter_context(postgres_server())
+        database = stack.enter_context(postgres_server(ROOM))
         sqlite_url = f"sqlite:///{folder / 'gateway.db'}"
         setting = Setting(sqlite_url, database.url, options.processes, options.threads)
         questions = prepare(setting, folder, options.transfers)

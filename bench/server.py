@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-server-")))
         database = stack.enter_context(postgres_server())
-        setting = Setting(f"sqlite:///{folder / 'gateway.db'}", database.url, processes=2, threads=8)
+        setting = Setting(f"sqlite:///{folder / 'gateway.db'}", database.url, processes=2)
         questions, _ = prepare(setting, folder, options.transfers)["status"]
         for name in (POSTGRES, SQLITE):
             contender = Contender(f"status, {name}", (GUNICORN, OURS, name), "status")
