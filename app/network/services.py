@@ -194,7 +194,8 @@ class NetworkSnapshots:
         begun_at, failed_at, seconds = self._begun_at, self._failed_at, self._ahead / 2
         if begun_at is not None and now - begun_at >= seconds and not self._answers.came_within(seconds):
             return True
-        return failed_at is not None and now - failed_at < RETRY_SECONDS + self._ahead
+        # The next renewal is under way for long enough before this is over, also where it begins late.
+        return failed_at is not None and now - failed_at < RETRY_SECONDS + VERSIONS_SECONDS
 
     def _start(self) -> None:
         """Start the thread, once for each process, as threads do not survive a fork."""
