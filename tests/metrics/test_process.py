@@ -12,6 +12,7 @@ from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.audit.keys import AnchorFile, Anchors, AuditKeys
+from app.db.database import FEED_CONNECTIONS
 from app.db.engine import reading
 from app.http.limits import Limit, LimitStore
 from app.monitoring.figures import CONFIG_GOOD_AT, ProcessMetrics
@@ -43,7 +44,7 @@ def test_connection_waiters_and_timeouts_are_counted(app: Flask, monkeypatch: py
     gateway, metrics = current_gateway(), ProcessMetrics()
     pool = gateway.feed.pool
     monkeypatch.setattr(pool, "_timeout", 0.5)
-    held = [gateway.feed.connect() for _ in range(2)]
+    held = [gateway.feed.connect() for _ in range(FEED_CONNECTIONS)]
     refused: list[Exception] = []
 
     def ask() -> None:
