@@ -78,6 +78,8 @@ _settings = load_settings()
 _counted = None if _settings.metrics_port is None else files_of_this_server()
 _further = further_addresses(_settings)
 _UNIX_PATH_MAX = 107
+_HELD = {*ending.STOPPING, signal.SIGQUIT}
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGQUIT}
 # Enough for all connections of a worker, and never less than what the shipped units allow.
 _OPEN_FILES = max(16384, _settings.most_waiting + 5000)
 _LIMITED_INTERFACES = {"api", "grpcweb"}
@@ -95,9 +97,15 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
         handlers = [*self.error_log.handlers, *self.access_log.handlers]
-        self.error_log.addFilter(lambda record: record.levelno > logging.INFO or not told.SILENT.value)
+        self.error_log.addFilter(lambda record: record.levelno > logging.INFO or not _is_silent())
         format_handlers(handlers, _settings.log_format)
         drop_when_full(handlers)
+
+
+def _is_silent() -> bool:
+    """Whether somebody has told the server to end, at a terminal. A new worker still has that held back."""
+    pending = sys.stderr.isatty() and not signal.sigpending().isdisjoint(_ENDING)
+    return bool(told.SILENT.value) or pending
 
 
 def _available_cores() -> int:
@@ -204,17 +212,16 @@ def _announce_stop(server: Any) -> None:
 def _hold_signals_of_new_workers(server: Any) -> None:
     """Hold back the signals of a new worker until it handles them; ``GatewayWorker`` lets them in.
 
-    Gunicorn loses those that come before. It would wait for half a minute, and kill it.
+    Gunicorn loses those that come before. It would wait for half a minute, and kill it. ``pre_fork`` begins
+    to hold them back, and the master lets in its own again.
     """
     spawn_worker = server.spawn_worker
-    held = (*ending.STOPPING, signal.SIGQUIT)
 
     def spawn_held() -> Any:
-        signal.pthread_sigmask(signal.SIG_BLOCK, held)
         try:
             return spawn_worker()
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, held)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
     server.spawn_worker = spawn_held
 
@@ -244,7 +251,7 @@ def _end_silently(server: Any) -> None:
     note = server.signal
 
     def note_silently(number: int, frame: Any) -> None:
-        told.SILENT.value = told.SILENT.value or number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+        told.SILENT.value = told.SILENT.value or number in _ENDING
         note(number, frame)
 
     server.signal = note_silently
@@ -253,7 +260,7 @@ def _end_silently(server: Any) -> None:
 def when_ready(server: Any) -> None:
     """Print where the gateway listens, for the operator or the log."""
     for line in _where_it_answers(server):
-        if told.SILENT.value:
+        if _is_silent():
             return
         if _settings.log_format == "json":
             server.log.info(" ".join(line.split()))
@@ -280,6 +287,11 @@ def _where_it_answers(server: Any) -> Iterator[str]:
         yield f"Limits   {store.described(server.cfg.workers)}"
     for number, purpose in reserved.items():
         yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
+
+
+def pre_fork(_server: Any, _worker: Any) -> None:
+    """See ``_hold_signals_of_new_workers``."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
 
 def post_fork(server: Any, worker: Any) -> None:

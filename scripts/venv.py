@@ -102,13 +102,12 @@ def runs(*command: str) -> bool:
 def run(command: Sequence[str], stdout: int | None = None, stderr: int | None = None) -> tuple[int, str]:
     """Run a command. Returns its exit code, and what it printed to a pipe.
 
-    In a process group of its own: the keys of the terminal are for this process, which then kills the group.
+    It holds back the signals of the terminal, as this process does, which then kills it.
     """
     with _starting:
         process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True,
-            process_group=0,
-        )  # fmt: skip
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True
+        )
         _running[:] = [process]
     printed, _ = process.communicate()
     with _starting:  # what was killed by a signal is not reported: this process ends
@@ -134,7 +133,7 @@ def end_at_signal(numbers: Collection[int], *, goes_on: bool) -> None:
     with _starting:  # nothing is started any more
         for process in _running:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
         with suppress(OSError):  # the terminal is closed
             if os.isatty(2):
                 os.write(2, b"\nstopped\n")

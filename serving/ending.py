@@ -96,7 +96,9 @@ def _print_no_interrupt(code: int = 0) -> bool:
         return False
 
     def report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        _end_if_interrupted(kind, code)
+        if issubclass(kind, KeyboardInterrupt):
+            say_stopped()
+            raise SystemExit(code)  # so that Python still does what is registered for the end
         sys.__excepthook__(kind, error, traceback)
 
     def report_ignored(ignored: Any) -> None:

@@ -163,7 +163,7 @@ def test_ended_while_it_installs_leaves_nothing(checkout: Path, then: tuple[str,
     tools, started = checkout / "tools", checkout / "started"
     tools.mkdir()
     version = pinned[0].split()[0].removeprefix("uv==")
-    slow = f'#!/bin/sh\n[ "$1" = --version ] && exec echo uv {version}\necho $$ >{started}\nsleep 600\n'
+    slow = f'#!/bin/sh\n[ "$1" = --version ] && exec echo uv {version}\necho $$ >{started}\nexec sleep 600\n'
     (tools / "uv").write_text(slow)
     (tools / "uv").chmod(0o755)
     script = checkout / "scripts" / "venv.py"

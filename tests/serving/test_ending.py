@@ -118,7 +118,7 @@ def test_command_that_goes_on_ends_quietly(settings: dict[str, str], end: End, c
 def test_command_is_interrupted_quietly(settings: dict[str, str], command: str) -> None:
     """While it still imports; the first would wait for input."""
     with on_terminal([*FLASK, *command.split()], settings) as terminal:
-        while not loaded(terminal.process, "sqlalchemy"):
+        while not loaded(terminal.process, "msgspec"):
             terminal.wait(0.01)
         terminal.press_ctrl_c()
         assert terminal.ended() == "stopped"
