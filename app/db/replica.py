@@ -148,7 +148,9 @@ class Replica:
             self._set_state(_NEVER, f"it does not respond ({_first_line(error)})")
             return
         if replayed is None:
-            self._set_state(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
+            # While the primary is silent, one that was promoted takes its place, and is better than none.
+            shows = _NEVER if self._silent_since is None else self._shows_until
+            self._set_state(shows, "DATABASE_REPLICA_URL is not a replica, or was promoted")
             self._server.leave()
             return
         if self._marks and self._silent_since is None:

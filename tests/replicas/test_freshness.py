@@ -119,6 +119,21 @@ def test_lagging_replica_stays_unused_in_outage(servers: Cluster, replica: Repli
     eventually(lambda: good(replica))
 
 
+def test_promoted_replica_serves_while_primary_is_silent(
+    servers: Cluster, replica: Replica, timer: Timer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eventually(lambda: good(replica))
+    with servers.primary.hanging(), monkeypatch.context() as promoted:
+        assert good(replica)
+        promoted.setattr("app.db.replica.replayed_position", lambda _: None)
+        assert good(replica)
+        timer.now += MAX_SILENCE_SECONDS + 1
+        assert not good(replica)
+    eventually(lambda: good(replica))
+    monkeypatch.setattr("app.db.replica.replayed_position", lambda _: None)
+    assert not good(replica), "the primary answers"
+
+
 def test_a_primary_is_no_replica(app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
     reads = current_gateway().reads
     mistaken = Replica(reads, reads, MAX_LAG, timer)
