@@ -15,8 +15,8 @@ from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import RULE
 from app.approvals.admin import administered
 from app.audit.keys import AuditKeys
-from app.audit.records import AuditedChange, Source, changes_network
-from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit
+from app.audit.records import AuditedChange, SealedRecord, Source, changes_network
+from app.audit.services import AuditFilter, AuditRow, export_audit, exported, list_audit, show_audit
 from app.audit.verification import verify_audit
 from app.console.access import ADMINISTER, EDIT, READ, Access, Audience, may
 from app.console.caller import read_id
@@ -24,8 +24,9 @@ from app.console.formats import csv_line
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
-from app.network.admin.change_words import described_change, restore_page
+from app.network.admin.change_words import DescribedChange, restore_page
 from app.network.admin.names import chain_names
+from app.network.admin.paged_changes import changes_page
 from app.values.amounts import grouped
 from app.values.differences import difference
 from app.values.json_values import read_time
@@ -68,6 +69,7 @@ class AuditView(ConsoleView):
     access = {
         "index": READ,
         "record": READ,
+        "record_file": READ,
         "export_csv": READ,
         "export_lines": READ,
         "verify": Access(Audience.NOBODY, Audience.VIEWER),
@@ -100,16 +102,31 @@ class AuditView(ConsoleView):
         entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
-        changes = [_change(entry.record, number, change) for number, change in enumerate(entry.changes)]
+        page = changes_page(entry.changes)
+        undone = changes_network(entry.record.action) and any(count.name for count in page.counts)
         return self.render(
             "console/audit/record.html",
             row=entry.record,
-            changes=changes,
+            page=page,
+            changes=[
+                _change(entry.record, number, change, described)
+                for (number, change), described in zip(page.rows, page.described, strict=True)
+            ],
             about=_page_of(entry.record.subject),
-            undo=url_for("history.undo", record_id=record_id)
-            if any(change["row"] for change in changes) and may(EDIT.change)
-            else None,
+            undo=url_for("history.undo", record_id=record_id) if undone and may(EDIT.change) else None,
             sources=_SOURCES,
+        )
+
+    @expose("/<int:record_id>.json")
+    def record_file(self, record_id: int) -> Response:
+        """The whole record as the export writes it: a page shows only some rows of a large one."""
+        entry = show_audit(current(Database), record_id)
+        if entry is None:
+            abort(404)
+        return Response(
+            exported(SealedRecord(**entry.record._mapping)),
+            mimetype="application/json",
+            headers={"Content-Disposition": f"attachment; filename=audit-{record_id}.json"},
         )
 
     @expose("/export.csv")
@@ -162,9 +179,10 @@ def _page_of(subject: str) -> str | None:
     return None
 
 
-def _change(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
+def _change(
+    record: AuditRow, number: int, change: AuditedChange, found: DescribedChange
+) -> dict[str, Any]:
     """A change with its links: to its row, the row's history, and back to the values before."""
-    found = described_change(change)
     if not found.section and change.subject.startswith(_ADMINISTERED):
         found = replace(found, lines=administered(difference(change.before, change.after)))
     made = found.section and changes_network(record.action)

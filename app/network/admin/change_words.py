@@ -31,7 +31,8 @@ BY_SECTION: Final = {view.model_class.__tablename__: view for view in EDITED_VIE
 class DescribedChange(Struct, frozen=True):
     """A change of a row for a page.
 
-    ``what`` is Added, Changed or Removed; ``history`` is the address of the row's history.
+    ``what`` is Added, Changed or Removed; ``history`` is the address of the row's history. ``more`` is the
+    number of its fields that ``lines`` leaves out.
     """
 
     what: str
@@ -40,19 +41,24 @@ class DescribedChange(Struct, frozen=True):
     lines: Sequence[DiffLine]
     history: str | None
     section: str
+    more: int = 0
 
 
-def described_change(change: AuditedChange) -> DescribedChange:
-    """A change, with its fields as the section's form names them."""
+def described_change(change: AuditedChange, most: int | None = None) -> DescribedChange:
+    """A change, with its fields as the section's form names them.
+
+    :param most: how many fields are shown; None for all of them.
+    """
     what = "Added" if change.before is None else "Removed" if change.after is None else "Changed"
     row = {**(change.before or {}), **(change.after or {})}
     section = section_of(change.subject, row)
     history = url_for("history.index", subject=change.subject) if section else None
     view = BY_SECTION.get(section.name) if section else None
     title = row_title(view.one, row) if view else readable(change.subject)
+    lines = lines_of(change, section)
     return DescribedChange(
-        what, change.subject, title[:1].upper() + title[1:], lines_of(change, section), history,
-        section.name if section else "",
+        what, change.subject, title[:1].upper() + title[1:], lines[:most], history,
+        section.name if section else "", len(lines) - len(lines[:most]),
     )  # fmt: skip
 
 

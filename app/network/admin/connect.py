@@ -16,10 +16,10 @@ from app.console.formats import sentence
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
-from app.network.admin.change_words import described_change
 from app.network.admin.connect_form import ConnectForm, NewRow, connect_form
 from app.network.admin.editing import page_of_token
 from app.network.admin.names import chain_choices, name_for_this_page
+from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import saved_or_previewed
 from app.network.edits.connecting import NO_EXAMPLE, Example, connection_edits, example_of, token_example
 from app.network.edits.results import Invalid
@@ -109,7 +109,7 @@ class ConnectView(ConsoleView):
             "console/connect/preview.html",
             form=form,
             preview=outcome,
-            described=[described_change(change) for change in outcome.audited],
+            page=changes_page(outcome.audited),
         )
 
     def _form_page(self, form: ConnectForm) -> ResponseReturnValue:

@@ -26,6 +26,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.http.application import current
 from app.network.admin.change_words import described_change
+from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
@@ -299,7 +300,7 @@ class DocumentView(ConsoleView):
             "console/document/preview.html",
             form=form,
             preview=preview,
-            described=[described_change(change) for change in preview.audited[: 2 * _ONE_BY_ONE]],
+            page=changes_page(preview.audited),
             rows=[
                 *((name, "row") for name in form.picked.subjects),
                 *((n, "whole") for n in form.picked.sections),

@@ -20,6 +20,7 @@ from app.network.admin.change_words import BY_SECTION, described_change, restore
 from app.network.admin.document import DocumentView, network_at_typed_time
 from app.network.admin.editing import links_of_users, page_of
 from app.network.admin.names import readable, row_title
+from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
 from app.network.edits.results import InUse, Invalid, Preview
@@ -27,7 +28,6 @@ from app.network.history import RowHistory, row_history, row_of_change
 
 _PAGE: Final = 20
 _LONGEST: Final = 256
-_MOST_ROWS: Final = 200
 _MOST_ERRORS: Final = 5
 _AGO: Final = (
     ("1 hour ago", timedelta(hours=1)),
@@ -129,7 +129,7 @@ class HistoryView(ConsoleView):
             form=form,
             preview=preview,
             changed=changed,
-            described=[described_change(change) for change in preview.audited[:_MOST_ROWS]],
+            page=changes_page(preview.audited),
         )
 
     def _later_page(self, record: AuditRow, refused: ChangedLater) -> str:
@@ -149,7 +149,7 @@ class HistoryView(ConsoleView):
             "console/history/at.html",
             text=text,
             found=found,
-            described=[described_change(change) for change in found.changes[:_MOST_ROWS]] if found else (),
+            page=changes_page(found.changes) if found else None,
             presets=[(label, f"{now - ago:%Y-%m-%d %H:%M}") for label, ago in _AGO],
         )
 

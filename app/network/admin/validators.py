@@ -23,8 +23,8 @@ from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.http.application import current
-from app.network.admin.change_words import described_change
 from app.network.admin.names import chain_names, chain_page
+from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
@@ -191,6 +191,6 @@ class ValidatorsView(ConsoleView):
             form=form,
             name=chain_names()[chain],
             preview=preview,
-            described=[described_change(change) for change in preview.audited] if preview else (),
-            page=chain_page(chain, "validators"),
+            page=changes_page(preview.audited) if preview else None,
+            back=chain_page(chain, "validators"),
         )
