@@ -29,12 +29,14 @@ from app.console.access import READ, Access, Audience
 from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.form import REASON, ConsoleForm
+from app.console.row_pages import LINES, some_rows
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import BY_SECTION, in_words_of
 from app.network.admin.forms import DiffLine
 from app.network.admin.names import row_title
+from app.network.admin.paged_changes import ChangesPage, changes_page
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
 from app.values.differences import FieldDifference, difference
@@ -114,19 +116,21 @@ def title_of(proposal: Proposal) -> str:
     return f"{verb} {row_title(BY_SECTION[proposal.section].one, change.before or change.after or {})}"
 
 
-def heading_of(proposal: Proposal) -> str:
+def heading_of(changes: Sequence[AuditedChange]) -> str:
     """The heading of the differences."""
-    changes = read_changes(proposal.changes)
     if all(change.before is None for change in changes):
         return "Added"
     return "Removed" if all(change.after is None for change in changes) else "Changed"
 
 
-def changes_in_words(proposal: Proposal) -> list[tuple[str, Sequence[DiffLine]]]:
-    """The changes as they were proposed: the subject of each, and its fields."""
+def rows_in_words(proposal: Proposal, page: ChangesPage) -> list[tuple[str, Sequence[DiffLine], int]]:
+    """The changes of a page: the subject of each, its fields, and how many of these are left out."""
+    guarded = proposal.section in ADMINISTERED
     return [
-        (change.subject, in_words(proposal, difference(change.before, change.after), change))
-        for change in read_changes(proposal.changes)
+        (change.subject, administered(difference(change.before, change.after)), 0)
+        if guarded
+        else (change.subject, described.lines, described.more)
+        for (_, change), described in zip(page.rows, page.described, strict=True)
     ]
 
 
@@ -164,8 +168,8 @@ def _line(each: FieldDifference) -> DiffLine:
 
 
 _PAGE: Final = 50
-_MOST_ROWS: Final = 100
-"""How many rows of a proposal are shown one by one."""
+_MOST_LINES: Final = 100
+"""How many fields are shown of what was changed since a proposal was made."""
 _DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
 """Approving is as sensitive as the most sensitive change that can wait."""
 
@@ -253,6 +257,8 @@ class ProposalsView(ConsoleView):
         state = proposal.state_at(now)
         if state is not ProposalState.OPEN and proposal.proposed_by == current_user.email:
             session[_SEEN] = [*session.get(_SEEN, ()), proposal_id][-_MOST_SEEN:]
+        changes = read_changes(proposal.changes)
+        page = changes_page(changes)
         return self.render(
             "console/proposals/show.html",
             proposal=proposal,
@@ -260,9 +266,9 @@ class ProposalsView(ConsoleView):
             section=proposal.section.replace("_", " "),
             state=state.value,
             tone=TONES[state],
-            heading=heading_of(proposal),
-            changes=changes_in_words(proposal),
-            most=_MOST_ROWS,
+            heading=heading_of(changes),
+            page=page,
+            changes=rows_in_words(proposal, page),
             approvers=others_who_may(current(Database), proposal),
             why_not=may_decide(current(Database), proposal, current_user.email),
             now=now,
@@ -307,9 +313,12 @@ def _proposal(proposal_id: int) -> Proposal:
 def _preview(proposal: Proposal) -> dict[str, Any]:
     """The preview, or why there is none and what changed since."""
     try:
-        return {"preview": preview_proposal(current(Database), current(TwoPersons), proposal)}
+        preview = preview_proposal(current(Database), current(TwoPersons), proposal)
+        return {"preview": preview, "fees": some_rows(preview.effects, LINES)}
     except Conflict as refused:
-        return {"refused": refused, "meanwhile": in_words(proposal, refused.meanwhile)}
+        meanwhile = refused.meanwhile[:_MOST_LINES]
+        more = len(refused.meanwhile) - len(meanwhile)
+        return {"refused": refused, "meanwhile": in_words(proposal, meanwhile), "more_meanwhile": more}
     except EditRefused as refused:
         return {"refused": refused}
 

@@ -26,7 +26,7 @@ from app.db.database import Database
 from app.http.application import current
 from app.network.admin.change_words import DescribedChange, restore_page
 from app.network.admin.names import chain_names
-from app.network.admin.paged_changes import changes_page
+from app.network.admin.paged_changes import OTHER, changes_page
 from app.values.amounts import grouped
 from app.values.differences import difference
 from app.values.json_values import read_time
@@ -103,7 +103,7 @@ class AuditView(ConsoleView):
         if entry is None:
             abort(404)
         page = changes_page(entry.changes)
-        undone = changes_network(entry.record.action) and any(count.name for count in page.counts)
+        undone = changes_network(entry.record.action) and any(count.name != OTHER for count in page.counts)
         return self.render(
             "console/audit/record.html",
             row=entry.record,
@@ -179,9 +179,7 @@ def _page_of(subject: str) -> str | None:
     return None
 
 
-def _change(
-    record: AuditRow, number: int, change: AuditedChange, found: DescribedChange
-) -> dict[str, Any]:
+def _change(record: AuditRow, number: int, change: AuditedChange, found: DescribedChange) -> dict[str, Any]:
     """A change with its links: to its row, the row's history, and back to the values before."""
     if not found.section and change.subject.startswith(_ADMINISTERED):
         found = replace(found, lines=administered(difference(change.before, change.after)))

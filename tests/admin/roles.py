@@ -50,6 +50,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "estimates.index": (VIEWER, NOBODY),
     "audit.index": (VIEWER, NOBODY),
     "audit.record": (VIEWER, NOBODY),
+    "audit.record_file": (VIEWER, NOBODY),
     "audit.export_csv": (VIEWER, NOBODY),
     "audit.export_lines": (VIEWER, NOBODY),
     "account.kept": (VIEWER, NOBODY),

@@ -6,29 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from flask import request
 from msgspec import Struct
 
 from app.audit.records import AuditedChange
-from app.console.caller import read_id
+from app.console.row_pages import RowsPage, some_rows, wanted_section
 from app.cooperation import in_turns
 from app.network.admin.change_words import DescribedChange, described_change
 from app.network.sections import section_of
 
-ROWS: Final = 25
-"""Rows of a page."""
-
-ROWS_OF: Final = "rows"
-"""The argument that names a page, in an address and in a form."""
-
-_ALL: Final = "all"
-
 MOST_LINES: Final = 40
-"""Fields of a row that are shown where a page has several rows. Rows with more are rare: they have long lists."""
+"""Fields of a row that are shown where a page has several rows. Only rows with long lists have more."""
+
+OTHER: Final = "other"
+"""In place of a section, for changes of accounts, keys and other things that are no rows of the network."""
 
 
 class SectionCount(Struct, frozen=True):
-    """How many rows of a section changed. ``name`` is empty for what is no row of the network."""
+    """How many rows of a section changed."""
 
     name: str
     added: int
@@ -38,7 +32,7 @@ class SectionCount(Struct, frozen=True):
     @property
     def label(self) -> str:
         """The section for people."""
-        return self.name.replace("_", " ") or "other"
+        return self.name.replace("_", " ")
 
     @property
     def total(self) -> int:
@@ -46,66 +40,37 @@ class SectionCount(Struct, frozen=True):
         return self.added + self.changed + self.removed
 
 
-class ChangesPage(Struct, frozen=True):
-    """Some changes of many. ``counts`` are of all of them, ``rows`` and ``total`` of the chosen section.
-
-    :ivar section: the chosen section; None for all of them.
-    :ivar rows: the changes on this page, each with its index among all changes.
-    :ivar page: the number of this page, from 1.
-    """
+class ChangesPage(RowsPage[tuple[int, AuditedChange]], frozen=True, kw_only=True):
+    """Some changes of many, each with its index among all of them. ``counts`` are of all changes."""
 
     counts: Sequence[SectionCount]
-    section: str | None
-    rows: Sequence[tuple[int, AuditedChange]]
     described: Sequence[DescribedChange]
-    total: int
-    page: int
-
-    @property
-    def pages(self) -> int:
-        """How many pages the chosen section has."""
-        return _pages(self.total)
 
     @property
     def all_rows(self) -> int:
         """The number of all changes."""
         return sum(count.total for count in self.counts)
 
-    @property
-    def first(self) -> int:
-        """The number of this page's first row, from 1."""
-        return (self.page - 1) * ROWS + 1
-
-    @staticmethod
-    def key(section: str | None, page: int = 1) -> str:
-        """How an address or a form names a page: ``routes:2``, ``all:2``."""
-        return f"{_ALL if section is None else section}:{page}"
-
 
 def changes_page(changes: Sequence[AuditedChange]) -> ChangesPage:
-    """The page of changes that the request names in its address, or in its form where it sends one.
+    """The page of changes that the request names.
 
     All changes are counted, which takes some microseconds each. Only those of the page are described.
     """
-    names = [section.name if (section := section_of(c.subject, c.row)) else "" for c in in_turns(changes)]
-    wanted, _, page_text = request.values.get(ROWS_OF, "").partition(":")
-    section = wanted if wanted in set(names) else None
-    numbers = [number for number, name in enumerate(names) if section in (None, name)]
-    page = min(max(read_id(page_text) or 1, 1), _pages(len(numbers)))
-    rows = [(number, changes[number]) for number in numbers[(page - 1) * ROWS : page * ROWS]]
-    most = MOST_LINES if len(rows) > 1 else None
+    names = [found.name if (found := section_of(c.subject, c.row)) else OTHER for c in in_turns(changes)]
+    section = next((name for name in names if name == wanted_section()), None)
+    chosen = [number for number, name in enumerate(names) if section in (None, name)]
+    page = some_rows(chosen, section=section)
+    most = MOST_LINES if len(page.rows) > 1 else None
     return ChangesPage(
-        counts=_counts(names, changes),
+        rows=[(number, changes[number]) for number in page.rows],
+        total=page.total,
+        page=page.page,
+        size=page.size,
         section=section,
-        rows=rows,
-        described=[described_change(change, most) for _, change in rows],
-        total=len(numbers),
-        page=page,
+        counts=_counts(names, changes),
+        described=[described_change(changes[number], most) for number in page.rows],
     )
-
-
-def _pages(rows: int) -> int:
-    return max(-(-rows // ROWS), 1)
 
 
 def _counts(names: Sequence[str], changes: Sequence[AuditedChange]) -> list[SectionCount]:

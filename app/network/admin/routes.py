@@ -17,6 +17,7 @@ from app.audit.services import Conflict
 from app.console.access import EDIT
 from app.console.formats import pill, span, when
 from app.console.lists import Choice
+from app.console.row_pages import LINES, some_rows
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
@@ -266,4 +267,10 @@ class RoutesView(NetworkView):
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
-        return self.render("console/network/fees_preview.html", preview=preview, form=form, changed=changed)
+        return self.render(
+            "console/network/fees_preview.html",
+            preview=preview,
+            fees=some_rows(preview.effects, LINES),
+            form=form,
+            changed=changed,
+        )
