@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec import Struct
 from sqlalchemy import Connection
@@ -13,7 +13,12 @@ from app.network.changes import Change
 from app.network.route_terms import LONGEST_PIN
 from app.network.sections import SECTIONS, Row, Section
 from app.network.validators import MAX_TOTAL_POWER
-from app.transfers.queries.usage import open_transfers_use_contract, transfers_use_chain, transfers_use_token
+from app.transfers.queries.usage import (
+    chains_in_use,
+    open_transfers_use_contract,
+    tokens_in_use,
+    tokens_of_open_sends,
+)
 from app.values.codes import SendKind
 from app.values.json_values import read_time
 
@@ -161,24 +166,54 @@ PAIR_SIDES: Final = (
 )  # fmt: skip
 
 
-def refusals(connection: Connection, changes: Iterable[Change]) -> Iterator[str]:
+class UsedRows(Struct, frozen=True):
+    """What transfers use among the rows that changes are about, read in few statements for all of them.
+
+    ``open_sends`` are tokens by the chain from which a transfer that is not over was sent.
+    """
+
+    chains: Container[int]
+    tokens: Container[tuple[int, str]]
+    open_sends: Container[tuple[int, str]]
+
+    @classmethod
+    def by(cls, connection: Connection, changes: Iterable[Change]) -> Self:
+        """What is in use of the present rows that are changed or removed."""
+        rows: dict[str, list[Row]] = {}
+        for change in changes:
+            if change.before is not None:
+                rows.setdefault(change.section.name, []).append(change.before)
+        pairs = [
+            (pair[side.source], pair["symbol"])
+            for pair in rows.get("pegged_pairs", ())
+            for side in PAIR_SIDES
+        ]
+        return cls(
+            chains_in_use(connection, [row["chain_id"] for row in rows.get("chains", ())]),
+            tokens_in_use(connection, [(row["chain_id"], row["symbol"]) for row in rows.get("tokens", ())]),
+            tokens_of_open_sends(connection, pairs),
+        )
+
+
+def refusals(connection: Connection, changes: Sequence[Change]) -> Iterator[str]:
     """The reason for each refused change, after its JSON path (docs/interface.md#network-document)."""
+    in_use = UsedRows.by(connection, changes)
     for change in changes:
         if change.section.name == "chains":
-            yield from _of_chain(connection, change)
+            yield from _of_chain(in_use, change)
         elif change.section.name == "tokens":
-            yield from _of_token(connection, change)
+            yield from _of_token(in_use, change)
         elif change.section.name == "pegged_pairs":
-            yield from _of_pair(connection, change)
+            yield from _of_pair(connection, in_use, change)
 
 
-def _of_chain(connection: Connection, change: Change) -> Iterator[str]:
+def _of_chain(in_use: UsedRows, change: Change) -> Iterator[str]:
     row = change.before
     # Where there was no contract yet, nothing can have been signed for one.
     replaced = row is not None and bool(row["contract_addr"]) and "contract_addr" in change.columns
     if row is None or not (change.after is None or replaced):
         return
-    if not transfers_use_chain(connection, row["chain_id"]):
+    if row["chain_id"] not in in_use.chains:
         return
     if change.after is None:
         yield (
@@ -193,12 +228,12 @@ def _of_chain(connection: Connection, change: Change) -> Iterator[str]:
         )
 
 
-def _of_token(connection: Connection, change: Change) -> Iterator[str]:
+def _of_token(in_use: UsedRows, change: Change) -> Iterator[str]:
     row = change.before
     edited = [column for column in ("address", "decimal") if column in change.columns]
     if row is None or not edited:
         return
-    if not transfers_use_token(connection, row["chain_id"], row["symbol"]):
+    if (row["chain_id"], row["symbol"]) not in in_use.tokens:
         return
     name = f"{row['symbol']} on chain {row['chain_id']}"
     if change.after is None:
@@ -215,11 +250,13 @@ def _of_token(connection: Connection, change: Change) -> Iterator[str]:
         )
 
 
-def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
+def _of_pair(connection: Connection, in_use: UsedRows, change: Change) -> Iterator[str]:
     before, after = change.before, change.after
     if before is None:
         return
     for side in PAIR_SIDES:
+        if (before[side.source], before["symbol"]) not in in_use.open_sends:
+            continue
         if after is None:
             gone = {None, before[side.own], *before[side.further]}
             if sent_through(connection, side, before, gone):

@@ -6,7 +6,10 @@ document's schema, when a service plans the edit.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -100,6 +103,11 @@ class TextValueField(Field):
         return self.text
 
     @property
+    def sent_again(self) -> str:
+        """The text as a preview sends it again."""
+        return self.text
+
+    @property
     def called(self) -> str:
         """The text, or the label of the chosen choice."""
         return dict(self.choices()).get(self.text, self.text)
@@ -166,6 +174,40 @@ class NoteField(TextValueField):
 
     def parse(self, text: str) -> str:
         return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+class LongTextField(NoteField):
+    """A text that may have megabytes, such as a document. Previews send it again compressed."""
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        super().process_formdata([unpacked(text) for text in valuelist])
+
+    @property
+    def sent_again(self) -> str:
+        return packed(self.text)
+
+
+_PACKED: Final = "zlib,"
+_LEAST_PACKED: Final = 4096
+_MOST_UNPACKED: Final = 32 * 1024 * 1024
+
+
+def packed(text: str) -> str:
+    """A long text as a page sends it again: compressed, in letters and digits. A short one as it is."""
+    if len(text) < _LEAST_PACKED:
+        return text
+    return _PACKED + base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
+
+
+def unpacked(text: str) -> str:
+    """The text of :func:`packed`; any other text as it is."""
+    if not text.startswith(_PACKED):
+        return text
+    try:
+        raw = base64.b64decode(text.removeprefix(_PACKED), validate=True)
+        return zlib.decompressobj().decompress(raw, _MOST_UNPACKED).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        return text
 
 
 class ReasonField(NoteField):

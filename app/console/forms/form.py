@@ -89,7 +89,7 @@ class ConsoleForm(FlaskForm):
 
     def texts(self) -> dict[str, str]:
         """What was typed, which a preview sends again."""
-        return {field.name: field.text for field in self.value_inputs()}
+        return {field.name: field.sent_again for field in self.value_inputs()}
 
     def validate(self, extra_validators: Any = None) -> bool:
         if complaint := unexpected_field_complaint(field.name for field in self.inputs()):

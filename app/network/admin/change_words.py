@@ -47,7 +47,7 @@ class DescribedChange(Struct, frozen=True):
 def described_change(change: AuditedChange, most: int | None = None) -> DescribedChange:
     """A change, with its fields as the section's form names them.
 
-    :param most: how many fields are shown; None for all of them.
+    :param most: how many fields are shown; None for all of them, 0 to find none.
     """
     what = "Added" if change.before is None else "Removed" if change.after is None else "Changed"
     row = {**(change.before or {}), **(change.after or {})}
@@ -55,7 +55,7 @@ def described_change(change: AuditedChange, most: int | None = None) -> Describe
     history = url_for("history.index", subject=change.subject) if section else None
     view = BY_SECTION.get(section.name) if section else None
     title = row_title(view.one, row) if view else readable(change.subject)
-    lines = lines_of(change, section)
+    lines = () if most == 0 else lines_of(change, section)
     return DescribedChange(
         what, change.subject, title[:1].upper() + title[1:], lines[:most], history,
         section.name if section else "", len(lines) - len(lines[:most]),

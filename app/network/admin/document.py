@@ -18,15 +18,16 @@ from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import READ, Access, Audience
 from app.console.formats import sentence
-from app.console.forms.fields import NoteField
+from app.console.forms.fields import LongTextField, packed
 from app.console.forms.numbers import written_time
+from app.console.row_pages import ROWS
 from app.console.views import ConsoleView, after_saving
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.http.application import current
-from app.network.admin.change_words import described_change
-from app.network.admin.paged_changes import changes_page
+from app.network.admin.change_words import DescribedChange, described_change
+from app.network.admin.paged_changes import MOST_LINES, changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
@@ -125,9 +126,9 @@ class DocumentForm(PreviewedForm):
     """A network document, as a file or pasted."""
 
     file = FileField("File", render_kw={"accept": ".json,application/json"})
-    text = NoteField("Or paste the document")
+    text = LongTextField("Or paste the document")
 
-    def validate_text(self, field: NoteField) -> None:
+    def validate_text(self, field: LongTextField) -> None:
         """Use the file where there is one."""
         if self.file.data:
             content = self.file.data.stream.read(LARGEST_DOCUMENT + 1)
@@ -160,7 +161,7 @@ class ApplyForm(DocumentForm):
         del self.file
         self.picked = Picked(frozenset(request.form.getlist("row")), frozenset(request.form.getlist("whole")))
 
-    def validate_text(self, field: NoteField) -> None:
+    def validate_text(self, field: LongTextField) -> None:
         """The document comes from the page before."""
         if not field.text.strip() or len(field.text) > LARGEST_DOCUMENT:
             raise ValidationError("The document is missing. Compare it again.")
@@ -199,7 +200,13 @@ def _typed_time() -> tuple[str, datetime | None]:
 
 
 _ONE_BY_ONE: Final = 100
-"""Up to so many rows of a section are picked one by one. More are picked together; the first are shown."""
+"""Up to so many rows of a section are picked one by one. More are picked together."""
+
+_ONE_BY_ONE_IN_ALL: Final = 200
+"""Rows of the sections whose rows are picked one by one; the sections after them are picked together."""
+
+_FIRST: Final = 10
+"""So many rows of a section are listed where they are picked together. The preview shows all, by page."""
 _MOST_ERRORS: Final = 50
 
 
@@ -288,10 +295,9 @@ class DocumentView(ConsoleView):
             "console/document/compare.html",
             form=form,
             found=found,
-            text=document.decode(),
+            sections=_listed(found),
+            text=packed(document.decode() + "\n"),
             source=source,
-            described=described_change,
-            most=_ONE_BY_ONE,
             picked=picked if picked is not None and (picked.subjects or picked.sections) else None,
         )
 
@@ -301,8 +307,36 @@ class DocumentView(ConsoleView):
             form=form,
             preview=preview,
             page=changes_page(preview.audited),
+            text=packed(form.text.text + "\n"),
             rows=[
                 *((name, "row") for name in form.picked.subjects),
                 *((n, "whole") for n in form.picked.sections),
             ],
         )
+
+
+class ListedSection(Struct, frozen=True):
+    """A section of the comparison, with the rows that the page lists.
+
+    ``one_by_one``: its rows are picked one by one, otherwise all together.
+    """
+
+    name: str
+    count: int
+    rows: Sequence[DescribedChange]
+    one_by_one: bool
+
+
+def _listed(found: Comparison) -> list[ListedSection]:
+    """The sections as the page lists them. Only the first rows of the page have their fields."""
+    sections, listed, shown = [], 0, 0
+    for name, changes in found.sections.items():
+        one_by_one = len(changes) <= min(_ONE_BY_ONE, _ONE_BY_ONE_IN_ALL - listed)
+        rows = changes if one_by_one else changes[:_FIRST]
+        described = [
+            described_change(change, MOST_LINES if shown + number < ROWS else 0)
+            for number, change in enumerate(rows)
+        ]
+        sections.append(ListedSection(name, len(changes), described, one_by_one))
+        listed, shown = listed + (len(rows) if one_by_one else 0), shown + len(rows)
+    return sections

@@ -19,6 +19,7 @@ from app.console.forms.fields import (
     ChoiceField,
     FlagField,
     LineField,
+    LongTextField,
     NoteField,
     SecondsField,
     TextValueField,
@@ -332,7 +333,7 @@ class BlocksForm(PreviewedForm):
     :param names: what the lines are called.
     """
 
-    text = NoteField()
+    text = LongTextField()
 
     def __init__(self, names: str, description: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -16,6 +16,7 @@ from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, TextValueField
 from app.console.forms.form import REASON, ConsoleForm, lines_of
+from app.console.row_pages import ROWS_OF
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.amount_fields import WithUnit
@@ -29,11 +30,13 @@ class PreviewedForm(ConsoleForm):
     ``fingerprint`` identifies what the operator was shown (``audit/services.py``); its data is
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
     ``change_reason`` why the change is made, for the audit log and a second operator.
+    ``rows`` names the page of rows that a preview of many shows (``console/row_pages.py``).
     ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
+    rows = HiddenField(name=ROWS_OF)
     decimals_shown = HiddenField()
     change_reason = StringField(**REASON)
     confirm = SubmitField()

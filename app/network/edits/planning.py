@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, cast
@@ -21,7 +21,7 @@ from app.network.document import messages_by_path
 from app.network.edits.edit_effects import effects_of
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
 from app.network.edits.saving import Description, NetworkChange, Rows, network_change
-from app.network.guards import PIN, faults, makes_ended_pin, pins_too_long, refusals
+from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.queries import load_rows, rows_with
 from app.network.sections import BLOCKED, SECTIONS, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
@@ -45,22 +45,43 @@ _ADVICE: Final = {
 }
 
 
-def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> Iterator[RowUsers]:
-    if section.name == "chains":
-        yield from _referring(rows, tuple(_KINDS), row["chain_id"], None)
-        yield from _transfers(connection, of_chain(row["chain_id"]))
-    elif section.name == "tokens":
+Named = Mapping[str, Container[tuple[int, str | None]]]
+"""By section: chain and symbol of what its rows name, and each chain with None."""
+
+
+def _named_by(rows: Rows) -> Named:
+    """What the rows name. The users of a removed row are searched only where there are any."""
+    found: dict[str, set[tuple[int, str | None]]] = {name: set() for name in _KINDS}
+    for name, named in found.items():
+        for row in rows[name]:
+            chains = {row[column] for column in _CHAIN_COLUMNS if column in row}
+            named.update((chain_id, symbol) for chain_id in chains for symbol in (None, row.get("symbol")))
+    return found
+
+
+def _users(
+    connection: Connection, change: Change, rows: Rows, named: Named, in_use: UsedRows
+) -> Iterator[RowUsers]:
+    row = change.row
+    if change.section.name == "chains":
+        yield from _referring(rows, named, tuple(_KINDS), row["chain_id"], None)
+        if row["chain_id"] in in_use.chains:
+            yield from _transfers(connection, of_chain(row["chain_id"]))
+    elif change.section.name == "tokens":
         names = ("pools", "routes", "route_blocks", "pegged_pairs")
-        yield from _referring(rows, names, row["chain_id"], row["symbol"])
-        yield from _transfers(connection, of_token(row["chain_id"], row["symbol"]))
-    elif section.name == "pools":
-        yield from _referring(rows, ("routes",), row["chain_id"], row["symbol"])
+        yield from _referring(rows, named, names, row["chain_id"], row["symbol"])
+        if (row["chain_id"], row["symbol"]) in in_use.tokens:
+            yield from _transfers(connection, of_token(row["chain_id"], row["symbol"]))
+    elif change.section.name == "pools":
+        yield from _referring(rows, named, ("routes",), row["chain_id"], row["symbol"])
 
 
-def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | None) -> Iterator[RowUsers]:
+def _referring(
+    rows: Rows, named: Named, names: tuple[str, ...], chain_id: int, symbol: str | None
+) -> Iterator[RowUsers]:
     """Rows that name the chain, and the symbol where it matters."""
     for section in SECTIONS:
-        if section.name not in names:
+        if section.name not in names or (chain_id, symbol) not in named[section.name]:
             continue
         found = [
             section.describe(row)
@@ -68,8 +89,7 @@ def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | 
             if any(row.get(column) == chain_id for column in _CHAIN_COLUMNS)
             and symbol in (None, row.get("symbol"))
         ]
-        if found:
-            yield RowUsers(_KINDS[section.name], len(found), tuple(found[:NAMED]))
+        yield RowUsers(_KINDS[section.name], len(found), tuple(found[:NAMED]))
 
 
 def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[RowUsers]:
@@ -190,12 +210,14 @@ def _require_unused(connection: Connection, changes: Iterable[Change], rows: Row
     :param rows: of every section but the blocked accounts and networks.
     :raises InUse: with what uses it.
     """
-    for change in changes:
-        section, row = change.section, change.before
-        if change.after is not None or row is None:
-            continue
-        if users := tuple(_users(connection, section, row, rows)):
-            raise InUse(section.describe(row), users, _ADVICE[section.name])
+    removed = [change for change in changes if change.after is None]
+    if not removed:
+        return
+    named, in_use = _named_by(rows), UsedRows.by(connection, removed)
+    for change in removed:
+        if users := tuple(_users(connection, change, rows, named, in_use)):
+            section = change.section
+            raise InUse(section.describe(change.row), users, _ADVICE[section.name])
 
 
 def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[str, int], Row]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from app.db.types import at_most
-from app.network.models import Token
+from app.network.models import Chain, Token
 from app.transfers.models import (
     ID_END,
     ID_END_BYTES,
@@ -36,6 +36,8 @@ from app.transfers.queries.trends import HOURLY
 from app.values.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 from app.values.times import hour_of, unix_milliseconds
+
+T = TypeVar("T")
 
 COUNT_LIMIT: Final = 10_000
 """Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
@@ -215,6 +217,55 @@ def transfers_use_chain(connection: Connection, chain_id: ChainId) -> bool:
     return _any(connection, Transfer.src_chain_id == chain_id) or _any(
         connection, Transfer.dst_chain_id == chain_id
     )
+
+
+def chains_in_use(connection: Connection, chain_ids: Collection[int]) -> set[int]:
+    """Which of these configured chains any known transfer comes from or goes to, in few statements."""
+    of_either = (
+        _exists(Transfer.src_chain_id == Chain.chain_id),
+        _exists(Transfer.dst_chain_id == Chain.chain_id),
+    )
+    found: set[int] = set()
+    for some in _chunks(chain_ids):
+        found.update(
+            connection.scalars(select(Chain.chain_id).where(Chain.chain_id.in_(some), or_(*of_either)))
+        )
+    return found
+
+
+def tokens_in_use(connection: Connection, tokens: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+    """As :func:`transfers_use_token`, of many configured tokens in few statements."""
+    of_symbol = Transfer.symbol == Token.symbol
+    in_use = or_(
+        _exists((PrunedPool.chain_id == Token.chain_id) & (PrunedPool.symbol == Token.symbol)),
+        _exists(of_symbol & (Transfer.src_chain_id == Token.chain_id)),
+        _exists(of_symbol & (Transfer.dst_chain_id == Token.chain_id)),
+    )
+    key, found = tuple_(Token.chain_id, Token.symbol), set[tuple[int, str]]()
+    for some in _chunks(tokens):
+        rows = connection.execute(select(Token.chain_id, Token.symbol).where(key.in_(some), in_use))
+        found.update((chain_id, symbol) for chain_id, symbol in rows)
+    return found
+
+
+def tokens_of_open_sends(connection: Connection, tokens: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Which of these tokens, each by source chain and symbol, a transfer that is not over was sent of."""
+    key, found = tuple_(Transfer.src_chain_id, Transfer.symbol), set[tuple[int, str]]()
+    for some in _chunks(tokens):
+        query = select(Transfer.src_chain_id, Transfer.symbol).where(transfer_is_open, key.in_(some))
+        found.update(
+            (int(chain_id), str(symbol)) for chain_id, symbol in connection.execute(query.distinct())
+        )
+    return found
+
+
+def _chunks(keys: Collection[T]) -> Iterator[list[T]]:
+    every = list(dict.fromkeys(keys))
+    return (every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK))
+
+
+def _exists(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(condition)
 
 
 def transfers_use_token(connection: Connection, chain_id: ChainId, symbol: str) -> bool:
