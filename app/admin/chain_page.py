@@ -36,6 +36,12 @@ from app.watcher.watched import WatchState
 SHOWN: Final = 5
 """Stuck transfers and changes on the page."""
 
+SETS: Final = 3
+"""Validator sets on the page, the newest ones."""
+
+SIGNERS: Final = 25
+"""Members of each of them, the strongest ones."""
+
 MOST_STUCK: Final = 50
 """The transfers that are looked at, the longest in their state first."""
 
@@ -129,7 +135,7 @@ def chain_about(database: Database, snapshots: SnapshotSource, chain_id: ChainId
         ends=other_ends(terms, chain_id, now),
         watched=watched_page(chain_id),
         reported=progress,
-        sets=validator_sets(database, chain_id),
+        sets=validator_sets(database, chain_id, SETS + 1),
         contacts=contacts,
         stuck=stuck_of_chain(database, snapshots, chain_id, MOST_STUCK),
         changes=_changes(database, chain_id),
@@ -160,4 +166,11 @@ class ChainPageView(ChainsView):
     def more_about(self, key: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Everything but the form. Where the form comes back with errors, the page is only the form."""
         about = chain_about(current(Database), current(SnapshotSource), ChainId(key))
-        return {"about": about, "percent": percent, "shown": SHOWN, "longest": MAX_REASON}
+        return {
+            "about": about,
+            "percent": percent,
+            "shown": SHOWN,
+            "longest": MAX_REASON,
+            "most_sets": SETS,
+            "most_signers": SIGNERS,
+        }

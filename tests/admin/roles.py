@@ -88,6 +88,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "proposals.reject": (NOBODY, OPERATOR),
     "proposals.withdraw": (NOBODY, VIEWER),
     "validators.index": (VIEWER, NOBODY),
+    "validators.members": (VIEWER, NOBODY),
+    "validators.sets": (VIEWER, NOBODY),
     "validators.opening": (ADMIN, ADMIN),
     "watching.index": (VIEWER, NOBODY),
     "watching.stop": (NOBODY, OPERATOR),

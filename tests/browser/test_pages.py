@@ -140,7 +140,9 @@ PAGES: Mapping[str, tuple[str, ...]] = {
 
 NO_PAGES: Mapping[str, str] = {
     **dict.fromkeys(("console.static", "security.static"), "files"),
-    **dict.fromkeys(("audit.export_csv", "audit.export_lines", "transfers.export_csv"), "a file"),
+    **dict.fromkeys(
+        ("audit.export_csv", "audit.export_lines", "audit.record_file", "transfers.export_csv"), "a file"
+    ),
     **dict.fromkeys(("document.export", "history.at_document"), "a file"),
     **dict.fromkeys(
         ("chains.new", "blocked_addresses.add_many", "blocked_networks.add_many"), "lead to the page of now"

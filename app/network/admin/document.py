@@ -208,6 +208,8 @@ _ONE_BY_ONE_IN_ALL: Final = 200
 _FIRST: Final = 10
 """So many rows of a section are listed where they are picked together. The preview shows all, by page."""
 _MOST_ERRORS: Final = 50
+_LONGEST_SHOWN: Final = 100_000
+"""Characters of a refused document that the form has again. A longer one is chosen as a file again."""
 
 
 class DocumentView(ConsoleView):
@@ -286,6 +288,8 @@ class DocumentView(ConsoleView):
             found = compare_document(current(Database), document)
         except NetworkRefused as refused:
             form = form if "file" in form else DocumentForm()  # what was to be applied is shown as typed
+            if len(form.text.text) > _LONGEST_SHOWN:
+                form.text.text = ""
             form.form_errors += refused.errors[:_MOST_ERRORS]
             if len(refused.errors) > _MOST_ERRORS:
                 form.form_errors.append(f"and {grouped(len(refused.errors) - _MOST_ERRORS)} further errors")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final, cast
 
 from flask import abort, flash, redirect, request, url_for
@@ -18,19 +19,20 @@ from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import ADMINISTER, READ
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
+from app.console.row_pages import LINES, some_rows
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
-from app.db.engine import reading_consistently
+from app.db.engine import reading, reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.http.application import current
-from app.network.admin.names import chain_names, chain_page
+from app.network.admin.names import chain_names, chain_page, percent
 from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
 from app.network.edits.rows import Edits
 from app.network.models.account_tables import CONTACT_LENGTH
-from app.network.queries import load_opening_sets
+from app.network.queries import load_contacts, load_opening_sets
 from app.network.validators import ValidatorSet
 from app.transfers.events import ValidatorsUpdated
 from app.values.amounts import PPM, grouped
@@ -54,14 +56,16 @@ class SetVersion(Struct, frozen=True):
         return [(signer, power, power * PPM // total if total else 0) for signer, power in members]
 
 
-def validator_sets(database: Database, chain_id: ChainId) -> tuple[SetVersion, ...]:
+def validator_sets(database: Database, chain_id: ChainId, most: int | None = None) -> tuple[SetVersion, ...]:
     """The sets of a chain, the newest first; none where no validators are known.
 
     Rotations are the canonical ``validators.updated``, in the order in which the projection counts them.
+
+    :param most: how many are wanted; None for all.
     """
     with reading_consistently(database.engine) as connection:
         opening = load_opening_sets(connection, chain_id)
-        return tuple(_versions(connection, chain_id, opening.get(chain_id)))
+        return tuple(islice(_versions(connection, chain_id, opening.get(chain_id)), most))
 
 
 def _versions(
@@ -125,6 +129,16 @@ class ValidatorsField(NoteField):
         return rows
 
 
+def _chain(chain: int) -> ChainId:
+    """The chain of an address.
+
+    :raises NotFound: there is none.
+    """
+    if chain not in chain_names():
+        abort(404)
+    return ChainId(chain)
+
+
 class OpeningForm(PreviewedForm):
     """The opening set of a chain."""
 
@@ -134,7 +148,7 @@ class OpeningForm(PreviewedForm):
 class ValidatorsView(ConsoleView):
     """The validators that sign refunds until a rotation is reported. The page of the chain shows them all."""
 
-    access = {"index": READ, "opening": ADMINISTER}
+    access = {"index": READ, "sets": READ, "members": READ, "opening": ADMINISTER}
 
     def __init__(self) -> None:
         super().__init__(name="Validators", endpoint="validators")
@@ -147,6 +161,31 @@ class ValidatorsView(ConsoleView):
     def index(self) -> ResponseReturnValue:
         """Where all sets were listed once; they are on the pages of their chains."""
         return redirect(url_for("chains.index_view"))
+
+    @expose("/<int:chain>/sets")
+    def sets(self, chain: int) -> str:
+        """Every set that the chain has had, the newest first."""
+        found = some_rows(validator_sets(current(Database), _chain(chain)), LINES)
+        return self.render("console/validators/sets.html", name=chain_names()[chain], chain=chain, page=found)
+
+    @expose("/<int:chain>/sets/<int:version>")
+    def members(self, chain: int, version: int) -> str:
+        """The members of a set, the strongest first."""
+        every = validator_sets(current(Database), _chain(chain))
+        found = next((each for each in every if each.of.version == version), None)
+        if found is None:
+            abort(404)
+        with reading(current(Database).reads) as connection:
+            contacts = load_contacts(connection)
+        return self.render(
+            "console/validators/members.html",
+            name=chain_names()[chain],
+            chain=chain,
+            found=found,
+            page=some_rows(found.strongest, LINES),
+            contacts=contacts,
+            percent=percent,
+        )
 
     @expose("/<int:chain>/opening", methods=("GET", "POST"))
     def opening(self, chain: int) -> ResponseReturnValue:
