@@ -238,7 +238,7 @@ class ProposalsView(ConsoleView):
         now = database.clock()
         return self.render(
             "console/proposals/index.html",
-            waiting=list_waiting(database, role),
+            waiting=some_rows(list_waiting(database, role), LINES),
             decided=[each for each in page.proposals if each.state_at(now) is not ProposalState.OPEN],
             title_of=title_of,
             tones=TONES,

@@ -53,8 +53,12 @@ class RowsPage(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 def some_rows(rows: Sequence[T], size: int = ROWS, section: str | None = None) -> RowsPage[T]:
-    """The page of rows that the request names in its address, or in its form where it sends one."""
-    wanted = read_id(_wanted()[1]) or 1
+    """The page of rows that the request names in its address, or in its form where it sends one.
+
+    :param section: what the rows are, where a page has several lists: another list begins at its start.
+    """
+    wanted_of, number = _wanted()
+    wanted = (read_id(number) or 1) if wanted_of == (section or _ALL) else 1
     page = min(max(wanted, 1), _pages(len(rows), size))
     found = rows[(page - 1) * size : page * size]
     return RowsPage(rows=found, total=len(rows), page=page, size=size, section=section)

@@ -12,6 +12,7 @@ from flask_admin import expose
 from msgspec import Struct
 
 from app.console.access import READ
+from app.console.row_pages import some_rows
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
@@ -186,6 +187,10 @@ def by_missing_signer(
     return sorted(signers, key=lambda each: (-each.last, -len(each.refunds), each.address))
 
 
+_MOST_OF_SIGNER: Final = 10
+"""Refunds that are listed for each validator. The same refund waits for many of them."""
+
+
 class WaitingRefundsView(ConsoleView):
     """Refunds that wait, by the validator whose signature is missing."""
 
@@ -208,7 +213,8 @@ class WaitingRefundsView(ConsoleView):
         return self.render(
             "console/refunds.html",
             requested=requested,
-            signers=by_missing_signer(shown, contacts),
+            signers=some_rows(by_missing_signer(shown, contacts)),
+            most_refunds=_MOST_OF_SIGNER,
             others=[refund for refund in shown if not refund.can_be_signed],
             shown=shown,
             most=MOST,

@@ -13,6 +13,7 @@ from app.audit.keys import AuditKeys
 from app.console.access import Access, Audience
 from app.console.caller import actor
 from app.console.formats import grouped, sentence
+from app.console.row_pages import LINES, some_rows
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
@@ -74,7 +75,7 @@ class WebhooksView(ConsoleView):
         found = list_subscriptions(current(Database))
         return self.render(
             "console/webhooks/index.html",
-            found=found,
+            found=some_rows(found, LINES),
             looks=LOOKS,
             audiences=AUDIENCES,
             most=MOST_COUNTED,

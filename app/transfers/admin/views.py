@@ -19,6 +19,7 @@ from app.audit.services import EditRefused
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor, page_of_user
 from app.console.formats import csv_line
+from app.console.row_pages import ROWS, some_rows
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.http.application import current
@@ -245,15 +246,19 @@ class TransfersView(ConsoleView):
             reply = reply_about_unknown(f"the id 0x{wanted.hex()}")
             return self.render(unknown, why=error.msg, reply=reply), HTTPStatus.NOT_FOUND
         page = page_of_user(detail.line.transfer_id)
+        timeline = timeline_of(detail)
         return self.render(
             "console/transfers/transfer.html",
             detail=detail,
             line=detail.line,
             overdue=overdue(database, detail.line, detail.now),
-            timeline=timeline_of(detail),
+            timeline=timeline,
+            others=some_rows(timeline.others, section="events"),
+            signers=some_rows(detail.refund.signers if detail.refund else (), section="signers"),
+            most_events=ROWS,
             reply=reply_to_user(detail, page),
             page=page,
-            notes=transfer_notes(database, wanted),
+            notes=some_rows(transfer_notes(database, wanted), section="notes"),
             typed=typed,
             refused=refused,
             removes_every_note=current_user.role.may_act_as(Role.ADMIN),
