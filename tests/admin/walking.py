@@ -57,6 +57,8 @@ class Walk:
     wrong: list[str] = field(default_factory=list)
     pages: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
     """For each route an address, and the arguments that its pages and the links to it have."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of each page of the console that was opened."""
 
     def along(self, start: str) -> None:
         waiting = [(start, "nowhere")]
@@ -86,6 +88,8 @@ class Walk:
             return [answer.location]
         is_page = answer.status_code == 200 and answer.mimetype == "text/html"
         links = Links(answer.text if is_page else "")
+        if is_page:
+            self.sizes[address] = len(answer.data)
         if parts.path.startswith("/admin/"):
             self.pages.setdefault(endpoint, (parts.path, set()))[1].update(names, links.fields)
         return links.found
