@@ -25,9 +25,12 @@ from tests.applications import application
 from tests.databases import new_postgres_database
 from tests.gateway import current_gateway
 from tests.postgres import postgres_server
+from tests.site.snippets import block_of
 
 SCALING = Path(__file__).parents[2] / "docs" / "scaling.md"
 ROLE = "few_connections"
+WARNING = block_of("docs/scaling.md", "the database allows")
+RUN = [WARNING]
 
 
 def run_on(url: str, *statements: str) -> None:
@@ -140,6 +143,13 @@ def test_reserved_connections_are_subtracted() -> None:
             assert f"set max_connections = {3 * 8 + 17} (now 40) (" in line
             run_on(server.url, f"GRANT pg_use_reserved_connections TO {ROLE}")
             assert list(connection_complaints(database, 1)) == []
+
+
+def test_documented_warning_is_that_of_a_stock_server() -> None:
+    with postgres_server({"max_connections": "100"}) as server:
+        run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
+        with application(server.url.replace("//postgres:@", f"//{ROLE}@")):
+            assert list(connection_complaints(current_gateway().database, 16)) == [WARNING.code]
 
 
 def test_unreachable_database_is_left_to_others() -> None:

@@ -23,6 +23,7 @@ RUNNING: Final = (
     "api.test_events",
     "cli.test_evidence",
     "clients.test_guide",
+    "db.test_connections",
     "deploy.test_nginx",
     "deploy.test_stores",
     "feed.views.test_docs",

@@ -17,7 +17,7 @@ from tests.site.snippets import blocks_of
 
 pytestmark = pytest.mark.soak("a PgBouncer of its own")
 
-RUN = blocks_of("docs/scaling.md")
+RUN = blocks_of("docs/scaling.md", "ini", "sql")
 SETTINGS, LIMITED = RUN
 
 
