@@ -73,7 +73,7 @@ def request_refund(
         )
     status = run_read(database.reads, status_of, transfer_id)
     if status is None:
-        raise transfer_not_found(database, snapshots, transfer_id)
+        raise transfer_not_found(database, snapshots.current(), transfer_id)
     if _is_new(Status(status)):
         with writing(database.engine) as connection:
             _store(connection, transfer_id, database.clock())
@@ -153,7 +153,7 @@ def refund_evidence(
     """
     history, facts, known = database.public.run_reads(_load, transfer_id)
     if not known:
-        raise transfer_not_found(database, snapshots, transfer_id)
+        raise transfer_not_found(database, snapshots.current(), transfer_id)
     status = TransferHistoryStatus.TRANSFER_UNKNOWN
     if history.log:
         status = transfer_state(history, facts).status

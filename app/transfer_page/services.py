@@ -82,7 +82,7 @@ def follow_transfer(
     transfer_id = _as_transfer_id(key)
     found = database.public.run_reads(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
-        return _PageBuilder(database, snapshots, snapshot, found, reader).build()
+        return _PageBuilder(database, snapshot, found, reader).build()
     if found.entries:
         return [
             _named(snapshot, entry, certainty, reader)
@@ -210,13 +210,12 @@ class _PageBuilder:
     def __init__(
         self,
         database: Database,
-        snapshots: SnapshotSource,
         snapshot: NetworkSnapshot,
         one: _One,
         reader: Reader,
     ) -> None:
         self._database = database
-        self._snapshots = snapshots
+        self._snapshot = snapshot
         self._terms = snapshot.terms
         self._reader = reader
         self._entry, self._history = one.entry, one.history
@@ -235,7 +234,7 @@ class _PageBuilder:
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,
             explanation=explain(situation),
-            progress=progress_of_row(self._database, self._snapshots, self._row),
+            progress=progress_of_row(self._database, self._snapshot, self._row),
             steps=tuple(self._steps(situation)),
             transactions=tuple(self._transactions()),
             src=situation.src,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, false, func, or_, select
 
 from app.db.direct import DirectSelect
-from app.db.types import is_one_of
+from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.queries.status import WITH_EVIDENCE, TransferRow
@@ -67,7 +67,7 @@ _PLACED: Final = WITH_EVIDENCE.add_columns(
 _ROW: Final = DirectSelect(
     _PLACED.where(Transfer.transfer_id == bindparam("transfer_id")), lambda *columns: columns
 )
-_ROWS_OF: Final = _PLACED.where(Transfer.transfer_id.in_(bindparam("transfer_ids", expanding=True)))
+_SEVERAL: Final = RowsOf(_PLACED, transfer_ids=Transfer.transfer_id)
 
 
 def placed_rows(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, PlacedRow]:
@@ -76,7 +76,7 @@ def placed_rows(connection: Connection, transfer_ids: Sequence[TransferId]) -> M
     if len(transfer_ids) == 1:
         found = _ROW.all(connection, {"transfer_id": transfer_ids[0]})
     else:
-        found = connection.execute(_ROWS_OF, {"transfer_ids": list(transfer_ids)})
+        found = _SEVERAL(connection, transfer_ids=transfer_ids)
     return {
         transfer_id: PlacedRow(TransferRow(*columns), changes or 0)
         for *columns, transfer_id, changes in found

@@ -346,10 +346,10 @@ def _answer(
     row: TransferRow | None,
     as_of: datetime | None,
 ) -> TransferStatus:
-    terms = snapshots.current().terms
+    snapshot = snapshots.current()
     if row is None:
-        raise transfer_not_found(database, snapshots, transfer_id)
-    return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
+        raise transfer_not_found(database, snapshot, transfer_id)
+    return status_of(snapshot.terms, row, progress_of_row(database, snapshot, row), as_of)
 
 
 def _status(row: TransferRow | None) -> int:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.network.queries import load_network_facts
-from app.network.snapshot import SnapshotSource
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms
 from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
@@ -96,12 +96,12 @@ def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: 
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = snapshots.current().terms
+    snapshot = snapshots.current()
     with reading_consistently(database.engine) as connection:
-        found = _read(connection, terms, transfer_id)
+        found = _read(connection, snapshot.terms, transfer_id)
     if found is None:
-        raise transfer_not_found(database, snapshots, transfer_id)
-    return _detail(database, snapshots, terms, found)
+        raise transfer_not_found(database, snapshot, transfer_id)
+    return _detail(database, snapshot, found)
 
 
 def line_without_log(
@@ -140,11 +140,10 @@ def _read(connection: Connection, terms: NetworkTerms, transfer_id: TransferId) 
     return _Found(history, state, evidence, lines, anomalies)
 
 
-def _detail(
-    database: Database, snapshots: SnapshotSource, terms: NetworkTerms, found: _Found
-) -> TransferDetail:
+def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> TransferDetail:
+    terms = snapshot.terms
     history, state, evidence, lines = found.history, found.state, found.evidence, found.lines
-    progress = progress_of_row(database, snapshots, state)
+    progress = progress_of_row(database, snapshot, state)
     return TransferDetail(
         line=transfer_line(terms, state),
         now=database.clock(),

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     Integer,
     Select,
     bindparam,
     case,
+    cast,
+    false,
     func,
-    literal,
     literal_column,
+    null,
     or_,
     select,
+    true,
     union,
     union_all,
 )
 
 from app.db.direct import DirectSelect
+from app.db.types import is_in_array
 from app.transfers.events import TransferSent
-from app.transfers.models import Event, Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.models import Event, PrunedTransfer, Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
 from app.values.identifiers import ChainId, TransferId
 
@@ -159,26 +164,67 @@ class NamedBy(NamedTuple):
     """When the transfer was sent; where that is unknown, when its newest event happened."""
 
 
-def named_by(connection: Connection, tx_hashes: Sequence[str]) -> list[NamedBy]:
-    """The transfers whose log names one of these transactions, in one statement, ``MOST`` of them at most."""
+class UnknownIds(NamedTuple):
+    """What is known of ids that no transfer has: the last statuses of those that were pruned, and the
+    transfers whose log names one of them as a transaction, ``MOST`` at most.
+    """
+
+    pruned: Mapping[TransferId, int]
+    named: Sequence[NamedBy]
+
+
+def unknown_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> UnknownIds:
+    """What is known of these ids, in one statement."""
+    values = {"transfer_ids": list(transfer_ids), "tx_hashes": [f"0x{each.hex()}" for each in transfer_ids]}
+    rows: Iterable[Sequence[Any]]
+    if connection.dialect.name == "postgresql":
+        rows = _OF_UNKNOWN.all(connection, values)
+    else:
+        rows = connection.execute(_OF_UNKNOWN_VALUES, values)
+    pruned, named = dict[TransferId, int](), list[NamedBy]()
+    for tx_hash, transfer_id, sent, at, status in rows:
+        if status is None:
+            named.append(NamedBy(tx_hash, transfer_id, sent, at))
+        else:
+            pruned[transfer_id] = status
+    return UnknownIds(pruned, named)
+
+
+def _of_unknown(is_one_of: Callable[[Any, str], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
+    """
+    :param is_one_of: the condition that a column has one of the values of a parameter.
+    """
     hashes = Transfer.src_tx_hash, Transfer.dst_tx_hash, TransferHash.tx_hash
     ids = union_all(
         *(
             select(
                 column.label("tx_hash"),
                 column.class_.transfer_id.label("transfer_id"),
-                literal(column is Transfer.src_tx_hash).label("sent"),
-            ).where(column.in_(tx_hashes))
+                (true() if column is Transfer.src_tx_hash else false()).label("sent"),
+            ).where(is_one_of(column, "tx_hashes"))
             for column in hashes
         )
     ).subquery()
-    at = func.coalesce(Transfer.sent_at, Transfer.updated_at)
-    found = (
+    at = func.coalesce(Transfer.sent_at, Transfer.updated_at).label("at")
+    named = (
         select(ids.c.tx_hash, ids.c.transfer_id, ids.c.sent, at)
         .join_from(ids, Transfer, ids.c.transfer_id == Transfer.transfer_id)
-        .limit(MOST)
+        .limit(literal_column(str(MOST)))  # at_most() is only for Core
+        .subquery()
     )
-    return [NamedBy(*row) for row in connection.execute(found)]
+    pruned = select(null(), PrunedTransfer.transfer_id, null(), null(), PrunedTransfer.status)
+    found = union_all(
+        # First: PostgreSQL takes the types of the columns from it.
+        select(*named.c, cast(null(), PrunedTransfer.status.type).label("status")),
+        pruned.where(is_one_of(PrunedTransfer.transfer_id, "transfer_ids")),
+    ).subquery()
+    return select(found)
+
+
+_OF_UNKNOWN: Final = DirectSelect(_of_unknown(is_in_array), lambda *columns: columns)
+_OF_UNKNOWN_VALUES: Final = _of_unknown(
+    lambda column, name: column.in_(bindparam(name, expanding=True))  # only Core writes it
+)
 
 
 def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, str]:

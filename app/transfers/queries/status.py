@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
-from app.db.types import at_most
+from app.db.types import RowsOf, at_most
 from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
 from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -73,9 +73,7 @@ _STATUS = DirectSelect(
     WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id")),
     TransferRow,
 )
-_STATUSES = WITH_EVIDENCE.add_columns(Transfer.transfer_id).where(
-    Transfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
-)
+_STATUSES = RowsOf(WITH_EVIDENCE.add_columns(Transfer.transfer_id), transfer_ids=Transfer.transfer_id)
 _PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(
     PrunedTransfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
 )
@@ -90,7 +88,7 @@ def transfer_rows(
     connection: Connection, transfer_ids: Sequence[TransferId]
 ) -> Mapping[TransferId, TransferRow]:
     """The rows of the known ones of these transfers, in one statement."""
-    found = connection.execute(_STATUSES, {"transfer_ids": list(transfer_ids)})
+    found = _STATUSES(connection, transfer_ids=transfer_ids)
     return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
 
 

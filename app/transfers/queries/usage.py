@@ -253,9 +253,8 @@ def tokens_of_open_sends(connection: Connection, tokens: Collection[tuple[int, s
     key, found = tuple_(Transfer.src_chain_id, Transfer.symbol), set[tuple[int, str]]()
     for some in _chunks(tokens):
         query = select(Transfer.src_chain_id, Transfer.symbol).where(transfer_is_open, key.in_(some))
-        found.update(
-            (int(chain_id), str(symbol)) for chain_id, symbol in connection.execute(query.distinct())
-        )
+        rows = connection.execute(query.distinct())
+        found.update((chain_id, symbol) for chain_id, symbol in rows if chain_id is not None and symbol)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from marshmallow import fields, validate
 
+from app import json_documents
 from app.http.headers import AS_OF, FINAL_BY, NEXT_ACTOR, NEXT_POLL, TERMINAL
 from app.http.schemas import (
     TRANSFER_ID_PATTERN,
@@ -218,19 +219,20 @@ _ONE_STATUS: Final = OneStatus()
 def statuses_json(
     transfer_ids: list[TransferId], statuses: list[TransferStatus | GatewayError]
 ) -> dict[str, Any]:
-    """The statuses in the shape of :class:`StatusesAnswer`."""
+    """The statuses in the shape of :class:`StatusesAnswer`. An error that several have is written once."""
+    errors = {status for status in statuses if isinstance(status, GatewayError)}
+    refused = {error: json_documents.dump(_ONE_STATUS, _refusal(error)) for error in errors}
     return {
         "statuses": [
-            _one_status(status) | {"transfer_id": f"0x{transfer_id.hex()}"}
+            (refused[status] if isinstance(status, GatewayError) else _one_status(status))
+            | {"transfer_id": f"0x{transfer_id.hex()}"}
             for transfer_id, status in zip(transfer_ids, statuses, strict=True)
         ]
     }
 
 
-def _one_status(status: TransferStatus | GatewayError) -> dict[str, Any]:
-    values = _refusal(status) if isinstance(status, GatewayError) else status
-    fields: dict[str, Any] = _ONE_STATUS.dump(values)
-    return fields if isinstance(status, GatewayError) else fields | progress_json(status)
+def _one_status(status: TransferStatus) -> dict[str, Any]:
+    return json_documents.dump(_ONE_STATUS, status) | progress_json(status)
 
 
 def progress_json(status: TransferStatus) -> dict[str, Any]:

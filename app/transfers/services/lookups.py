@@ -96,10 +96,10 @@ def find_transfers(
     transfer_id = _as_transfer_id(key)
     entries, certainties, read_to = database.public.run_reads(_find, key, transfer_id, chain_id)
     if not entries and transfer_id is not None and database.public.run_read(pruned_statuses, [transfer_id]):
-        raise transfer_not_found(database, snapshots, transfer_id)
+        raise transfer_not_found(database, snapshot, transfer_id)
     found = [
         FoundTransfer(
-            listed_transfer(snapshot, entry, progress_of_row(database, snapshots, entry.status), as_of),
+            listed_transfer(snapshot, entry, progress_of_row(database, snapshot, entry.status), as_of),
             certainty,
         )
         for entry, certainty in zip(entries, certainties, strict=True)

@@ -6,7 +6,7 @@ the gateway's view is (docs/interface.md#progress).
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row
 
 from app.db.database import Database
 from app.latency.services import route_times
-from app.network.snapshot import SnapshotSource
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import ChainInfo, NetworkTerms
 from app.transfers.progress import (
     UNKNOWN_TIMES,
@@ -28,8 +28,8 @@ from app.transfers.progress import (
     is_final,
     progress_of,
 )
-from app.transfers.queries.history import NamedBy, TransferEntry, named_by, send_ids, transfers_sent_by
-from app.transfers.queries.status import TransferRow, pruned_statuses
+from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
+from app.transfers.queries.status import TransferRow
 from app.transfers.queries.trends import chain_depths, last_event, newest_events, newest_of_chain
 from app.transfers.subjects import in_block_order
 from app.values.codes import (
@@ -98,7 +98,7 @@ def taken_in_at(database: Database) -> datetime | None:
     return None if event is None else event.received_at
 
 
-def progress_of_row(database: Database, snapshots: SnapshotSource, row: Known) -> Progress:
+def progress_of_row(database: Database, snapshot: NetworkSnapshot, row: Known) -> Progress:
     """The progress of a transfer now."""
     status = TransferHistoryStatus(row.status)
     return progress_of(
@@ -107,12 +107,12 @@ def progress_of_row(database: Database, snapshots: SnapshotSource, row: Known) -
         status_since=row.status_since,
         now=database.clock(),
         times=_times(database, row) if follows_route(status) else UNKNOWN_TIMES,
-        final_by=_final_by(database, snapshots, row, status) if status in FINISHED_STATUSES else None,
+        final_by=_final_by(database, snapshot, row, status) if status in FINISHED_STATUSES else None,
     )
 
 
 def _final_by(
-    database: Database, snapshots: SnapshotSource, row: Known, status: TransferHistoryStatus
+    database: Database, snapshot: NetworkSnapshot, row: Known, status: TransferHistoryStatus
 ) -> FinalBy | None:
     """Why the end of a transfer is final; None while its block is not.
 
@@ -124,7 +124,6 @@ def _final_by(
     chain_id = row.dst_chain_id if is_paid_out else row.src_chain_id
     if chain_id is None:
         return None
-    snapshot = snapshots.current()
     chain = snapshot.terms.chain_infos.get(chain_id)
     depths, _ = database.cached.run_read(chain_depths, lambda: database.public.run_read(chain_depths))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
@@ -171,11 +170,11 @@ def transfer_status(
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = snapshots.current().terms
+    snapshot = snapshots.current()
     row, as_of = rows.row(database, transfer_id)
     if row is None:
-        raise transfer_not_found(database, snapshots, transfer_id)
-    return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
+        raise transfer_not_found(database, snapshot, transfer_id)
+    return status_of(snapshot.terms, row, progress_of_row(database, snapshot, row), as_of)
 
 
 def transfer_statuses(
@@ -185,12 +184,12 @@ def transfer_statuses(
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = snapshots.current().terms
+    snapshot = snapshots.current()
     found, as_of = rows.rows(database, list(dict.fromkeys(transfer_ids)))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in found]
-    missing = _not_found(database, snapshots, unknown) if unknown else {}
+    missing = _not_found(database, snapshot.terms, unknown) if unknown else {}
     return [
-        status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
+        status_of(snapshot.terms, row, progress_of_row(database, snapshot, row), as_of)
         if (row := found.get(transfer_id)) is not None
         else missing[transfer_id]
         for transfer_id in transfer_ids
@@ -208,13 +207,12 @@ def transfer_status_by_transaction(
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = snapshots.current().terms, taken_in_at(database)
+    snapshot, as_of = snapshots.current(), taken_in_at(database)
     found = database.public.run_read(_first_of_transaction, tx_hash, chain_id)
     if found is None:
-        message = f"transfer not found; {_freshness_of(database, snapshots, chain_id)}"
-        raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
+        raise _no_transfer(f"; {_freshness_of(database, snapshot.terms, chain_id)}")
     rows.drop((found.transfer_id,))
-    return status_of(terms, found.status, progress_of_row(database, snapshots, found.status), as_of)
+    return status_of(snapshot.terms, found.status, progress_of_row(database, snapshot, found.status), as_of)
 
 
 def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
@@ -235,7 +233,7 @@ def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainI
 
 
 def transfer_not_found(
-    database: Database, snapshots: SnapshotSource, transfer_id: TransferId
+    database: Database, snapshot: NetworkSnapshot, transfer_id: TransferId
 ) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
@@ -243,69 +241,61 @@ def transfer_not_found(
     that users whose transfer is missing see whether their chain is being read. It names the configured chains
     first, and not more than ``NAMED_CHAINS``. Of the hash of a transaction it names the transfer instead
     (docs/interface.md#transaction-as-id).
-
-    :raises Unavailable: the configuration cannot be read.
     """
-    return _not_found(database, snapshots, [transfer_id])[transfer_id]
+    return _not_found(database, snapshot.terms, [transfer_id])[transfer_id]
 
 
 def _not_found(
-    database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
+    database: Database, terms: NetworkTerms, transfer_ids: Sequence[TransferId]
 ) -> dict[TransferId, GatewayError]:
+    """:func:`transfer_not_found` of several, in one select however many they are.
+
+    All ids of which nothing is known have the same error: its message is made once.
     """
-    :func:`transfer_not_found` of several, in a few reads however many they are.
-    """
-    pruned = database.public.run_read(pruned_statuses, transfer_ids)
-    others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
-    meant = database.public.run_read(_transfers_of_transactions, others) if others else {}
-    freshness = _freshness(database, snapshots) if len(meant) < len(set(others)) else ""
-
-    def message(transfer_id: TransferId) -> str:
-        if transfer_id in pruned:
-            end = _ENDS[Status(pruned[transfer_id])]
-            return f"transfer not found: it {end} long ago and is no longer kept"
-        if transfer_id in meant:
-            found = f"0x{meant[transfer_id].hex()}"
-            return (
-                f"transfer not found: this is the hash of a transaction of transfer {found}; "
-                "send that as transfer_id"
-            )
-        return f"transfer not found; {freshness}"
-
-    return {
-        transfer_id: GatewayError(
-            message(transfer_id), reason=Reason.TRANSFER_NOT_FOUND, meant=meant.get(transfer_id)
-        )
-        for transfer_id in transfer_ids
-    }
+    pruned, named = database.public.run_read(unknown_ids, transfer_ids)
+    errors = dict[TransferId, GatewayError]()
+    for tx_hash, meant in _transfers_meant(database, named).items():
+        said = f"this is the hash of a transaction of transfer 0x{meant.hex()}; send that as transfer_id"
+        errors[TransferId(bytes.fromhex(tx_hash[2:]))] = _no_transfer(f": {said}", meant)
+    for transfer_id, status in pruned.items():
+        errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer kept")
+    if len(errors) < len(set(transfer_ids)):
+        unknown = _no_transfer(f"; {_freshness(database, terms)}")
+        errors = dict.fromkeys(transfer_ids, unknown) | errors
+    return errors
 
 
-def _transfers_of_transactions(
-    connection: Connection, sent_as_ids: Sequence[TransferId]
-) -> Mapping[TransferId, TransferId]:
-    """The transfer that was meant by each of the ids that is the hash of a transaction.
+def _no_transfer(more: str, meant: TransferId | None = None) -> GatewayError:
+    return GatewayError(f"transfer not found{more}", reason=Reason.TRANSFER_NOT_FOUND, meant=meant)
+
+
+def _transfers_meant(database: Database, named: Iterable[NamedBy]) -> Mapping[str, TransferId]:
+    """The transfer that is meant by each transaction.
 
     That is the one which the transaction sent, the first in the block where it sent several; otherwise the
     earliest whose log names it.
     """
-    named: dict[str, list[NamedBy]] = {}
-    for each in named_by(connection, [f"0x{sent.hex()}" for sent in sent_as_ids]):
-        named.setdefault(each.tx_hash, []).append(each)
-    named = {tx_hash: [each for each in all_ if each.sent] or all_ for tx_hash, all_ in named.items()}
-    several = [each.transfer_id for all_ in named.values() if len(all_) > 1 for each in all_]
-    ids = send_ids(connection, several) if several else {}
+    by_hash: dict[str, list[NamedBy]] = {}
+    for each in named:
+        by_hash.setdefault(each.tx_hash, []).append(each)
+    by_hash = {tx_hash: [each for each in all_ if each.sent] or all_ for tx_hash, all_ in by_hash.items()}
+    several = [each.transfer_id for all_ in by_hash.values() if len(all_) > 1 for each in all_]
+    ids = database.public.run_read(send_ids, several) if several else {}
     return {
-        TransferId(bytes.fromhex(tx_hash[2:])): min(
+        tx_hash: min(
             all_, key=lambda each: (each.at, in_block_order(ids.get(each.transfer_id, "")), each.transfer_id)
         ).transfer_id
-        for tx_hash, all_ in named.items()
+        for tx_hash, all_ in by_hash.items()
     }
 
 
-def _freshness(database: Database, snapshots: SnapshotSource) -> str:
+def _freshness(database: Database, terms: NetworkTerms) -> str:
     """How far each chain was read and how long ago that was, for people: of ``NAMED_CHAINS`` at most."""
-    terms = snapshots.current().terms
-    newest = database.public.run_read(newest_events, terms.chain_infos, NAMED_CHAINS)
+    chains = tuple(terms.chain_infos)
+    newest, _ = database.cached.run_read(
+        (newest_events, chains),
+        lambda: database.public.run_read(newest_events, chains, NAMED_CHAINS),
+    )
     now = database.clock()
     ages = [
         _seen(terms, progress, now)
@@ -316,9 +306,8 @@ def _freshness(database: Database, snapshots: SnapshotSource) -> str:
     return f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
 
 
-def _freshness_of(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> str:
+def _freshness_of(database: Database, terms: NetworkTerms, chain_id: ChainId) -> str:
     """As :func:`_freshness`, only for the requested chain."""
-    terms = snapshots.current().terms
     progress = database.public.run_read(newest_of_chain, chain_id)
     if progress is None:
         return f"{_chain_name(terms, chain_id)} has not reported anything yet"

@@ -1,0 +1,107 @@
+"""What ids cost: unknown ones one select for all of a request, and neither kind anything that grows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from types import FrameType
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event
+
+from tests.api.shapes import STATUS, STATUSES
+from tests.api.world import configure, released, sent, tell
+from tests.applications import OpenApp
+from tests.databases import SharedDatabase
+from tests.gateway import gateway_of
+
+KNOWN = [f"0x{number:064x}" for number in range(1, 101)]
+UNKNOWN = [f"0x{number:064x}" for number in range(101, 201)]
+
+REQUESTS: dict[str, tuple[str, dict[str, Any], int]] = {
+    "one known": (STATUS, {"transfer_id": KNOWN[0]}, 1),
+    "one unknown": (STATUS, {"transfer_id": UNKNOWN[0]}, 2),
+    "known": (STATUSES, {"transfer_ids": KNOWN}, 1),
+    "unknown": (STATUSES, {"transfer_ids": UNKNOWN}, 2),
+    "mixed": (STATUSES, {"transfer_ids": KNOWN[:50] + UNKNOWN[:50]}, 2),
+}
+"""Path, body, and how many statements: one reads the transfers, one more what is known of other ids."""
+
+CALLS_FOR_EACH = 60
+"""Of Python functions, most of them to read the id. With an entry made for each id they were 180 or more."""
+
+
+@contextmanager
+def statements_of(app: Flask) -> Iterator[list[str]]:
+    """The statements that public requests send in the block."""
+    found: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        found.append(statement)
+
+    event.listen(gateway_of(app).reads, "before_cursor_execute", note)
+    yield found
+    event.remove(gateway_of(app).reads, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
+    """The configuration is cached, as in production. A hundred transfers are known."""
+    app = open_app(config_max_age_seconds=30)
+    database.fill("tests.api", lambda: configure(app))
+    tell(app, *(sent(transfer_id, timedelta(hours=1)) for transfer_id in KNOWN))
+    tell(app, *(released(transfer_id, timedelta(minutes=50), block=200) for transfer_id in KNOWN))
+    return app
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("name", REQUESTS)
+def test_unknown_ids_take_one_select(app: Flask, client: FlaskClient, name: str) -> None:
+    path, body, statements = REQUESTS[name]
+    client.post(path, json=body)  # reads what is cached for a moment
+    with statements_of(app) as found:
+        client.post(path, json=body)
+    assert len(found) == statements, "\n".join(found)
+
+
+@pytest.mark.parametrize("ids", [KNOWN, UNKNOWN], ids=["known", "unknown"])
+def test_configuration_is_not_read_for_each_id(open_app: OpenApp, app: Flask, ids: list[str]) -> None:
+    uncached = open_app()
+    with statements_of(uncached) as found:
+        uncached.test_client().post(STATUSES, json={"transfer_ids": ids})
+    assert sum("network_parts" in statement for statement in found) == 1, "\n".join(found)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions of Python the work calls."""
+    calls = 0
+
+    def count(_frame: FrameType, what: str, _argument: object) -> None:
+        nonlocal calls
+        calls += what == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.every_database
+def test_unknown_ids_have_one_message(client: FlaskClient) -> None:
+    """It is made once, and so is the entry that holds it."""
+
+    def post(ids: list[str]) -> None:
+        statuses = client.post(STATUSES, json={"transfer_ids": ids}).get_json()["statuses"]
+        assert len({each["err"]["msg"] for each in statuses}) == 1
+
+    few, many = UNKNOWN[:10], UNKNOWN
+    post(few)
+    post(many)
+    assert calls_of(lambda: post(many)) - calls_of(lambda: post(few)) < 90 * CALLS_FOR_EACH
