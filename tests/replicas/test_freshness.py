@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
+from app.db import replica as replica_module
 from app.db.replica import MAX_SILENCE_SECONDS, Replica
 from tests.gateway import current_gateway
 from tests.replicas.cluster import Cluster
@@ -125,12 +126,12 @@ def test_promoted_replica_serves_while_primary_is_silent(
     eventually(lambda: good(replica))
     with servers.primary.hanging(), monkeypatch.context() as promoted:
         assert good(replica)
-        promoted.setattr("app.db.replica.replayed_position", lambda _: None)
+        promoted.setattr(replica_module, "replayed_position", lambda _: None)
         assert good(replica)
         timer.now += MAX_SILENCE_SECONDS + 1
         assert not good(replica)
     eventually(lambda: good(replica))
-    monkeypatch.setattr("app.db.replica.replayed_position", lambda _: None)
+    monkeypatch.setattr(replica_module, "replayed_position", lambda _: None)
     assert not good(replica), "the primary answers"
 
 
