@@ -43,7 +43,7 @@ def admin(large: Flask) -> Visitor:
 
 def rows_of(page: str) -> int:
     """How many rows a page shows, collapsed or not."""
-    return page.count('<details class="card"') + page.count('<div class="heading"><h2>Added:')
+    return page.count('<table class="diff')
 
 
 def next_page(page: str, path: str) -> str | None:
@@ -67,7 +67,7 @@ def test_pages_of_section_show_each_row_once(admin: Visitor) -> None:
     address: str | None = f"{path}?rows=pools:1"
     while address is not None:
         page = admin.get(address).text
-        seen += re.findall(r"<h2>Added: (Pool [^<]+)</h2>", page)
+        seen += re.findall(r"<strong>Added: (Pool [^<]+)</strong>", page)
         address = next_page(page, path)
     assert len(seen) == len(set(seen)) == SIZE["pools"]
 
@@ -81,7 +81,7 @@ def test_unknown_page_of_rows_shows_another(admin: Visitor) -> None:
 
 def test_links_of_later_page_lead_to_their_rows(admin: Visitor) -> None:
     page = admin.get("/admin/audit/1?rows=routes:3").text
-    title = re.search(r"<h2>Added: (Route of \S+)", page)
+    title = re.search(r"<strong>Added: (Route of \S+)", page)
     row = re.search(r'href="(/admin/history/record/1/\d+)">Open row', page)
     assert title is not None
     assert row is not None

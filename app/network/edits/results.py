@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import IntEnum
 
@@ -54,6 +55,11 @@ class Preview(Struct, frozen=True):
     def severity(self) -> Severity:
         """The severity of the most serious effect."""
         return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
+
+    @property
+    def distinct_effects(self) -> list[tuple[Effect, int]]:
+        """The effects, each once, and how often: many rows may have the same one."""
+        return list(Counter(self.effects).items())
 
 
 class FieldError(Struct, frozen=True):
