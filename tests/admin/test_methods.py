@@ -58,6 +58,7 @@ def addresses(app: Flask, sandbox: Gateway) -> list[tuple[Rule, str]]:
         "number": 0,
         "chain": 137,
         "chain_id": 137,
+        "version": 0,
         "public_id": _one(sandbox, "SELECT min(public_id) FROM webhook_subscriptions"),
         "delivery_id": _one(sandbox, "SELECT min(id) FROM webhook_deliveries"),
         "account_id": owner_id,

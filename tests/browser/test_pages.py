@@ -85,6 +85,8 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/connect/token?chain=137&symbol=BUSD",
         "/admin/chains/10",
         "/admin/validators/1/opening",
+        "/admin/validators/1/sets",
+        "/admin/validators/1/sets/0",
         "/admin/tokens/",
         "/admin/tokens/1",
         "/admin/tokens/new",
