@@ -98,6 +98,7 @@ def test_record_is_downloaded_whole(large: Flask, admin: Visitor) -> None:
     assert admin.get("/admin/audit/999.json").status_code == 404
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("rows", ["", "?rows=routes:2"])
 def test_undo_of_large_record_takes_back_all_of_it(large: Flask, admin: Visitor, rows: str) -> None:
     path = f"/admin/history/undo/1{rows}"
