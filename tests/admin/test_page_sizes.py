@@ -158,7 +158,7 @@ EVERY_PAGE = (
 @pytest.fixture
 def crowded(open_app: OpenApp, database: SharedDatabase) -> Flask:
     """The large configuration, with long lists of everything else and a proposal to undo all of it."""
-    app = open_app(two_persons=("pegged_pairs",))
+    app = open_app(own=True, two_persons=("pegged_pairs",))
 
     def fill() -> None:
         import_production(app)
