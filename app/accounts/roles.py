@@ -30,6 +30,9 @@ RECOVERY_CODES: Final = 10
 FAILURES_FORGOTTEN: Final = timedelta(hours=1)
 """Failures older than this, counted from the last, no longer count."""
 
+LATELY: Final = timedelta(minutes=10)
+"""A network has failed lately if more than one failure came within this time, the last one within it now."""
+
 DEVICE_LIFETIME: Final = timedelta(days=180)
 """A browser that signed in counts as known so long after its last sign-in."""
 
@@ -76,6 +79,8 @@ class FailureScope(StrEnum):
     """One address, for any account: a guesser who tries many."""
     ACCOUNT = "account"
     """One account, from any address: many machines that try one."""
+    LATELY = "lately"
+    """One address in the last minutes: decides who is checked first, and makes nobody wait by itself."""
     DEVICE = "device"
     """One account from a browser that signed in to it before: its owner, independent of other tries."""
 
@@ -84,6 +89,7 @@ _FREE: Final = {
     FailureScope.PAIR: 4,
     FailureScope.ADDRESS: 20,
     FailureScope.ACCOUNT: 50,
+    FailureScope.LATELY: 1,
     FailureScope.DEVICE: 4,
 }
 _MOST: Final = {
@@ -91,16 +97,32 @@ _MOST: Final = {
     FailureScope.ADDRESS: _LONGEST_WAIT,
     # Its owner may use a browser that is not known yet.
     FailureScope.ACCOUNT: 10,
+    FailureScope.LATELY: 0,
     FailureScope.DEVICE: _LONGEST_WAIT,
 }
 
 
-def wait_after(scope: FailureScope, failures: int) -> timedelta:
-    """How long after the last of so many failures the next try is checked: 2, 4, 8 … seconds."""
+def forgotten_after(scope: FailureScope) -> timedelta:
+    """How long after the last failure none of them counts."""
+    return LATELY if scope is FailureScope.LATELY else FAILURES_FORGOTTEN
+
+
+def has_failed(scope: FailureScope, failures: int) -> bool:
+    """Whether these failures let others go first. One alone is a person who mistyped."""
+    return scope is FailureScope.LATELY and failures > _FREE[scope]
+
+
+def wait_after(scope: FailureScope, failures: int, *, failed: bool = False) -> timedelta:
+    """How long after the last of so many failures the next try is checked: 2, 4, 8 … seconds.
+
+    :param failed: whether the network of that try has failed lately. Then it waits for an account twice as
+        long as others, who thus come before it.
+    """
     beyond = failures - _FREE[scope]
     if beyond <= 0:
         return timedelta()
-    return timedelta(seconds=min(2 ** min(beyond, 16), _MOST[scope]))
+    wait = timedelta(seconds=min(2 ** min(beyond, 16), _MOST[scope]))
+    return 2 * wait if failed and scope is FailureScope.ACCOUNT else wait
 
 
 def normal_email(text: str) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from threading import Event
 from time import monotonic
@@ -31,6 +31,13 @@ LEFT: Final = 499
 
 HasLeft = Callable[[], bool]
 """Whether the client has closed the connection."""
+
+
+def left_check(environ: Mapping[str, Any]) -> HasLeft | None:
+    """The check whether the client of a request has left; None where the server cannot find out."""
+    check: HasLeft | None = getattr(environ.get(_SOCKET), "has_left", None)
+    return check
+
 
 LogEnd = Callable[[int, str | None], None]
 """Called with the status of an answer, and its reason where it is an error."""
@@ -92,7 +99,7 @@ class LaterResponse(Response):
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         later = Later(self._source, self.headers, self._begun, self._log_end)
-        has_left = getattr(environ.get(_SOCKET), "has_left", None)
+        has_left = left_check(environ)
         # The request and its environment refer to each other: they would stay in memory during the wait.
         environ.pop(_REQUEST, None)
         return _Awaited(later, start_response, has_left)

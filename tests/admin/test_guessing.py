@@ -17,7 +17,7 @@ from app.accounts.models import SignInFailure
 from app.accounts.roles import Role
 from app.accounts.services.accounts import find_account, new_uniquifier, update_account
 from app.accounts.services.throttle import Guess, MustWait, release, reserve
-from app.accounts.sign_in import forms
+from app.accounts.sign_in import forms, guess_queue
 from app.audit.models import AuditRecord
 from app.db.engine import reading, writing
 from tests.actors import TESTER
@@ -255,8 +255,8 @@ def test_whom_the_gateway_knows_needs_no_place(app: Flask, monkeypatch: pytest.M
     owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
     inside.sign_in(VIEWER)
     owner.post("/admin/sign-out")
-    monkeypatch.setattr(forms, "WAIT_SECONDS", 0.01)
-    with forms._place:
+    monkeypatch.setattr(guess_queue, "WAIT_SECONDS", 0.01)
+    with forms.queue.turn("somebody", "198.51.100.1", failed=False):
         said = [
             re.search(r"Too many [^<]*", Visitor(app, "192.0.2.66").sign_in(email).text)
             for email in (VIEWER, "nobody@example.org")

@@ -1,4 +1,4 @@
-"""Many guess at once from many addresses: the owner comes in from a browser that is known."""
+"""Many guess at once from many addresses: the owner comes in from a known browser, and from a new one."""
 
 from __future__ import annotations
 
@@ -31,6 +31,30 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
         url = request.getfixturevalue("postgres_url")
         yield url
         empty_tables(url)
+
+
+@pytest.mark.minutes("a server, and seconds of hashes")
+def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> None:
+    """The owner comes from a browser that nobody knows, while networks guess that failed twice before."""
+    with application(url):
+        create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
+    settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
+    with serving("wsgi:app", tmp_path / "log", **settings) as server, ThreadPoolExecutor(GUESSERS) as pool:
+        strangers = [Browser(server, f"198.51.100.{number}") for number in range(GUESSERS)]
+
+        def guess(number: int, time: int) -> int:
+            return strangers[number].sign_in(f"{number}-{time}@example.org", "not the password")
+
+        for time in range(2):
+            assert {*pool.map(guess, range(GUESSERS), [time] * GUESSERS)} == {200}
+        owner = Browser(server, "203.0.113.5")
+        token = owner.token()
+        guesses = [pool.submit(guess, number, 2) for number in range(GUESSERS)]
+        wait(guesses, return_when=FIRST_COMPLETED)  # so the others wait for their turns
+        assert owner.sign_in(EMAIL, PASSWORD, token) == 302
+        before = sum(each.done() for each in guesses)
+        assert {each.result() for each in guesses} == {200}
+    assert before < GUESSERS // 2, f"{before} of {GUESSERS} were checked before"
 
 
 @pytest.mark.minutes("a server, and seconds of hashes")

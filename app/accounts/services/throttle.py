@@ -6,7 +6,7 @@ tries get no more checks than successive ones (docs/decisions/0013-counted-befor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,7 +15,14 @@ from sqlalchemy import Connection, delete, update
 
 from app.accounts.models import SignInFailure
 from app.accounts.queries import FailureRow, forgotten_failures, sign_in_failures
-from app.accounts.roles import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
+from app.accounts.roles import (
+    FAILURES_FORGOTTEN,
+    FailureScope,
+    forgotten_after,
+    has_failed,
+    typed_name,
+    wait_after,
+)
 from app.accounts.services.accounts import Account
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
@@ -62,6 +69,13 @@ class MustWait(Exception):
         super().__init__(f"{why} Try again in {shown}.")
 
 
+def network_has_failed(database: Database, network: str) -> bool:
+    """Whether other networks go before this one, because it has failed lately."""
+    scopes = {_lately(network): FailureScope.LATELY}
+    with reading(database.engine) as connection:
+        return _has_failed(scopes, sign_in_failures(connection, scopes), database.clock())
+
+
 def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
     """Count a guess as a failure, before it is checked.
 
@@ -69,16 +83,19 @@ def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
     """
     scopes, now = _keys(audit_keys, guess), database.clock()
     with reading(database.engine) as connection:
-        # A refused guess takes no lock.
         known = sign_in_failures(connection, scopes)
     if any(row.last_at > now for row in known):
         known = _brought_back(database, scopes, now)
-    _require_no_wait(scopes, known, now)
+    try:
+        _require_no_wait(scopes, known, now)
+    except MustWait:
+        _note_early(database, guess, scopes, known, now)
+        raise
     with counting(database.engine) as connection:
         new = [{"key": key, "failures": 0, "last_at": now} for key in sorted(scopes)]
         rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
         _require_no_wait(scopes, rows, now)
-        counted = {row.key: row for row in rows if row.failures and now - row.last_at < FAILURES_FORGOTTEN}
+        counted = {row.key: row for row in _counting(scopes, rows, now) if row.failures}
         before = {row.key: row.failures if row.key in counted else 0 for row in rows}
         tried = [{"key": key, "failures": count + 1, "last_at": now} for key, count in before.items()]
         upsert(connection, SignInFailure, tried)
@@ -136,15 +153,35 @@ def _keys(audit_keys: AuditKeys, guess: Guess) -> dict[str, FailureScope]:
     """
     if guess.account is not None and guess.device is not None:
         return {f"device:{guess.account.id} {guess.device}": FailureScope.DEVICE}
-    if guess.account is not None:
-        name = f"#{guess.account.id}"
-    else:
-        name = typed_name(audit_keys.present, guess.typed)
+    name = name_of(audit_keys, guess)
     return {
         f"pair:{guess.network} {name}": FailureScope.PAIR,
         f"address:{guess.network}": FailureScope.ADDRESS,
         f"account:{name}": FailureScope.ACCOUNT,
+        _lately(guess.network): FailureScope.LATELY,
     }
+
+
+def name_of(audit_keys: AuditKeys, guess: Guess) -> str:
+    """The name of what is tried, whether or not there is such an account."""
+    if guess.account is not None:
+        return f"#{guess.account.id}"
+    return typed_name(audit_keys.present, guess.typed)
+
+
+def _lately(network: str) -> str:
+    return f"lately:{network}"
+
+
+def _counting(
+    scopes: Mapping[str, FailureScope], rows: Iterable[FailureRow], now: datetime
+) -> list[FailureRow]:
+    """The rows that still count."""
+    return [row for row in rows if now - row.last_at < forgotten_after(scopes[row.key])]
+
+
+def _has_failed(scopes: Mapping[str, FailureScope], rows: Iterable[FailureRow], now: datetime) -> bool:
+    return any(has_failed(scopes[row.key], row.failures) for row in _counting(scopes, rows, now))
 
 
 def _brought_back(database: Database, keys: Collection[str], now: datetime) -> list[FailureRow]:
@@ -159,14 +196,42 @@ def _brought_back(database: Database, keys: Collection[str], now: datetime) -> l
 
 
 def _require_no_wait(scopes: Mapping[str, FailureScope], rows: list[FailureRow], now: datetime) -> None:
+    failed = _has_failed(scopes, rows, now)
     waits = [
-        row.last_at + wait_after(scopes[row.key], row.failures) - now
-        for row in rows
-        if now - row.last_at < FAILURES_FORGOTTEN
+        row.last_at + wait_after(scopes[row.key], row.failures, failed=failed) - now
+        for row in _counting(scopes, rows, now)
     ]
     wait = max(waits, default=timedelta())
     if wait > timedelta():
         raise MustWait(wait)
+
+
+def _note_early(
+    database: Database,
+    guess: Guess,
+    scopes: Mapping[str, FailureScope],
+    known: list[FailureRow],
+    now: datetime,
+) -> None:
+    """Count a try at an account that has to wait, for the order, if its network was told so before.
+
+    It was told if it was refused after the account's last failure. Guessers send on all the same, to be there
+    when the wait ends. The tries of people who wait as they are told do not count.
+    """
+    of_account = [
+        row.last_at
+        for row in _counting(scopes, known, now)
+        if scopes[row.key] is FailureScope.ACCOUNT and wait_after(FailureScope.ACCOUNT, row.failures)
+    ]
+    if not of_account or _has_failed(scopes, known, now):
+        return
+    key = _lately(guess.network)
+    early = any(row.key == key and row.last_at > max(of_account) for row in known)
+    with counting(database.engine) as connection:
+        new = {"key": key, "failures": 0, "last_at": now}
+        (row,) = (FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, [new]))
+        before = sum(row.failures for row in _counting(scopes, [row], now))
+        upsert(connection, SignInFailure, [new | {"failures": before + early}])
 
 
 def _sweep(connection: Connection, now: datetime) -> None:

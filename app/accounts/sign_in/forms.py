@@ -2,7 +2,7 @@
 
 A guess uses a processor for the hash of a password, and the database for the counts. Guesses from many
 addresses are not slowed down by the count of each, and would make all other users wait for both. So there is
-one place for guesses of strangers (``place_for``).
+one queue for guesses of strangers (``turn_of``).
 
 The cookie of a known browser lets its owner sign in while others make the account wait. It grants nothing
 else, and its own wrong guesses have to wait, too. A new ``fs_uniquifier`` (a new password, every session
@@ -17,7 +17,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from threading import Lock
 from typing import Any, Final
 
 from flask import Response, after_this_request, current_app, g, request
@@ -30,39 +29,43 @@ from wtforms.validators import DataRequired
 from app.accounts.roles import DEVICE_LIFETIME, is_too_long
 from app.accounts.services.accounts import Account, find_account
 from app.accounts.services.passwords import why_refused
-from app.accounts.services.throttle import Guess, MustWait, forget_failures, note_failure, release, reserve
+from app.accounts.services.throttle import (
+    Guess,
+    MustWait,
+    forget_failures,
+    name_of,
+    network_has_failed,
+    note_failure,
+    release,
+    reserve,
+)
+from app.accounts.sign_in.guess_queue import GuessQueue
 from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_unknown, network
 from app.db.database import Database
 from app.http.application import current
+from app.http.later import left_check
 from app.values.times import UNIX_EPOCH
 
-WAIT_SECONDS: Final = 8.0
-"""While the database takes no writes, each guess before it waits in vain: the sum has to stay short."""
-
-_AGAIN: Final = timedelta(seconds=5)
-
-_place = Lock()
+queue: Final = GuessQueue()
 
 
 @contextmanager
-def place_for(guess: Guess) -> Iterator[None]:
-    """Wait for the one place where guesses are checked. Known users and browsers need none.
+def turn_of(guess: Guess) -> Iterator[None]:
+    """Wait for the turn of a guess. Known users and browsers need none.
 
     Few guesses of signed-in users, and of browsers that signed in before, are checked in any case. For
     strangers it makes no difference whether the account exists.
 
-    :raises MustWait: others had it for ``WAIT_SECONDS``; the guess must not be checked.
+    :raises MustWait: too many others came before; the guess must not be checked.
     """
     if guess.device is not None or current_user.is_authenticated:
         yield
         return
-    if not _place.acquire(timeout=WAIT_SECONDS):
-        raise MustWait(_AGAIN, "Too many sign-ins at the same time.")
-    try:
+    account, failed = name_of(current(AuditKeys), guess), network_has_failed(current(Database), guess.network)
+    has_left = left_check(request.environ) or (lambda: False)
+    with queue.turn(account, guess.network, failed=failed, has_left=has_left):
         yield
-    finally:
-        _place.release()
 
 
 _COOKIE: Final = re.compile(r"([0-9a-f]{32})\.([0-9]{1,12})\.([0-9a-f]{64})", re.ASCII)
@@ -144,7 +147,7 @@ class Throttled:
         typed = self.throttled_account()
         guess = guess_at(find_account(database, email=typed), typed)
         try:
-            with place_for(guess):
+            with turn_of(guess):
                 return self._check(database, audit_keys, guess, **kwargs)
         except MustWait as refused:
             self.form_errors.append(str(refused))

@@ -25,7 +25,7 @@ from app.accounts.roles import SessionEnd, normal_password
 from app.accounts.services.sessions import EndedSession, note_proof, proved_lately
 from app.accounts.services.throttle import Guess, reserve
 from app.accounts.sign_in.datastore import SECRET
-from app.accounts.sign_in.forms import Throttled, place_for
+from app.accounts.sign_in.forms import Throttled, turn_of
 from app.accounts.sign_in.passkey_pages import (
     ANSWERED_WITHIN,
     AnsweredForm,
@@ -51,7 +51,7 @@ def refuse_other_bodies() -> None:
         return
     if request.blueprint == "security":  # here a body is a try at a secret
         guess = Guess("", network())
-        with place_for(guess):
+        with turn_of(guess):
             reserve(current(Database), current(AuditKeys), guess)
     abort(415)
 
