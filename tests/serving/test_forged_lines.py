@@ -43,7 +43,7 @@ def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:
         sqlite3.connect(database).execute(f"SELECT * FROM {table}").fetchall()
         for table in ("audit_records", "sign_in_failures")
     )
-    assert (len(records), len(counts)) == (2, 5)
+    assert (len(records), len(counts)) == (2, 6)
     assert "correct horse" not in f"{records} {counts}"
 
     app = create_app(make_settings(url, audit_key=AUDIT_KEY))
