@@ -191,7 +191,6 @@ def on_starting(server: Any) -> None:
     _hold_signals_of_new_workers(server)
     _end_with_terminal(server)
     _end_silently(server)
-    ending.stop_if_told()
 
 
 def _announce_stop(server: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 if __name__ == "__main__":
     from serving import ending
 
-    ending.stop_quietly()
+    ending.stop_quietly(unwinds=True)
 
 import argparse
 import os

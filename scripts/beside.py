@@ -6,7 +6,6 @@ pipe does too, and then all that the module has started is killed. The keys of t
 
 from __future__ import annotations
 
-import atexit
 import os
 import runpy
 import signal
@@ -15,6 +14,8 @@ import sys
 import threading
 from pathlib import Path
 from typing import Final
+
+from serving.ending import at_end
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -34,7 +35,7 @@ def run_beside(module: str, *arguments: str) -> None:
             process.wait()
 
     started_by = os.getpid()
-    atexit.register(end)
+    at_end(end)
 
 
 def _end_with_input() -> None:

@@ -6,13 +6,14 @@ It needs nothing but Python, as it comes before everything that takes long to im
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
 import time
 from _thread import start_new_thread
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from select import poll
 from types import FrameType, TracebackType
@@ -24,18 +25,27 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MAKE_SECONDS: Final = 0.1
 """How long the process still lives: GNU make fails where its child ends before it has seen Ctrl-C itself."""
 
+_sleep: Final = time.sleep
+"""Before it lets other greenlets go on: there are none any more."""
+
 _INTERRUPTED: Final = 128 + signal.SIGINT
 
 _told = False
+_unwinds = False
+_at_end: list[Callable[[], None]] = []
 
 
-def stop_quietly() -> None:
-    """Raise KeyboardInterrupt at each of these signals from now on, and print no more about it than
-    ``stopped``.
+def stop_quietly(*, unwinds: bool = False) -> None:
+    """End at each of these signals from now on, and print no more about it than ``stopped``.
+
+    :param unwinds: raise KeyboardInterrupt, for a program that ends what it has started. Others end at once,
+        because a library that is interrupted while it is imported can crash.
 
     Only where nothing handles them yet: gunicorn reads its configuration again in a master that serves. What
     is ignored stays ignored, as ``nohup`` does with SIGHUP.
     """
+    global _unwinds  # noqa: PLW0603  of the process, as its signals are
+    _unwinds = unwinds
     for number in STOPPING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _stop)
@@ -60,19 +70,13 @@ def _pass_on_closing(terminal: int) -> None:
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     global _told  # noqa: PLW0603  of the process, as its signals are
-    if _told:  # a person who presses it twice does not want to wait
+    if _told or not _unwinds:  # a person who presses it twice does not want to wait
         _end_at_once()
     _told = True
     for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal can send more than one
         if signal.getsignal(number) is _stop:
             signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
-
-
-def stop_if_told() -> None:
-    """Raise KeyboardInterrupt again, where a library has caught it."""
-    if _told:
-        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -96,9 +100,7 @@ def _print_no_interrupt(code: int = 0) -> bool:
         return False
 
     def report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            say_stopped()
-            raise SystemExit(code)  # so that Python still does what is registered for the end
+        _end_if_interrupted(kind, code)
         sys.__excepthook__(kind, error, traceback)
 
     def report_ignored(ignored: Any) -> None:
@@ -118,8 +120,24 @@ def _end_if_interrupted(kind: type[BaseException], code: int) -> None:
         _end_at_once(code)
 
 
+def at_end(work: Callable[[], None]) -> None:
+    """Have something done when this process, or a fork of it, ends; also where it ends at once."""
+    if not _at_end:
+        atexit.register(_finish)
+    _at_end.append(work)
+
+
+def _finish() -> None:
+    while _at_end:
+        with suppress(Exception):
+            _at_end.pop()()
+
+
 def _end_at_once(code: int = 0) -> None:
+    """End without Python's own clearing up: a signal that came meanwhile would kill the process."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     say_stopped()
+    _finish()
     os._exit(code)
 
 
@@ -130,7 +148,7 @@ def say_stopped() -> None:
         if sys.stderr.isatty():
             sys.stderr.write("\nstopped\n")
             sys.stderr.flush()
-            time.sleep(_MAKE_SECONDS)
+            _sleep(_MAKE_SECONDS)
 
 
 def has_terminal() -> bool:
