@@ -25,7 +25,7 @@ from app.estimates.refusals import amount_zero, chain_unknown
 from app.network.pools import PoolState
 from app.network.route_terms import RouteBlock, RouteTerms, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.network.terms import NetworkTerms, in_any_case
+from app.network.terms import NetworkTerms
 from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.errors import GatewayError
@@ -107,7 +107,7 @@ def estimate_inputs(
         dst_pool=moved.dst_pool,
         symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
-        spelling=None if src in terms.tokens else terms.spellings.get(in_any_case(src)),
+        spelling=None if src in terms.tokens else terms.spellings.get(src.in_any_case),
         facts_age=moved.age,
     )
 

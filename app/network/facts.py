@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -79,11 +79,19 @@ class NetworkFacts(Struct, frozen=True):
     validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
     rates: Mapping[RouteKey, Fraction] = field(default_factory=dict)
     """Of the routes with a fixed rate other than 1."""
+    spellings: Mapping[PoolKey, str] = field(default_factory=dict)
+    """The symbols that chains and pegged pairs have, by ``PoolKey.in_any_case``."""
 
     def symbol_of(self, taken: Taken) -> str | None:
-        """The symbol of the taken token: the one that the send names, else by its token's address."""
-        if taken.symbol is not None or taken.token is None:
-            return taken.symbol
+        """The symbol of the taken token: the one that the send names, else by its token's address.
+
+        The letter case is the configuration's, unless that token has another address.
+        """
+        if taken.symbol is not None:
+            symbol = self.spelled(taken.src_chain_id, taken.symbol)
+            return taken.symbol if self.contradicts_token(taken._replace(symbol=symbol)) else symbol
+        if taken.token is None:
+            return None
         address = parse_evm_address(taken.token)
         if address is None:
             return None
@@ -91,6 +99,11 @@ class NetworkFacts(Struct, frozen=True):
             return self.pool_symbol(address, taken.src_chain_id, taken.dst_chain_id)
         contract = None if taken.contract is None else parse_evm_address(taken.contract)
         return self.paired_symbol(taken.kind, address, taken.src_chain_id, taken.dst_chain_id, contract)
+
+    def spelled(self, chain_id: ChainId, symbol: str) -> str:
+        """The symbol as the configuration spells it; as it is where the chain has no such token."""
+        key = PoolKey(chain_id, symbol)
+        return symbol if key in self.tokens else self.spellings.get(key.in_any_case, symbol)
 
     def pool_symbol(
         self, address: bytes, chain_id: ChainId, other_chain_id: ChainId | None = None
@@ -313,6 +326,9 @@ def route_key(row: Row) -> RouteKey:
     return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
+_ENDS: Final = ("org_chain_id", "pegged_chain_id")
+
+
 def build_facts(rows: Rows) -> NetworkFacts:
     """The facts of the core sections, given by section name: without the validators."""
     tokens = {
@@ -322,6 +338,7 @@ def build_facts(rows: Rows) -> NetworkFacts:
     for (chain_id, symbol), token in tokens.items():
         if token.address is not None:
             symbols[chain_id, token.address].append(symbol)
+    ends = [PoolKey(row[end], row["symbol"]) for row in rows["pegged_pairs"] for end in _ENDS]
     bridges = ((row["chain_id"], parse_evm_address(row["contract_addr"])) for row in rows["chains"])
     return NetworkFacts(
         tokens=tokens,
@@ -334,6 +351,7 @@ def build_facts(rows: Rows) -> NetworkFacts:
             for row in rows["routes"]
             if row["rate_value"] not in (None, "1")
         },
+        spellings={key.in_any_case: key.symbol for key in (*ends, *tokens)},
     )
 
 

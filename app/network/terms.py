@@ -110,13 +110,8 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
         blocks=blocks,
         symbol_chains=_names(chains, ((key.symbol, key.chain_id) for key in in_service)),
         destinations=_names(chains, ((key.src, key.dst_chain_id) for key in open_routes)),
-        spellings={in_any_case(key): key.symbol for key in tokens},
+        spellings={key.in_any_case: key.symbol for key in tokens},
     )
-
-
-def in_any_case(key: PoolKey) -> PoolKey:
-    """What tokens of a chain have in common whose symbols differ only in letter case."""
-    return PoolKey(key.chain_id, key.symbol.casefold())
 
 
 def pegged_is_open(

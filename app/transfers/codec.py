@@ -13,7 +13,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.types import is_one_of
 from app.transfers.event_fields import Misread, fields_of
-from app.transfers.events import EVENT_CLASSES, Event
+from app.transfers.events import EVENT_CLASSES, Event, TransferSent
+from app.transfers.ids import in_one_form
 from app.transfers.subjects import EventKey
 
 # Fields with a column in the log; all other fields of an event go into its body.
@@ -43,7 +44,7 @@ class _Codec:
             raise
         if (fault := event.fault()) is not None:
             raise Misread(*fault)
-        return event
+        return in_one_form(event) if isinstance(event, TransferSent) else event
 
     def encode(self, event: Event) -> str:
         body: dict[str, Any] = {}
@@ -57,7 +58,8 @@ class _Codec:
             name: restore(value) if (restore := self.restores[name]) else value
             for name, value in orjson.loads(body).items()
         }
-        return self.event_class(id=event_id, **values)
+        event = self.event_class(id=event_id, **values)
+        return in_one_form(event) if isinstance(event, TransferSent) else event
 
 
 _CODECS = {event_type: _Codec(event_class) for event_type, event_class in EVENT_CLASSES.items()}
@@ -77,7 +79,7 @@ def encode_event(event: Event) -> str:
 
 
 def decode_event(event_id: str, event_type: str, body: str) -> Event:
-    """The event that :func:`encode_event` wrote."""
+    """The event that :func:`encode_event` wrote. Its fields are in their one form also where 1.0 wrote it."""
     return _CODECS[event_type].decode(event_id, body)
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Set
 from enum import Enum, auto
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from app.transfers.events import EVENT_CLASSES, Event, TransferEvent, TransferSent
-from app.transfers.ids import is_proven
+from app.transfers.ids import evm_form, in_one_form, is_proven
 from app.transfers.subjects import EventKey
 
 E = TypeVar("E", bound=Event)
@@ -29,30 +29,47 @@ OPTIONAL_FIELDS: Final[dict[type[Event], tuple[str, ...]]] = {
 }
 """The fields of each event that a report may leave out."""
 
-_REQUIRED_FIELDS: Final = {
-    event_class: tuple(field.name for field in fields(event_class) if field.required)
-    for event_class in EVENT_CLASSES.values()
-}
+_ACCOUNTS: Final = frozenset({"sender", "receiver", "token", "contract"})
+
+
+def _is_same(name: str, mine: Any, its: Any) -> bool:
+    """Whether two spellings of a field's value mean the same."""
+    if name in _ACCOUNTS:
+        return (address := evm_form(mine)) is not None and address == evm_form(its)
+    return name == "symbol" and bool(mine.casefold() == its.casefold())
+
+
+def _spelled(name: str, mine: Any, its: Any) -> Any:
+    """Of two spellings of a value the one that counts, whichever was reported first."""
+    if name in _ACCOUNTS and len(mine) != len(its):  # one of them has its 0x
+        return evm_form(mine)
+    return min(mine, its)
 
 
 def agree(one: Event, other: Event) -> bool:
     """Whether two reports with the same key can be about the same fact."""
     if type(one) is not type(other):
         return False
-    if any(getattr(one, name) != getattr(other, name) for name in _REQUIRED_FIELDS[type(one)]):
-        return False
-    pairs = ((getattr(one, name), getattr(other, name)) for name in OPTIONAL_FIELDS[type(one)])
-    return all(mine is None or its is None or mine == its for mine, its in pairs)
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+    return all(
+        mine == its or mine is None or its is None or _is_same(name, mine, its) for name, mine, its in pairs
+    )
 
 
 def together(known: E, reported: E) -> E:
     """Two reports that agree, combined; ``known`` itself where the other adds nothing."""
-    added = {
-        name: value
-        for name in OPTIONAL_FIELDS[type(known)]
-        if getattr(known, name) is None and (value := getattr(reported, name)) is not None
-    }
-    return replace(known, **added) if added else known
+    added: dict[str, Any] = {}
+    for name in known.__struct_fields__:
+        mine, its = getattr(known, name), getattr(reported, name)
+        if its is None or mine == its:
+            continue
+        value = its if mine is None else _spelled(name, mine, its)
+        if value != mine:
+            added[name] = value
+    if not added:
+        return known
+    combined = replace(known, **added)
+    return cast("E", in_one_form(combined)) if isinstance(combined, TransferSent) else combined
 
 
 def without_optional(event: E) -> E:

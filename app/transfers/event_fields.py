@@ -91,10 +91,12 @@ def _base64(value: bytes) -> str:
 
 
 _AMOUNT: Final = Kind(read.read_amount, str, int)
+id_in_one_form: Final = partial(read.event_id_in_one_form, most=MAX_ID)
+_EVENT_ID: Final = Kind(partial(read.read_event_id, most=MAX_ID), restore=id_in_one_form)
 _HEX: Final = Kind(read.read_32_bytes, bytes.hex, bytes.fromhex)
 _SIGNED: Final = Kind(partial(read.read_base64, most=MAX_REQUEST_BYTES), _base64, base64.b64decode)
 
-EventId = Annotated[str, _text(MAX_ID)]
+EventId = Annotated[str, _EVENT_ID]
 Time = Annotated[datetime, Kind(read.read_time, datetime.isoformat, datetime.fromisoformat)]
 TransferId = Annotated[TransferKey, _HEX]
 WithdrawId = Annotated[bytes, _HEX]
@@ -108,7 +110,7 @@ Hash = Annotated[str, Kind(read.read_hash)]
 Symbol = Annotated[str, _text(MAX_SYMBOL)]
 Account = Annotated[str, Kind(read.read_account)]
 Amount = Annotated[int, _AMOUNT]
-Nonce = Annotated[str, Kind(read.read_nonce)]
+Nonce = Annotated[str, Kind(read.read_nonce, restore=read.nonce_in_one_form)]
 Sending = Annotated[SendKind, _one_of({kind.value: kind for kind in SendKind}, SendKind)]
 NetworkWord = Annotated[XferStatus, _one_of({int(word): word for word in XferStatus if word}, XferStatus)]
 Reason = Annotated[str, _text(MAX_REASON)]
@@ -116,7 +118,7 @@ PlainReason = Annotated[str, _text(MAX_REASON, least=0)]
 Bytes = Annotated[bytes, _SIGNED]
 Signers = Annotated[tuple[str, ...], _list_of(Kind(read.read_signer))]
 Powers = Annotated[tuple[int, ...], _list_of(_AMOUNT)]
-Targets = Annotated[tuple[str, ...], _list_of(_text(MAX_ID), 1, MAX_RETRACTED)]
+Targets = Annotated[tuple[str, ...], _list_of(_EVENT_ID, 1, MAX_RETRACTED)]
 Subjects = Annotated[tuple[str, ...], _list_of(_text(MAX_SUBJECT))]
 
 

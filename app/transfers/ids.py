@@ -13,10 +13,12 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from app.transfers.events import TransferEvent, TransferSent
 from app.values.amounts import is_ascii_digits, is_uint256
 from app.values.codes import SendKind
-from app.values.crypto import ADDRESS_BYTES, keccak256, parse_evm_address
+from app.values.crypto import ADDRESS_BYTES, checksum_address, keccak256, parse_evm_address
 from app.values.identifiers import MAX_UINT64
 
 
@@ -182,6 +184,36 @@ def _taken(send: TransferSent) -> _Taken | None:
 def is_proven(event: TransferEvent) -> bool:
     """Whether the event is a send whose fields prove its id."""
     return isinstance(event, TransferSent) and proof_of(event) is Proof.PROVEN
+
+
+_ACCOUNTS: Final = ("sender", "receiver", "token", "contract")
+_BARE: Final = 2 * ADDRESS_BYTES
+"""Characters of an EVM address without its 0x."""
+
+
+def in_one_form(send: TransferSent) -> TransferSent:
+    """The send with each account in its one form.
+
+    40 hex digits without 0x are an EVM address where the transfer id follows from it. Otherwise they are the
+    account of some other chain, and stay as they are.
+    """
+    bare = {
+        name: spelled
+        for name in _ACCOUNTS
+        if (account := getattr(send, name)) is not None
+        and len(account) == _BARE
+        and (spelled := evm_form(account)) is not None
+    }
+    if not bare:
+        return send
+    spelled_out = replace(send, **bare)
+    return spelled_out if is_proven(spelled_out) else send
+
+
+def evm_form(account: str) -> str | None:
+    """The account as an EVM address with its checksum, also where its 0x is left out; None for any other."""
+    address = parse_evm_address(f"0x{account}" if len(account) == _BARE else account)
+    return None if address is None else checksum_address(address)
 
 
 def _nonce(text: str | None) -> int | None:

@@ -39,6 +39,11 @@ class PoolKey(NamedTuple):
     chain_id: ChainId
     symbol: str
 
+    @property
+    def in_any_case(self) -> PoolKey:
+        """What tokens of a chain have in common whose symbols differ only in letter case."""
+        return PoolKey(self.chain_id, self.symbol.casefold())
+
 
 class RouteKey(NamedTuple):
     """Transfers of one token in one direction."""

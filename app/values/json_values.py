@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from datetime import datetime
 from typing import Any, Final
 
@@ -102,9 +103,61 @@ def read_base64(value: Any, most: int) -> bytes:
     return decoded
 
 
+MAX_NONCE: Final = 80
+"""Characters of a nonce."""
+
+_NUMBER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]+))", re.ASCII)
+
+
 def read_nonce(value: Any) -> str:
-    """An integer or a string; stored as a string."""
+    """An integer or a string; stored as a string, in its one form."""
     text = str(value) if type(value) is int and is_uint256(abs(value)) else value
-    if not isinstance(text, str) or not 1 <= len(text) <= 80 or "\x00" in text:
-        raise ValueError("must be an integer or a string of 1 to 80 characters")
-    return text
+    if not isinstance(text, str) or not 1 <= len(text) <= MAX_NONCE or "\x00" in text:
+        raise ValueError(f"must be an integer or a string of 1 to {MAX_NONCE} characters")
+    return nonce_in_one_form(text)
+
+
+def nonce_in_one_form(text: str) -> str:
+    """A nonce that is a number in decimal digits: without blanks, a plus sign, leading zeros or ``0x``.
+
+    Any other text stays as it is.
+    """
+    if text.isascii() and text.isdigit() and text[0] != "0":
+        return text  # nearly always
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return text
+    sign, hexadecimal, decimal = match.groups()
+    number = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    plain = str(-number if sign == "-" else number)
+    return plain if len(plain) <= MAX_NONCE else text
+
+
+_LOG_ID: Final = re.compile(
+    r"(?P<chain>0[xX][0-9a-fA-F]+|[0-9]+):(?:0[xX])?(?P<block>[0-9a-fA-F]{64})"
+    r":(?:0[xX])?(?P<tx>[0-9a-fA-F]{64}):(?P<log>0[xX][0-9a-fA-F]+|[0-9]+)(?P<rest>:.*)?",
+    re.ASCII | re.DOTALL,
+)
+"""The id of a log, or of a further fact of it (docs/ingest.md#ids)."""
+
+_SPELLED_ONCE: Final = re.compile(
+    r"(?:0|[1-9][0-9]*):0x[0-9a-f]{64}:0x[0-9a-f]{64}:(?:0|[1-9][0-9]*)(?::.*)?", re.ASCII | re.DOTALL
+)
+
+
+def read_event_id(value: Any, most: int) -> str:
+    """The id of an event, in its one form."""
+    return event_id_in_one_form(read_text(value, most), most)
+
+
+def event_id_in_one_form(text: str, most: int) -> str:
+    """An event's id. That of a log has hashes in lower case with ``0x``, and numbers in decimal digits.
+
+    Other ids are texts of their reporters and stay as they are.
+    """
+    if ":" not in text or _SPELLED_ONCE.fullmatch(text) or (match := _LOG_ID.fullmatch(text)) is None:
+        return text
+    chain_id, log_index = (nonce_in_one_form(match[name]) for name in ("chain", "log"))
+    block, transaction = match["block"].lower(), match["tx"].lower()
+    spelled = f"{chain_id}:0x{block}:0x{transaction}:{log_index}{match['rest'] or ''}"
+    return spelled if len(spelled) <= most else text
