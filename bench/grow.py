@@ -35,8 +35,9 @@ from app.transfers.effects import SharedChange, TrendKey, Trends
 from app.transfers.events import TransferEvent
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.logged import is_empty
-from app.transfers.reorganisations import ChainReading, Logged
+from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.values.times import from_unix_microseconds
 from bench.bulk import HEX, NULL, Row, fill, without_indexes

@@ -26,7 +26,7 @@ from app.transfers.events import (
     TransferSent,
 )
 from app.transfers.ids import is_proven
-from app.transfers.reorganisations import Origin, concerned_chain
+from app.transfers.reports.counting import Origin, concerned_chain
 from app.values.amounts import grouped
 from app.values.identifiers import MAX_CHAIN_ID
 from app.values.times import Epoch

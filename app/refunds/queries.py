@@ -35,8 +35,8 @@ from app.transfers.events import (
 )
 from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
 from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
-from app.transfers.reorganisations import Logged, as_reported_last
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged, as_reported
 from app.transfers.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
@@ -219,7 +219,7 @@ def load_histories(
     return {
         transfer_id: TransferHistory(
             TransferId(transfer_id),
-            as_reported_last(events),
+            as_reported(events),
             reorgs[transfer_id],
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),

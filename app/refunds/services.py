@@ -27,9 +27,10 @@ from app.refunds.request_rules import RefundContext
 from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
+from app.transfers.refunding.evidence import validate_transfer_refund
 from app.transfers.reported import TransferHistory
 from app.transfers.services.status import transfer_not_found
-from app.transfers.state import transfer_state, validate_transfer_refund
+from app.transfers.state import transfer_state
 from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
 from app.values.codes import TransferHistoryStatus as Status

@@ -54,6 +54,7 @@ class AnomalyKind(StrEnum):
     UNLISTED_CONTRACT = "unlisted_contract"
     WITHDRAW_ID_PAID = "withdraw_id_paid"
     READ_ON_ANOTHER_CHAIN = "read_on_another_chain"
+    SEND_CONTRADICTS_ID = "send_contradicts_id"
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
@@ -78,6 +79,7 @@ def anomalies_of_transfer(
     facts: NetworkFacts,
     paid_ids: PaidIds,
     misplaced: Sequence[TransferEvent] = (),
+    contradicting: Sequence[TransferEvent] = (),
 ) -> list[Anomaly]:
     """The anomalies of one transfer, at most one of each kind.
 
@@ -85,6 +87,7 @@ def anomalies_of_transfer(
     :param uncontradicted: the canonical refund requests that no fact proves false.
     :param paid_ids: withdraw ids of its requests that were paid for other transfers.
     :param misplaced: events that were read on another chain than the transfer's own.
+    :param contradicting: sends whose fields give another id.
     """
     found = (
         _refund_and_release(canonical),
@@ -99,6 +102,7 @@ def anomalies_of_transfer(
         _unlisted_contract(canonical, facts),
         _withdraw_id_paid(canonical, paid_ids),
         _read_on_another_chain(misplaced),
+        _send_contradicts_id(contradicting),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
@@ -254,6 +258,13 @@ def _read_on_another_chain(misplaced: Sequence[TransferEvent]) -> Anomaly | None
     chains = ", ".join(str(chain_id) for chain_id in sorted(filter(None, found)))
     detail = f"reported as read on chain {chains}, which is not the transfer's own; it counts for nothing"
     return _of(AnomalyKind.READ_ON_ANOTHER_CHAIN, detail, misplaced)
+
+
+def _send_contradicts_id(contradicting: Sequence[TransferEvent]) -> Anomaly | None:
+    if not contradicting:
+        return None
+    detail = "a send was accepted whose fields give another transfer id; it counts for nothing"
+    return _of(AnomalyKind.SEND_CONTRADICTS_ID, detail, contradicting)
 
 
 def anomalies_of_rotations(

@@ -25,7 +25,7 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.reorganisations import orphaned_by, standing_of_transfer
+from app.transfers.reorganisations import orphaned_by
 from app.transfers.reported import TransferHistory
 from app.transfers.status import StandingEvents
 from app.values.codes import TransferHistoryStatus as Status
@@ -125,7 +125,7 @@ def certainty_of(
         return UNKNOWN
     origin = history.origin()
     counted = history.counted(origin)
-    standing = StandingEvents.of(standing_of_transfer(counted, history.reorgs, origin))
+    standing = history.standing(origin)
     ours = {
         each.event.id
         for each in counted

@@ -9,42 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.contents import agree, together
 from app.transfers.event_fields import MAX_BLOCK
 from app.transfers.events import (
     BlockEvent,
     ChainReorged,
     Event,
     EventsRetracted,
-    PlacedEvent,
     TransferConfirmed,
     TransferEvent,
-    TransferFailed,
     TransferSent,
-    TransferSubmitted,
 )
-from app.transfers.ids import is_proven
-from app.transfers.subjects import EventKey, Side
+from app.transfers.reports.counting import Logged, Origin, most_trusted
+from app.transfers.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId
-
-E_co = TypeVar("E_co", bound=Event, covariant=True)
-
-
-class Logged(Struct, Generic[E_co], frozen=True):
-    """One acceptance of an event; ``seq`` is its position in the log.
-
-    ``chains`` are those that its reporter was limited to, None without a limit. Events of other chains do
-    not count.
-    """
-
-    seq: int
-    event: E_co
-    chains: frozenset[int] | None = None
 
 
 def is_ahead(event: Event, now: datetime) -> bool:
@@ -104,17 +86,6 @@ class Reorg(Struct, frozen=True):
         return replace(self, only=frozenset(known_before))
 
 
-def as_reported_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
-    """Acceptances of one subject, each with its event as reported last.
-
-    Among reporters with the same limits a later acceptance of an id can only add to an earlier one.
-    """
-    latest = {(logged.event.id, logged.chains): logged.event for logged in log}
-    if len(latest) == len(log):
-        return log
-    return [Logged(logged.seq, latest[logged.event.id, logged.chains], logged.chains) for logged in log]
-
-
 Retracted = Mapping[str, int]
 """Ids of events of one subject to the position in the log of the latest canonical retraction of each."""
 
@@ -141,130 +112,6 @@ def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
     return retracted
 
 
-class Origin(Struct, frozen=True):
-    """A transfer's two chains: those of its send, else of its submission, canonical or not."""
-
-    src_chain_id: ChainId | None = None
-    dst_chain_id: ChainId | None = None
-    is_sent: bool = False
-    """Whether a send, which is on a chain, names them. A submission is only a claim."""
-    is_proven: bool = False
-    """Whether that send's fields give its id. Then no other event that names chains counts."""
-
-    def own_chain_of(self, event: TransferEvent) -> ChainId | None:
-        """The transfer's chain on which such an event happens; None where it is not known yet."""
-        if event.side is Side.DESTINATION:
-            return self.dst_chain_id
-        return self.src_chain_id
-
-    def chain_of(self, event: TransferEvent) -> ChainId | None:
-        """The chain that the event's block belongs to; None where it is not known yet."""
-        if isinstance(event, TransferSent):
-            return event.src_chain_id
-        if isinstance(event, PlacedEvent) and event.chain_id is not None:
-            return event.chain_id
-        return self.own_chain_of(event) if event.side is not None else None
-
-    def is_misplaced(self, event: TransferEvent) -> bool:
-        """Whether the event was read on another chain than the transfer's own."""
-        if not isinstance(event, PlacedEvent) or event.chain_id is None:
-            return False
-        return self.own_chain_of(event) not in (None, event.chain_id)
-
-
-def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
-    """The origin that follows from all acceptances of one transfer.
-
-    It is that of its send: a proven one first, then one of a reporter without limits, then the earliest in
-    the chain. Without a send it is that of the first submission, of reporters without limits first.
-    """
-    sends: list[Logged[TransferSent]] = []
-    submissions: list[Logged[TransferSubmitted]] = []
-    for logged in log:
-        if isinstance(logged.event, TransferSent):
-            sends.append(logged)  # type: ignore[arg-type]  # its event was checked
-        elif isinstance(logged.event, TransferSubmitted):
-            submissions.append(logged)  # type: ignore[arg-type]  # as above
-    if sends:
-        first = sends[0] if len(sends) == 1 else min(sends, key=_rank)
-        proven = _needs_proof(log) and is_proven(first.event)
-        return Origin(first.event.src_chain_id, first.event.dst_chain_id, True, proven)
-    if submissions:
-        announced = min(submissions, key=lambda each: (each.chains is not None, each.event.order)).event
-        return Origin(announced.src_chain_id, announced.dst_chain_id)
-    return Origin()
-
-
-def _rank(send: Logged[TransferSent]) -> tuple[Any, ...]:
-    """The order of sends, the one that decides first."""
-    return not is_proven(send.event), send.chains is not None, send.event.order
-
-
-def _needs_proof(log: Sequence[Logged[TransferEvent]]) -> bool:
-    """Whether other events than the send name chains, so that a proof decides something."""
-    return sum(isinstance(each.event, TransferSent | TransferSubmitted) for each in log) > 1
-
-
-def concerned_chain(event: TransferEvent, origin: Origin) -> ChainId | None:
-    """The chain that the event's reporter must be admitted to for it to count; None where it is not known.
-
-    For a send or submission it is the source chain. For other events it is the chain that they happen on,
-    and the source chain for those without a block (the network's status, the steps of a refund). A
-    submission is only an announcement: its chains only count for a failure, which no send precedes.
-    """
-    if isinstance(event, TransferSubmitted | TransferSent):
-        return event.src_chain_id
-    if origin.is_sent or isinstance(event, TransferFailed):
-        return origin.own_chain_of(event)
-    return None
-
-
-def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances that count for the transfer, by the chain they were read on and their reporter.
-
-    Where reporters with different limits used one id and agree, it is one event. Otherwise the report without
-    limits counts, or else the one with the lowest chains.
-    """
-    placed = [each for each in log if _counts(each, origin)]
-    if all(each.chains is None for each in placed):
-        return placed
-    merged: dict[str, TransferEvent] = {}
-    for each in sorted(placed, key=_trust):
-        known = merged.setdefault(each.event.id, each.event)
-        if known is not each.event and agree(known, each.event):
-            merged[each.event.id] = together(known, each.event)
-    return [
-        Logged(each.seq, merged[each.event.id], each.chains)
-        for each in placed
-        if agree(merged[each.event.id], each.event)
-    ]
-
-
-def _trust(logged: Logged[TransferEvent]) -> tuple[Any, ...]:
-    return logged.chains is not None, sorted(logged.chains or ()), logged.seq
-
-
-def _counts(logged: Logged[TransferEvent], origin: Origin) -> bool:
-    event = logged.event
-    if origin.is_misplaced(event):
-        return False
-    if origin.is_proven and isinstance(event, TransferSubmitted) and not _names(event, origin):
-        return False
-    if logged.chains is None:
-        return True
-    if isinstance(event, TransferSent) and not is_proven(event):
-        return False
-    return concerned_chain(event, origin) in logged.chains
-
-
-def _names(submission: TransferSubmitted, origin: Origin) -> bool:
-    """Whether a submission names the chains of the origin, as far as it names any."""
-    return submission.src_chain_id == origin.src_chain_id and submission.dst_chain_id in (
-        None,
-        origin.dst_chain_id,
-    )
-
-
 class ChainReading(Struct, frozen=True):
     """How far a chain was read, as canonical events show."""
 
@@ -282,37 +129,25 @@ class ChainReading(Struct, frozen=True):
 def standing_of_transfer(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
 ) -> list[TransferEvent]:
-    """The canonical events of one transfer.
+    """The canonical events of one transfer; parameters as in :func:`standing_acceptances`."""
+    return [logged.event for logged in most_trusted(standing_acceptances(log, reorgs, origin))]
+
+
+def standing_acceptances(
+    log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
+) -> Sequence[Logged[TransferEvent]]:
+    """The acceptances of one transfer's events that no reorg took back.
 
     :param log: every acceptance that counts, of all events of the transfer, in the order of the log.
     :param reorgs: at least those of the transfer's chains accepted after its first event.
     """
-    latest = {logged.event.id: logged for logged in log}
-    standing = list(latest.values()) if not reorgs else _not_orphaned(latest.values(), log, reorgs, origin)
-    return [logged.event for logged in trusted(standing)]
-
-
-def trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
-    """Without the sends of limited reporters, where a send of a reporter without limits is proven."""
-    sends = [each for each in standing if isinstance(each.event, TransferSent)]
-    if len(sends) < 2 or all(each.chains is None for each in sends):
-        return standing
-    if not any(each.chains is None and is_proven(each.event) for each in sends):
-        return standing
-    return [each for each in standing if each.chains is None or not isinstance(each.event, TransferSent)]
-
-
-def _not_orphaned(
-    latest: Iterable[Logged[TransferEvent]],
-    log: Sequence[Logged[TransferEvent]],
-    reorgs: Sequence[Reorg],
-    origin: Origin,
-) -> list[Logged[TransferEvent]]:
+    if not reorgs:
+        return log
     sends = (logged for logged in log if isinstance(logged.event, TransferSent))
     sends_gone = [gone for send in sends if (gone := _orphaning(send, origin, reorgs)) is not None]
     return [
         logged
-        for logged in latest
+        for logged in log
         if not orphaned_by(logged, origin, reorgs) and not _confirms_any(logged, sends_gone)
     ]
 

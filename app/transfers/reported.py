@@ -27,16 +27,23 @@ from app.transfers.events import (
 )
 from app.transfers.reorganisations import (
     ChainReading,
-    Logged,
-    Origin,
     Reorg,
     Retracted,
-    concerned_chain,
-    counting,
     not_retracted,
-    origin_of,
     readings,
+    standing_acceptances,
     standing_of_transfer,
+)
+from app.transfers.reports.counting import (
+    Logged,
+    Origin,
+    announcing_only,
+    concerned_chain,
+    contradicting,
+    counting,
+    misplaced,
+    most_trusted,
+    origin_of,
 )
 from app.transfers.status import StandingEvents
 from app.values.codes import XferStatus
@@ -89,7 +96,17 @@ class TransferHistory(Struct, frozen=True):
         :param origin: what :meth:`origin` returned, where it is known.
         """
         origin = origin or self.origin()
-        return StandingEvents.of(standing_of_transfer(self.counted(origin), self.reorgs, origin))
+        counted = self.counted(origin)
+        return standing_events(counted, standing_of_transfer(counted, self.reorgs, origin))
+
+    def standing_acceptances(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances that count and that nothing took back, of reporters with any limits."""
+        origin = self.origin()
+        return standing_acceptances(self.counted(origin), self.reorgs, origin)
+
+    def describing(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances that count, without those that only announce the transfer."""
+        return describing(self.counted(origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
         """How far each chain was read, as the canonical events show."""
@@ -98,13 +115,11 @@ class TransferHistory(Struct, frozen=True):
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
         """Events that were read on another chain than the transfer's, each once."""
-        found = {
-            each.event.id: each.event
-            for each in self.valid()
-            if origin.is_misplaced(each.event)
-            and (each.chains is None or concerned_chain(each.event, origin) in each.chains)
-        }
-        return list(found.values())
+        return misplaced(self.valid(), origin)
+
+    def contradicting(self) -> Sequence[TransferEvent]:
+        """Sends whose fields contradict their id. They count for nothing."""
+        return contradicting(self.valid())
 
     @property
     def is_known(self) -> bool:
@@ -119,7 +134,12 @@ class TransferHistory(Struct, frozen=True):
         that none of them names, and where a limited reporter has the send in another block than a reporter
         without limits.
         """
-        naming = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
+        naming = [
+            each.event
+            for each in self.log
+            if isinstance(each.event, TransferSent)
+            or (isinstance(each.event, TransferSubmitted) and each.chains is None)
+        ]
         sources = {event.src_chain_id for event in naming}
         destinations = {event.dst_chain_id for event in naming}
         if any(isinstance(event, TransferSent) for event in naming):
@@ -162,7 +182,7 @@ class TransferHistory(Struct, frozen=True):
         """The event that describes the transfer: a send before a submission, a canonical one first."""
         if (send := standing.first(TransferSent)) is not None:
             return send
-        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.counted()}.values())
+        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.describing()}.values())
         return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
 
 
@@ -200,21 +220,41 @@ class AcceptanceOutcome(Struct, frozen=True):
         return self.outcome is EventOutcome.STANDS
 
 
+def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
+    """Those of the acceptances that count, without those that only announce the transfer."""
+    announcing = announcing_only(counted)
+    return [each for each in counted if each.event.id not in announcing] if announcing else counted
+
+
+def standing_events(
+    counted: Sequence[Logged[TransferEvent]], canonical: Sequence[TransferEvent]
+) -> StandingEvents:
+    """The canonical events of a transfer.
+
+    :param counted: all its acceptances that count.
+    """
+    announcing = announcing_only(counted)
+    if not announcing:
+        return StandingEvents.of(canonical)
+    announced_at = min((each.at for each in canonical if each.id in announcing), default=None)
+    return StandingEvents.of((each for each in canonical if each.id not in announcing), announced_at)
+
+
 def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
     """The outcome of every acceptance, in the order of the log."""
     origin = history.origin()
-    counted = {logged.seq: logged for logged in history.counted(origin)}
-    events = standing_of_transfer(list(counted.values()), history.reorgs, origin)
-    canonical = {(event.id, type(event)) for event in events}
-    latest = {(logged.event.id, type(logged.event)): logged.seq for logged in history.log}
+    counted = history.counted(origin)
+    standing = most_trusted(standing_acceptances(counted, history.reorgs, origin))
+    canonical = {each.event.id: each.seq for each in standing}
+    latest = {logged.event.id: logged.seq for logged in history.log} | canonical
+    positions = {each.seq for each in counted}
     for logged in history.log:
         event = logged.event
-        key = event.id, type(event)
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
-        if key in canonical and latest[key] == logged.seq and logged.seq in counted:
+        if canonical.get(event.id) == logged.seq:
             yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            outcome, by = _why_not_canonical(history, logged, origin, latest[key], counted)
+            outcome, by = _why_not_canonical(history, logged, origin, latest[event.id], positions)
             yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
 
 
@@ -232,7 +272,7 @@ def _why_not_canonical(
         return EventOutcome.REORGANISED, reorg
     if retraction > seq:
         return EventOutcome.RETRACTED, retraction
-    if latest > seq:
+    if latest > seq or (latest != seq and seq in counted):
         return EventOutcome.REPEATED, latest
     if seq in history.ahead:
         return EventOutcome.AHEAD, None

@@ -9,9 +9,6 @@ from typing import Any, TypedDict
 from msgspec import Struct
 
 from app.network.facts import NetworkFacts
-from app.network.validators import ValidatorSet
-from app.refunds.claimable import RefundContext, RefundVerdict, RequestValidation, basis_of, validate_refund
-from app.refunds.request import PaidIds, withdraw_id_of
 from app.transfers.anomalies import Anomaly, anomalies_of_transfer
 from app.transfers.events import (
     BlockEvent,
@@ -26,21 +23,13 @@ from app.transfers.events import (
     TransferSubmitted,
 )
 from app.transfers.ids import is_proven
-from app.transfers.reorganisations import ChainReading, Logged, Origin, counting, highest_blocks, readings
-from app.transfers.reported import TransferHistory
-from app.transfers.status import RefundStanding, StandingEvents, StatusAnswer, status_of
+from app.transfers.refunding.evidence import RefundEvidence, TransferRefund, validated_refund, withdraw_ids
+from app.transfers.reorganisations import ChainReading, highest_blocks, readings
+from app.transfers.reported import TransferHistory, describing
+from app.transfers.reports.counting import Logged, Origin, counting
+from app.transfers.status import StandingEvents, StatusAnswer, status_of
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.values.crypto import parse_evm_address
 from app.values.identifiers import BlockNumber, ChainId, TransferId
-
-
-class RefundEvidence(Struct, frozen=True):
-    """What the user submits on chain: the request, its signatures, the whole validator set."""
-
-    wd_onchain: bytes
-    sorted_sigs: tuple[bytes, ...]
-    signers: tuple[bytes, ...]
-    powers: tuple[bytes, ...]
 
 
 class TransferState(Struct, frozen=True, kw_only=True):
@@ -82,50 +71,12 @@ class TransferState(Struct, frozen=True, kw_only=True):
     """Ids of the requests and signatures that are enough to give the same refund."""
 
 
-def refund_context(
-    transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
-) -> RefundContext:
-    """What is known to validate a refund with: only ids until the send is known."""
-    paid_ids = paid_ids or {}
-    if not isinstance(send, TransferSent):
-        return RefundContext(transfer_id, paid_ids=paid_ids)
-    return RefundContext(
-        transfer_id,
-        kind=send.kind,
-        src_chain_id=send.src_chain_id,
-        contract=facts.refund_contract(send.taken),
-        unlisted_contract=send.contract if facts.is_unlisted(send.taken) else None,
-        paid_ids=paid_ids,
-        token=facts.token_address(send.taken),
-        receiver=parse_evm_address(send.sender),
-        amount=send.amount,
-    )
-
-
-def validate_transfer_refund(
-    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
-) -> tuple[RefundContext, RefundVerdict]:
-    """Validate the canonical requests by the canonical send, the signatures and the current validators.
-
-    :param paid_ids: withdraw ids of the requests that were paid for other transfers.
-    """
-    context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
-    validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
-    verdict = validate_refund(
-        context,
-        (event.wd_onchain for event in standing.every(RefundPrepared)),
-        (event.signature for event in standing.every(RefundSigned)),
-        validators,
-    )
-    return context, verdict
-
-
 def answer_of(
     history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
 ) -> tuple[StatusAnswer, tuple[Any, ...]]:
     """The status as :func:`transfer_state` returns it, and its kind, chains, symbol, hashes, evidence and
     final block, in this order."""
-    refund = _validated(history, standing, facts)
+    refund = validated_refund(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin = _of_origin(history.origin_event(standing), facts)
     fields = (
@@ -146,7 +97,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     if not history.log:
         raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to fold")
     standing = history.standing()
-    refund = _validated(history, standing, facts)
+    refund = validated_refund(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin_event = history.origin_event(standing)
     standing_send = standing.first(TransferSent)
@@ -160,20 +111,27 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         updated_at=_updated_at(history, standing, answer.since),
         **_of_origin(origin_event, facts),
         **_of_release(origin_event, standing.first(TransferReleased), facts),
-        **_hashes(standing, counting(history.log, origin)),
+        **_hashes(standing, describing(counting(history.log, origin))),
         sent_at=standing_send.at if standing_send else None,
-        began_at=_began_at(counted, origin),
+        began_at=_began_at(describing(counted), origin),
         evidence=_served(refund, answer),
-        anomalies=tuple(
-            anomalies_of_transfer(
-                standing, refund.uncontradicted, facts, history.paid_ids, history.misplaced(origin)
-            )
-        ),
+        anomalies=_anomalies(history, standing, refund, facts),
         blocks=highest_blocks((logged.event for logged in counted), origin),
         readings=readings(standing.events(), origin),
         settled_block=settled_block(standing, answer.status),
-        withdraw_ids=_withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
+        withdraw_ids=withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
         refund_basis=refund.basis,
+    )
+
+
+def _anomalies(
+    history: TransferHistory, standing: StandingEvents, refund: TransferRefund, facts: NetworkFacts
+) -> tuple[Anomaly, ...]:
+    misplaced, contradicting = history.misplaced(history.origin()), history.contradicting()
+    return tuple(
+        anomalies_of_transfer(
+            standing, refund.uncontradicted, facts, history.paid_ids, misplaced, contradicting
+        )
     )
 
 
@@ -197,13 +155,21 @@ def _of_origin(event: TransferSent | TransferSubmitted | None, facts: NetworkFac
         "kind": send.kind if send else None,
         "src_chain_id": event.src_chain_id if event else None,
         "dst_chain_id": event.dst_chain_id if event else None,
-        "symbol": facts.symbol_of(send.taken) if send else event.symbol if event else None,
+        "symbol": _symbol(event, facts),
         "token": send.token if send else None,
         "amount": event.amount if event else None,
         "sender": event.sender if event else None,
         "receiver": event.receiver if event else None,
         "contract": send.contract if send else None,
     }
+
+
+def _symbol(event: TransferSent | TransferSubmitted | None, facts: NetworkFacts) -> str | None:
+    if isinstance(event, TransferSent):
+        return facts.symbol_of(event.taken)
+    if event is None or event.symbol is None:
+        return None
+    return facts.spelled(event.src_chain_id, event.symbol)
 
 
 class _OfRelease(TypedDict):
@@ -265,82 +231,9 @@ def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
     }
 
 
-class _Refund(Struct, frozen=True):
-    standing: RefundStanding
-    evidence: RefundEvidence | None
-    uncontradicted: Sequence[RefundPrepared]
-    sound: Sequence[RequestValidation] = ()
-    """The requests that no fact about this transfer contradicts, even if paid for other transfers."""
-    basis: frozenset[str] = frozenset()
-
-
-def _served(refund: _Refund, answer: StatusAnswer) -> RefundEvidence | None:
+def _served(refund: TransferRefund, answer: StatusAnswer) -> RefundEvidence | None:
     is_served = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     return refund.evidence if is_served else None
-
-
-def _validated(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
-    if not standing.first(RefundPrepared):
-        return _Refund(RefundStanding(asked_at=history.asked_at), None, ())
-    context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, {})
-    sound = [each for each in verdict.requests if not each.contradictions]
-    if history.paid_ids:
-        context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
-    accepted = {each.wd_onchain for each in verdict.requests if not each.contradictions}
-    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
-    prepared_at = prepared[0].at if prepared else None
-    served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
-    if served is None or context.src_chain_id is None:
-        return _Refund(RefundStanding(prepared_at, None, history.asked_at), None, prepared, sound, basis)
-    validators = facts.validators[context.src_chain_id]
-    evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
-    quorum_at = _quorum_at(served, standing, validators)
-    refund = RefundStanding(prepared_at, quorum_at, history.asked_at)
-    return _Refund(refund, evidence, prepared, sound, basis)
-
-
-def _basis(
-    verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
-) -> frozenset[str]:
-    """Ids of the earliest event of each request and signature that the refund and its times need."""
-    requests, signatures = basis_of(verdict)
-    needed = {each.wd_onchain for each in requests} | {event.wd_onchain for event in first}
-    ids: dict[bytes, str] = {}
-    for prepared in standing.every(RefundPrepared):
-        if prepared.wd_onchain in needed:
-            ids.setdefault(prepared.wd_onchain, prepared.id)
-    for signed in standing.every(RefundSigned):
-        if signed.signature in signatures:
-            ids.setdefault(signed.signature, signed.id)
-    return frozenset(ids.values())
-
-
-def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool], ...]:
-    """Withdraw ids of the requests that no fact about this transfer contradicts, and whether each was paid.
-
-    Where the contract took a request, it was one with a quorum. Where none has a quorum now, the validator
-    set may have changed since, so every request counts as taken.
-    """
-    paying = [each for each in refund.sound if each.reached] or refund.sound
-    paid = {each.wd_onchain for each in paying if is_taken}
-    found: dict[bytes, bool] = {}
-    for each in refund.sound:
-        if (known := withdraw_id_of(each.wd_onchain)) is not None:
-            found[known] = found.get(known, False) or each.wd_onchain in paid
-    return tuple(sorted(found.items()))
-
-
-def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: ValidatorSet) -> datetime:
-    """When the served request had a quorum: the later of its time and the completing signature's."""
-    requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
-    signer_of = {signature: signer for signer, signature in served.signed}
-    power = 0
-    for event in standing.every(RefundSigned):
-        signer = signer_of.pop(event.signature, None)
-        power += validators.power_of(signer) or 0 if signer else 0
-        if power >= validators.quorum:
-            return max(requested, event.at)
-    return requested
 
 
 def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:

@@ -38,9 +38,11 @@ class StandingEvents(Struct, frozen=True):
     """The canonical events of one transfer, by type, each type in its order (``Event.order``)."""
 
     by_type: dict[type[TransferEvent], list[TransferEvent]]
+    announced_at: datetime | None = None
+    """Time of the first submission by limited reporters that gives status 1 and describes nothing."""
 
     @classmethod
-    def of(cls, events: Iterable[TransferEvent]) -> StandingEvents:
+    def of(cls, events: Iterable[TransferEvent], announced_at: datetime | None = None) -> StandingEvents:
         """Group and sort ``events``: of sends the proven ones come first."""
         by_type: dict[type[TransferEvent], list[TransferEvent]] = {}
         for event in events:
@@ -48,7 +50,7 @@ class StandingEvents(Struct, frozen=True):
         for of_type in by_type.values():
             if len(of_type) > 1:
                 of_type.sort(key=_rank)
-        return cls(by_type)
+        return cls(by_type, announced_at)
 
     def add(self, event: TransferEvent) -> None:
         """Add a canonical event."""
@@ -154,6 +156,10 @@ def _prepared(_events: StandingEvents, refund: RefundStanding) -> datetime | Non
     return refund.prepared_at
 
 
+def _announced(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+    return events.announced_at
+
+
 _S = TransferHistoryStatus
 _X = XferStatus
 _BAD = tuple(value for value in XferStatus if value.is_bad)
@@ -173,7 +179,7 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
     (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_has(TransferConfirmed), _network_says(_X.OK_TO_RELAY))),
     (_S.TRANSFER_SUBMITTING, (_has(TransferSent),)),
     (_S.TRANSFER_FAILED, (_has(TransferFailed),)),
-    (_S.TRANSFER_SUBMITTING, (_has(TransferSubmitted),)),
+    (_S.TRANSFER_SUBMITTING, (_has(TransferSubmitted), _announced)),
 )
 
 

@@ -188,6 +188,8 @@ def _only_adds(history: TransferHistory) -> bool:
         return False
     if sum(isinstance(event, _NAMING) for event in events) > 1:
         return False
+    if history.contradicting():
+        return False
     origin = history.origin()
     return not any(isinstance(event, RefundPrepared) or origin.is_misplaced(event) for event in events)
 
@@ -225,12 +227,13 @@ class StatusChange(Struct, frozen=True):
         taken_back = before is not None and after.rank > before.rank
         return cls(transfer_id, seq, answer.status, previous, answer.refund_reason, taken_back)
 
-    def since(self, previous: TransferHistoryStatus, *, is_sent: bool) -> StatusChange:
+    def since(self, previous: TransferHistoryStatus, *, is_sent: bool, was_sent: bool = True) -> StatusChange:
         """The same change, from an earlier status.
 
-        :param is_sent: whether its send is canonical now. It counts as sent before.
+        :param is_sent: whether its send is canonical now.
+        :param was_sent: whether it counts as sent before.
         """
-        taken_back = _rank(self.status, is_sent=is_sent) > _rank(previous, is_sent=True)
+        taken_back = _rank(self.status, is_sent=is_sent) > _rank(previous, is_sent=was_sent)
         return replace(self, previous_status=previous, taken_back=taken_back)
 
     def event(self, at: datetime) -> dict[str, Any]:

@@ -8,7 +8,6 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from operator import attrgetter
 from typing import Final, Protocol
 
 from msgspec import Struct, field
@@ -16,11 +15,11 @@ from msgspec import Struct, field
 from app.network.facts import NetworkFacts
 from app.transfers.contents import Pruned, PrunedMatch, agree, together
 from app.transfers.events import (
-    EVENT_CLASSES,
     BlockEvent,
     ChainReorged,
     Event,
     EventsRetracted,
+    PlacedEvent,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
@@ -28,11 +27,11 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.ids import Proof, proof_of
-from app.transfers.reorganisations import Logged, Origin, as_reported_last, origin_of
+from app.transfers.refunding.signatures import NotTaken, request_refusal, signature_refusal
 from app.transfers.reported import TransferHistory
-from app.transfers.signatures import NotTaken, request_refusal, signature_refusal
+from app.transfers.reports.bounds import EventCounts, too_many
+from app.transfers.reports.counting import Logged, Origin, as_reported
 from app.transfers.subjects import EventKey
-from app.values.identifiers import ChainId
 
 
 class LatestAcceptance(Struct, frozen=True):
@@ -83,69 +82,6 @@ class Refused(Struct, frozen=True):
 
 
 Verdict = Accepted | Repeated | Refused
-
-# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or hostile.
-# They cost time: each event reads the transfer's whole log, and each signature is checked against every
-# request. Each reporter has its own bounds, so none can use up another's.
-MAX_REQUESTS: Final = 64
-"""Refund requests of one transfer that one reporter may send. There is rarely a second."""
-
-MAX_OF_A_TYPE: Final = 256
-"""Other events of one type of a transfer, including acceptances after a reorganisation."""
-
-MAX_ROTATIONS: Final = 4096
-"""Acceptances of validator sets of one chain: eleven years of one a day. All are read at a reorganisation and
-where one is reported out of the chain's order."""
-
-MAX_OF_A_LIMITED: Final = 512
-"""All events of one transfer that a reporter limited to some chains may send."""
-
-
-def most_of(event: TransferEvent) -> int | None:
-    """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
-
-    Signatures have bounds of their own (``app.transfers.signatures``).
-    """
-    if isinstance(event, RefundSigned):
-        return None
-    return MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
-
-
-AcceptanceCounts = dict[tuple[bytes | ChainId, str], int]
-"""How many acceptances a reporter has, by transfer (of validator sets: by chain) and event type.
-
-Counts far below their bounds may be missing.
-"""
-
-
-def too_many(event: Event, acceptances: AcceptanceCounts, *, is_limited: bool = False) -> str | None:
-    """Why this reporter may send no more events of this type about the transfer; None where it may.
-
-    :param is_limited: the reporter is limited to some chains, so its signatures may wait for ever.
-    """
-    if (
-        isinstance(event, ValidatorsUpdated)
-        and acceptances.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS
-    ):
-        return (
-            f"type: this reporter may send at most {MAX_ROTATIONS} events {event.type} about a chain: "
-            "have an operator ingest further ones"
-        )
-    if not isinstance(event, TransferEvent):
-        return None
-    if (
-        is_limited
-        and sum(acceptances.get((event.transfer_id, each), 0) for each in EVENT_CLASSES) >= MAX_OF_A_LIMITED
-    ):
-        return (
-            f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
-            "about a transfer: send further ones with a token for all chains"
-        )
-    most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
-    if most is None or acceptances.get((event.transfer_id, event.type), 0) < most:
-        return None
-    return f"type: this reporter may send at most {most} events {event.type} about a transfer"
-
 
 _TWO_CONTENTS: Final = "id: was reported before with other content: send a new fact with a new id"
 _PRUNED_TRANSFER: Final = (
@@ -206,25 +142,42 @@ class Known(Struct, kw_only=True):
     is_belated: bool = False
     """Whether the segment is a belated reorg of an exported log."""
     reporter: str = ""
-    """Who reports the events that are validated next; ``scope`` and ``acceptances`` are this one's."""
-    acceptances: AcceptanceCounts | None = None
-    """The reporter's acceptances; None where it has no bounds."""
+    """Who reports the events that are validated next; ``scope`` and ``accepted`` are this one's."""
+    accepted: EventCounts | None = None
+    """How many of the reporter's events were accepted; None where it has no bounds."""
 
     def note(self, entry: LogEntry) -> None:
         """Add the entry to the log that the following events are validated with."""
         event = entry.event
         self.next_seq = entry.seq + 1
+        self._count(entry)
         self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
+            log: Sequence[Logged[TransferEvent]] = [
+                *history.log,
+                Logged(entry.seq, event, entry.chains),
+            ]
             if entry.occurrence:  # the first of a key does not change earlier ones
-                log = as_reported_last(log)
+                log = as_reported(log)
             self.histories[event.transfer_id] = history = history.with_log(log)
             self.steps.setdefault(event.transfer_id, []).append(history)
-        if self.acceptances is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
-            about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
-            self.acceptances[about, event.type] = self.acceptances.get((about, event.type), 0) + 1
+
+    def _count(self, entry: LogEntry) -> None:
+        """Count an event of the reporter that it had not reported before."""
+        event = entry.event
+        if self.accepted is None or not isinstance(event, TransferEvent | ValidatorsUpdated):
+            return
+        if entry.occurrence and (
+            not isinstance(event, TransferEvent)
+            or any(
+                each.event.id == event.id and each.chains == entry.chains
+                for each in self.histories[event.transfer_id].log
+            )
+        ):
+            return
+        about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
+        self.accepted[about, event.type] = self.accepted.get((about, event.type), 0) + 1
 
 
 def is_barrier(event: Event) -> bool:
@@ -250,10 +203,10 @@ def validate_event(event: Event, known: Known) -> Verdict:
     """
     if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)
-    latest = _comparable(event, known)
+    latest = known.latest.get(event.key)
+    reports = _reports(event, known, latest)
     pruned = known.pruned.match(event)
-    differs = latest is not None and not agree(latest.event, event)
-    if differs or pruned is PrunedMatch.OTHER_CONTENT:
+    if reports.contradict(event) or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
     if pruned is PrunedMatch.SAME_EVENT:
         return Repeated()
@@ -261,28 +214,55 @@ def validate_event(event: Event, known: Known) -> Verdict:
         return Refused(_PRUNED_TRANSFER)
     if latest is None and event.key in known.dropped:
         return Repeated()
-    if latest is None:
-        return _refusal(event, known) or Accepted(_entry(event, known))
-    return _validate_again(event, latest, known)
+    if reports.known is None:
+        return _too_many(event, known) or _refusal(event, known) or Accepted(_entry(event, known))
+    return _validate_again(event, reports.known, reports.newest, known)
 
 
-def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
-    """The newest acceptance of the event's key that this reporter may be compared with.
+class _Reports(Struct, frozen=True):
+    """What is known under an event's key that its reporter may be compared with.
 
-    Reports of a limited reporter are not compared with those of reporters with other limits: the transfer may
-    be outside its chains.
+    ``own`` is the content that reporters with its limits gave, ``others`` that of reporters without limits.
+    ``newest`` is the position of the newest of these acceptances.
     """
-    latest = known.latest.get(event.key)
-    if latest is None or not isinstance(event, TransferEvent):
-        return latest
-    same = (known.scope.chains, None)
+
+    own: Event | None = None
+    others: Event | None = None
+    newest: int = 0
+
+    @property
+    def known(self) -> Event | None:
+        """The content that a repetition adds to."""
+        return self.own if self.own is not None else self.others
+
+    def contradict(self, event: Event) -> bool:
+        """Whether the event has another content.
+
+        What its own reporter said before stays said, even if a reporter without limits said otherwise since.
+        """
+        known = self.known
+        if known is None:
+            return False
+        if not agree(known, event):
+            return True
+        return (
+            self.others is not None and together(known, event) is not known and not agree(self.others, event)
+        )
+
+
+def _reports(event: Event, known: Known, latest: LatestAcceptance | None) -> _Reports:
+    """Reports of a limited reporter are not compared with those of reporters with other limits: the transfer
+    may be outside its chains."""
+    if latest is None:
+        return _Reports()
+    if not isinstance(event, TransferEvent):
+        return _Reports(latest.event, newest=latest.seq)
     of_key = [each for each in known.histories[event.transfer_id].log if each.event.id == event.id]
     of_key += known.not_needed.get(event.key, ())
-    comparable = [each for each in of_key if each.chains in same]
-    if not comparable:
-        return None
-    newest = max(comparable, key=attrgetter("seq"))
-    return LatestAcceptance(newest.seq, latest.occurrence, newest.event)
+    contents = {each.chains: each.event for each in of_key}  # each has all that its reporters said
+    chains = known.scope.chains
+    newest = max((each.seq for each in of_key if each.chains in (chains, None)), default=0)
+    return _Reports(contents.get(chains), None if chains is None else contents.get(None), newest)
 
 
 def _entry(event: Event, known: Known) -> LogEntry:
@@ -293,16 +273,19 @@ def _entry(event: Event, known: Known) -> LogEntry:
     return LogEntry(known.next_seq, occurrence, event, chains, known.reporter, is_belated)
 
 
-def _validate_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
-    """The verdict about an event that was accepted before. The fields of both reports are combined."""
-    combined = together(latest.event, event)
+def _validate_again(event: Event, content: Event, newest: int, known: Known) -> Verdict:
+    """The verdict about an event that was accepted before. The fields of both reports are combined.
+
+    No bound refuses it.
+    """
+    combined = together(content, event)
     entry = _entry(combined, known)
-    if _is_canonical(event, latest, known):
-        adds = combined is not latest.event
+    if _is_canonical(event, newest, known):
+        adds = combined is not content
         if adds and isinstance(combined, TransferSent) and (reason := send_refusal(combined, known.facts)):
             return Refused(reason)
-        return Repeated(entry if adds or _is_logged_again(combined, latest, known) else None)
-    return _refusal(combined, known) or Accepted(entry)
+        return Repeated(entry if adds or _is_logged_again(combined, newest, known) else None)
+    return _refusal(combined, known, is_known=True) or Accepted(entry)
 
 
 def _origin(event: Event, known: Known) -> Origin:
@@ -310,36 +293,55 @@ def _origin(event: Event, known: Known) -> Origin:
     return known.histories[event.transfer_id].origin() if isinstance(event, TransferEvent) else Origin()
 
 
-def _is_canonical(event: Event, latest: LatestAcceptance, known: Known) -> bool:
-    if latest.seq > known.last_reversal:
+def _is_canonical(event: Event, newest: int, known: Known) -> bool:
+    """Whether the event is canonical by a report of reporters with the same limits, or without any."""
+    if newest > known.last_reversal:
         return True
-    if any(each.seq == latest.seq for each in known.not_needed.get(event.key, ())):
+    if any(each.seq == newest for each in known.not_needed.get(event.key, ())):
         return True
     if isinstance(event, TransferEvent):
-        canonical = known.histories[event.transfer_id].standing()
-        return any(other.id == event.id for other in canonical.every(type(event)))
+        standing = known.histories[event.transfer_id].standing_acceptances()
+        return any(
+            each.event.id == event.id and each.chains in (known.scope.chains, None) for each in standing
+        )
     return event.key not in known.orphaned
 
 
-def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+def _is_logged_again(event: Event, newest: int, known: Known) -> bool:
     """Whether a repetition is logged although the event is canonical.
 
     A repeated reorg reverses again: a sender that resends everything first makes the orphaned events
     canonical again. A belated one is not logged where it reverses nothing. Also logged is an event whose
-    chain is not known yet: a reorg may have reversed its first acceptance, and then this one counts.
+    chain may turn out to be another one, as no send names it: a reorg of that chain may have reversed the
+    earlier acceptance, and then this one counts.
     """
     if isinstance(event, ChainReorged):
         return known.is_belated or known.belated.get(event.key, True)
-    if not isinstance(event, BlockEvent) or event.block is None or latest.seq > known.last_reversal:
+    if not isinstance(event, BlockEvent) or event.block is None or newest > known.last_reversal:
         return False
-    return origin_of(known.histories[event.transfer_id].log).chain_of(event) is None
+    if isinstance(event, TransferSent) or (isinstance(event, PlacedEvent) and event.chain_id is not None):
+        return False
+    history = known.histories[event.transfer_id]
+    origin = history.origin()
+    if not origin.is_sent:
+        return True
+    chain_id, block = origin.chain_of(event), event.block
+    elsewhere = (each for each in history.reorgs if each.seq > newest and each.chain_id != chain_id)
+    return any(each.from_block <= block for each in elsewhere)
 
 
-def _refusal(event: Event, known: Known) -> Refused | None:
-    if known.acceptances is not None:
-        is_limited = known.scope.chains is not None
-        if (bound := too_many(event, known.acceptances, is_limited=is_limited)) is not None:
-            return Refused(bound)
+def _too_many(event: Event, known: Known) -> Refused | None:
+    if known.accepted is None:
+        return None
+    bound = too_many(event, known.accepted, is_limited=known.scope.chains is not None)
+    return None if bound is None else Refused(bound)
+
+
+def _refusal(event: Event, known: Known, *, is_known: bool = False) -> Refused | None:
+    """Why the event is refused by the facts known now.
+
+    :param is_known: it was accepted before.
+    """
     if isinstance(event, ChainReorged):
         if known.is_belated:
             return None
@@ -356,7 +358,8 @@ def _refusal(event: Event, known: Known) -> Refused | None:
     if isinstance(event, RefundPrepared):
         not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
     elif isinstance(event, RefundSigned):
-        not_taken = signature_refusal(event, known.histories[event.transfer_id], known.facts)
+        history = known.histories[event.transfer_id]
+        not_taken = signature_refusal(event, history, known.facts, may_wait=is_known)
     return None if not_taken is None else Refused(not_taken.reason, aside=not_taken.aside)
 
 

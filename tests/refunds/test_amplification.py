@@ -8,7 +8,7 @@ import pytest
 
 from app.refunds import claimable, queries
 from app.refunds.claimable import SHOWN_REQUESTS
-from app.transfers.signatures import MAX_WAITING
+from app.transfers.refunding.signatures import MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import signed

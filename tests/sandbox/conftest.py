@@ -14,8 +14,9 @@ from app.feed.lines import ReadLine, read_line
 from app.sandbox.catalogue import network_document, network_facts
 from app.sandbox.feed import sandbox_events
 from app.transfers.events import ChainReorged, Event, TransferEvent
-from app.transfers.reorganisations import Logged, Reorg
+from app.transfers.reorganisations import Reorg
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged
 from app.transfers.state import TransferState, transfer_state
 
 Reported = dict[str, Any]

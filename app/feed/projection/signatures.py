@@ -15,10 +15,12 @@ from app.feed.queries.transfers import AsideRow, count_aside, load_aside
 from app.feed.services.log import append
 from app.network.facts import NetworkFacts
 from app.refunds.models import SignatureAside, SignatureNotNeeded
+from app.transfers.contents import agree
+from app.transfers.event_fields import id_in_one_form
 from app.transfers.events import RefundSigned
-from app.transfers.reorganisations import Logged
+from app.transfers.refunding.signatures import MAX_ASIDE, not_needed, signature_refusal, without
 from app.transfers.reported import TransferHistory
-from app.transfers.signatures import MAX_ASIDE, not_needed, signature_refusal, without
+from app.transfers.reports.counting import Logged
 from app.transfers.validation import LogEntry
 
 
@@ -77,10 +79,14 @@ def _take_aside(
     connection: Connection, rows: Iterable[AsideRow], history: TransferHistory, facts: NetworkFacts
 ) -> Iterator[Step]:
     for row in rows:
-        event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
-        if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
+        event = RefundSigned(
+            id=id_in_one_form(row.event_id), at=row.at, transfer_id=row.transfer_id, signature=row.signature
+        )
+        known = [each for each in history.log if each.event.id == event.id and each.chains is None]
+        valid = {each.seq for each in history.valid()}
+        if any(each.seq in valid or not agree(each.event, event) for each in known):
             _delete_aside(connection, row)
-        elif signature_refusal(event, history, facts) is None:
+        elif signature_refusal(event, history, facts, may_wait=bool(known)) is None:
             seq = load_positions(connection).last_seq + 1
             latest = latest_acceptances(connection, [event.key]).get(event.key)
             occurrence = 0 if latest is None else latest.occurrence + 1

@@ -26,7 +26,8 @@ from app.transfers.queries.logged import (
     load_reorgs,
     retracted_keys,
 )
-from app.transfers.reorganisations import ChainReading, Logged, Reorg
+from app.transfers.reorganisations import ChainReading, Reorg
+from app.transfers.reports.counting import Logged
 from app.transfers.subjects import EventKey, subject_of_chain
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 

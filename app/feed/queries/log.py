@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, not_, select
 from sqlalchemy.orm import aliased
 
 from app.db.direct import DirectSelect
@@ -18,7 +18,8 @@ from app.transfers import models as log
 from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.events import ChainReorged, Event, EventsRetracted, ValidatorsUpdated
 from app.transfers.models import RetractionTarget
-from app.transfers.reorganisations import Logged, Retraction
+from app.transfers.reorganisations import Retraction
+from app.transfers.reports.counting import Logged
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain
 from app.transfers.validation import LatestAcceptance
 from app.values.identifiers import ChainId
@@ -51,6 +52,19 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
             event = decode_event(row.event_id, row.type, row.body)
             found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
     return found
+
+
+def acceptances_of(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Row[*tuple[Any, ...]]]:
+    """Who reported each acceptance of these events, in the order of the log.
+
+    ``is_whole`` is false of belated reorgs only.
+    """
+    is_belated = and_(log.Event.type == ChainReorged.type, log.Event.block.is_(None))
+    named = (log.Event.seq, log.Event.subject, log.Event.event_id, log.Event.occurrence)
+    sent = (log.Event.reporter, log.Event.limited_to)
+    query = select(*named, *sent, not_(is_belated).label("is_whole")).order_by(log.Event.seq)
+    for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
+        yield from connection.execute(query.where(of_keys))
 
 
 def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:
@@ -97,10 +111,10 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
 def taken_from(
     connection: Connection, reporter: str, transfer_ids: Collection[bytes]
 ) -> dict[tuple[bytes | ChainId, str], int]:
-    """By transfer and event type, the number of a reporter's acceptances about these transfers."""
+    """By transfer and event type, the number of a reporter's accepted events about these transfers."""
     table = log.Event
     rows = connection.execute(
-        select(table.transfer_id, table.type, func.count())
+        select(table.transfer_id, table.type, func.count(table.event_id.distinct()))
         .where(is_one_of(connection, table.transfer_id, transfer_ids), table.reporter == reporter)
         .group_by(table.transfer_id, table.type)
     )
@@ -196,8 +210,8 @@ def latest_rotation(connection: Connection, chain_id: ChainId) -> tuple[Validato
 
 
 def count_rotations(connection: Connection, chain_id: ChainId, reporter: str) -> int:
-    """How many rotations of a chain were accepted from a reporter, repeated acceptances included."""
-    reported = select(func.count()).where(
+    """How many rotations of a chain were accepted from a reporter."""
+    reported = select(func.count(log.Event.event_id.distinct())).where(
         log.Event.chain_id == chain_id,
         log.Event.type == ValidatorsUpdated.type,
         log.Event.reporter == reporter,

@@ -20,8 +20,9 @@ from app.transfers.codec import decode_event
 from app.transfers.effects import AccountEntry
 from app.transfers.events import TransferEvent
 from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
-from app.transfers.reorganisations import Logged
-from app.transfers.state import RefundEvidence, TransferState
+from app.transfers.refunding.evidence import RefundEvidence
+from app.transfers.reports.counting import Logged
+from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId

@@ -42,12 +42,12 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.queries.logged import first_reorgs, retracted_keys
-from app.transfers.reorganisations import Logged, Reorg, orphaned_by
+from app.transfers.reorganisations import Reorg, orphaned_by
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.bounds import MAX_REQUESTS, EventCounts
+from app.transfers.reports.counting import Logged
 from app.transfers.subjects import EventKey
 from app.transfers.validation import (
-    MAX_REQUESTS,
-    AcceptanceCounts,
     ChainLimits,
     Known,
     LatestAcceptance,
@@ -105,23 +105,23 @@ def note_sender(
 
     :param reporter: the gateway's own may report any number, as they may restore a log.
     """
-    known.reporter, known.scope, known.acceptances = reporter, scope, None
+    known.reporter, known.scope, known.accepted = reporter, scope, None
     if reporter not in OWN_REPORTERS:
-        known.acceptances = _acceptances(connection, events, known.histories, reporter)
+        known.accepted = _accepted(connection, events, known.histories, reporter)
 
 
-def _acceptances(
+def _accepted(
     connection: Connection,
     events: Collection[Event],
     histories: Mapping[bytes, TransferHistory],
     reporter: str,
-) -> AcceptanceCounts:
-    """The reporter's acceptances about the transfers and chains that may come near a bound."""
+) -> EventCounts:
+    """How many of the reporter's events were accepted, about what may come near a bound."""
     arriving = Counter(event.transfer_id for event in events if isinstance(event, TransferEvent))
     # Signatures that are not needed are in no history.
     signed = {event.transfer_id for event in events if isinstance(event, RefundSigned)}
     long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
-    counts: AcceptanceCounts = {**taken_from(connection, reporter, long)} if long else {}
+    counts: EventCounts = {**taken_from(connection, reporter, long)} if long else {}
     for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
         counts[chain_id, ValidatorsUpdated.type] = count_rotations(connection, chain_id, reporter)
     return counts

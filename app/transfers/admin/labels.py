@@ -178,6 +178,11 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "It counts for nothing. A node or a reporter of the chain named here is wrong or lies: find which, "
         "and revoke its ingest token or remove its URL.",
     ),
+    AnomalyKind.SEND_CONTRADICTS_ID: (
+        "A send that does not give its transfer id",
+        "It counts for nothing. It was accepted by an earlier release, which did not read its nonce. Check "
+        "what else its reporter sent.",
+    ),
     AnomalyKind.POOL_UNDER_ZERO: (
         "Pool below zero",
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",

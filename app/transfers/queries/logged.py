@@ -25,8 +25,9 @@ from app.transfers.events import (
     TransferSubmitted,
 )
 from app.transfers.models import Event, EventAhead, RetractedEvent
-from app.transfers.reorganisations import Logged, Reorg, as_reported_last
+from app.transfers.reorganisations import Reorg
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged, as_reported
 from app.transfers.subjects import EventKey
 from app.values.identifiers import TransferId
 
@@ -247,7 +248,7 @@ def reported_histories(
         transfer_id: ReportedHistory(
             TransferHistory(
                 TransferId(transfer_id),
-                as_reported_last(events),
+                as_reported(events),
                 reorgs[transfer_id],
                 retracted[transfer_id],
                 ahead=frozenset(ahead),
@@ -270,8 +271,8 @@ def has_events(connection: Connection, transfer_id: TransferId) -> bool:
 
 
 def transfers_log(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Id, time and content of each acceptance about the transfer, in the order of the log."""
-    columns = select(Event.event_id, Event.at, Event.body)
+    """Id, type, time and content of each acceptance about the transfer, in the order of the log."""
+    columns = select(Event.event_id, Event.type, Event.at, Event.body)
     return connection.execute(columns.where(Event.transfer_id == transfer_id).order_by(Event.seq)).all()
 
 

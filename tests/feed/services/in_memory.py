@@ -15,7 +15,8 @@ from app.transfers.codec import decode_event
 from app.transfers.events import ChainReorged, LiquidityAdded, LiquidityWithdrawn
 from app.transfers.models import Event
 from app.transfers.queries.logged import retracted_keys
-from app.transfers.reorganisations import Logged, Reorg
+from app.transfers.reorganisations import Reorg
+from app.transfers.reports.counting import Logged
 from app.transfers.subjects import EventKey, subject_of_chain
 from app.values.identifiers import ChainId
 

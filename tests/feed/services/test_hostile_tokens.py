@@ -20,7 +20,7 @@ from app.feed.services.log import export_log
 from app.feed.services.posts import IngestResult
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_reporter
-from app.transfers.validation import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
+from app.transfers.reports.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import volume

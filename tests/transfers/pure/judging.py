@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.transfers.events import ChainHead, Event, FeeUpdated, TransferEvent, TransferSent
-from app.transfers.reorganisations import Logged, Origin
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged, Origin
 from app.transfers.subjects import EventKey
 from app.transfers.validation import Known, LatestAcceptance, LogEntry, Verdict, validate_event
 from app.values.codes import SendKind

@@ -24,8 +24,9 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.reorganisations import Logged, Reorg
+from app.transfers.reorganisations import Reorg
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged
 from app.transfers.status import TABLE
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status

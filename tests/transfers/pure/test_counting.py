@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.transfers.events import TransferSubmitted
-from app.transfers.reorganisations import Logged, Origin, counting
+from app.transfers.reports.counting import Logged, Origin, counting
 from tests.transfers.pure.judging import NOW, TRANSFER
 
 PROVEN = Origin(1, 2, is_sent=True, is_proven=True)

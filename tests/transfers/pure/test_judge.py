@@ -26,7 +26,8 @@ from app.transfers.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
-from app.transfers.reorganisations import Origin, Reorg
+from app.transfers.reorganisations import Reorg
+from app.transfers.reports.counting import Origin
 from app.transfers.validation import (
     Accepted,
     ChainLimits,

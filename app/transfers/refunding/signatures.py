@@ -20,8 +20,8 @@ from msgspec import Struct
 from app.network.facts import NetworkFacts
 from app.refunds.claimable import contradictions, signature_is_provably_false, signature_waits, signers_of
 from app.transfers.events import RefundPrepared, RefundSigned, TransferSent
+from app.transfers.refunding.evidence import refund_context
 from app.transfers.reported import TransferHistory
-from app.transfers.state import refund_context
 from app.values.crypto import HASH_BYTES, BadSignature, recover_signer
 from app.values.identifiers import ChainId
 
@@ -47,8 +47,13 @@ def request_refusal(event: RefundPrepared, history: TransferHistory, facts: Netw
     return None
 
 
-def signature_refusal(event: RefundSigned, history: TransferHistory, facts: NetworkFacts) -> NotTaken | None:
-    """Why a signature is refused; None where it is accepted."""
+def signature_refusal(
+    event: RefundSigned, history: TransferHistory, facts: NetworkFacts, *, may_wait: bool = False
+) -> NotTaken | None:
+    """Why a signature is refused; None where it is accepted.
+
+    :param may_wait: it was accepted before, so it may wait beside any number of others.
+    """
     canonical = history.standing()
     context = refund_context(event.transfer_id, canonical.first(TransferSent), facts)
     requests = [prepared.wd_onchain for prepared in canonical.every(RefundPrepared)]
@@ -56,7 +61,9 @@ def signature_refusal(event: RefundSigned, history: TransferHistory, facts: Netw
     reason = signature_is_provably_false(context, requests, event.signature, validators)
     if reason:
         return NotTaken(f"signature: {reason}", aside=_well_formed(event.signature))
-    if signature_waits(context, requests, validators) and len(canonical.every(RefundSigned)) >= MAX_WAITING:
+    if may_wait or not signature_waits(context, requests, validators):
+        return None
+    if len(canonical.every(RefundSigned)) >= MAX_WAITING:
         return NotTaken(
             f"signature: {MAX_WAITING} signatures of this transfer already wait for their refund request or "
             "for the validators of the source chain; send it again when those are known",

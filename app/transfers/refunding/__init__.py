@@ -1,0 +1,1 @@
+"""The refund of one transfer: its requests, signatures and evidence."""

@@ -1,0 +1,1 @@
+"""What a reporter may report of a transfer, and whose report counts."""
