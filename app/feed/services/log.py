@@ -9,24 +9,30 @@ reach are retained all the same, so that an operator may retract the newest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, bindparam, delete, insert
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, update
+from sqlalchemy.orm import aliased
 
 from app.cooperation import in_turns
 from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
+from app.db.types import is_one_of
 from app.db.upserts import append as append_rows
+from app.feed import models as table
 from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
-from app.feed.queries.log import every_retraction, grown_transfers, log_page, named_by
+from app.feed.queries.log import acceptances_of, every_retraction, grown_transfers, log_page, named_by
+from app.refunds.models import SignatureNotNeeded
 from app.transfers import models as log
 from app.transfers.codec import encode_event
 from app.transfers.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
-from app.transfers.reorganisations import Logged, Retraction, is_ahead
+from app.transfers.reorganisations import Retraction, is_ahead
+from app.transfers.reports.counting import Logged
 from app.transfers.subjects import EventKey
 from app.transfers.validation import LogEntry
 from app.values.amounts import grouped
@@ -107,6 +113,46 @@ def _block(event: Event) -> int | None:
     return getattr(event, "block", None)
 
 
+def drop_superseded(connection: Connection, entries: Iterable[LogEntry], canonical: Collection[int]) -> None:
+    """Remove earlier acceptances on which no answer depends any more, so that repetitions add nothing.
+
+    Of what a reporter sent of an event stay the first acceptance, the newest one, and the newest one that was
+    taken back: a send takes confirmations with it.
+
+    :param entries: new acceptances, which are in the log and projected already.
+    :param canonical: positions of those whose event was canonical before.
+    """
+    again = [entry for entry in entries if entry.occurrence]
+    if not again:
+        return
+    new = {entry.seq: entry for entry in again}
+    rows = list(acceptances_of(connection, {entry.event.key for entry in again}))
+    needed: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        sender = row.reporter, row.limited_to, row.is_whole
+        of_sender = needed.setdefault((row.subject, row.event_id, *sender), [])
+        of_sender.append(row.seq)
+        if (entry := new.get(row.seq)) is not None:
+            adds_only = row.seq in canonical and not isinstance(entry.event, ChainReorged)
+            before = of_sender[-3 if adds_only else -2 :][0]
+            of_sender[:] = sorted({of_sender[0], before, row.seq})
+    kept = {seq for positions in needed.values() for seq in positions}
+    if gone := [row.seq for row in rows if row.seq not in kept]:
+        remove_acceptances(connection, gone)
+        _number_again(connection, [row for row in rows if row.seq in kept])
+
+
+def _number_again(connection: Connection, rows: Iterable[Row[*tuple[Any, ...]]]) -> None:
+    """Number what is left of each event's acceptances without gaps, as every release expects it."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        number = counts[row.subject, row.event_id]
+        counts[row.subject, row.event_id] += 1
+        if row.occurrence != number:
+            of_row = update(log.Event).where(log.Event.seq == row.seq)
+            connection.execute(of_row.values(occurrence=number))
+
+
 def export_log(database: Database) -> Iterator[bytes]:
     """The log as lines of JSON in its order, each with its ``seq``, ``reporter`` and ``received_at``.
 
@@ -163,6 +209,20 @@ def _insert(connection: Connection, retractions: Iterable[Retraction]) -> None:
     ]
     for start in range(0, len(rows), TARGETS_AT_ONCE):
         connection.execute(insert(log.RetractionTarget), rows[start : start + TARGETS_AT_ONCE])
+
+
+def remove_acceptances(connection: Connection, positions: Collection[int]) -> None:
+    """Remove superseded acceptances from the log, and the changes of statuses that they made.
+
+    The newest change of a transfer stays: it has the present status.
+    """
+    for model in (log.Event, log.EventAhead, SignatureNotNeeded):
+        connection.execute(delete(model).where(is_one_of(connection, model.seq, positions)))
+    row, later = table.JournalRow, aliased(table.JournalRow)
+    is_newest = ~exists().where(later.transfer_id == row.transfer_id, later.sequence > row.sequence)
+    connection.execute(
+        delete(row).where(is_one_of(connection, row.seq, positions), row.is_later.is_(False), ~is_newest)
+    )
 
 
 AT_ONCE: Final = 1_000

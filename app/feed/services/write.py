@@ -16,7 +16,7 @@ from app.feed.projection.journal import Place, Step, note_cause
 from app.feed.projection.signatures import quarantine
 from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
-from app.feed.services.log import append, drop_heads
+from app.feed.services.log import append, drop_heads, drop_superseded
 from app.refunds.queries import transfers_by_id
 from app.refunds.request import withdraw_ids_of
 from app.transfers.events import (
@@ -33,7 +33,7 @@ from app.transfers.events import (
 )
 from app.transfers.reorganisations import is_ahead
 from app.transfers.reported import TransferHistory
-from app.transfers.validation import Accepted, Known, LogEntry, Refused, Verdict
+from app.transfers.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
 from app.values.identifiers import ChainId, TransferId
 
 
@@ -63,6 +63,7 @@ def write(
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     transfers = [[_step(history, ahead) for history in steps] for steps in known.steps.values()]
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
+    accepted = entries
     append(connection, entries, now)
     if entries:
         note_cause(connection, entries[-1].seq)
@@ -73,6 +74,8 @@ def write(
         new = [event for event in new if not is_ahead(event, now)]
     _project(connection, entries, new, now)
     drop_heads(connection, entries, known.max_reorg_blocks)
+    repeated = (verdict.entry for verdict in verdicts if isinstance(verdict, Repeated))
+    drop_superseded(connection, accepted, {entry.seq for entry in repeated if entry is not None})
 
 
 def divided(connection: Connection, events: Sequence[Event], known: Known) -> list[int]:

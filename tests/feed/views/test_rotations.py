@@ -16,8 +16,8 @@ from app.db.engine import reading
 from app.feed.services import ingest
 from app.feed.services.reprojection import replay
 from app.network.models import ReportedValidatorSet
-from app.transfers import validation
 from app.transfers.models import Anomaly
+from app.transfers.reports import bounds
 from tests.actors import TESTER
 from tests.feed.services.world import projections, rotation, sent
 from tests.feed.views.kit import post, verdict
@@ -134,7 +134,7 @@ def test_the_lock_is_given_back_between_parts(
 def test_token_bound_is_per_chain(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation, "MAX_ROTATIONS", 5)
+    monkeypatch.setattr(bounds, "MAX_ROTATIONS", 5)
     taken = verdict(post(client, rotations(0, 4)))
     assert (taken["accepted"], taken["refused"]) == (4, [])
     taken = verdict(post(client, rotations(2, 5)))

@@ -1,0 +1,311 @@
+"""A reporter's word counts where its token says so: in whatever order, spelling and number of repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import func, select, table
+
+from app.credentials.services.issuing import issue, new_token
+from app.db.engine import reading
+from app.feed.services.retract import retract_ids
+from app.transfers.refunding.signatures import MAX_WAITING
+from app.values.crypto import keccak256
+from tests.actors import TESTER
+from tests.databases import filled_tables
+from tests.everyday import volume
+from tests.feed.services.world import (
+    KEYS,
+    SENDER,
+    about,
+    event,
+    of,
+    prepared,
+    proven,
+    released,
+    request,
+    rotation,
+    signature,
+    signed,
+    token,
+)
+from tests.feed.views.kit import TOKEN, post, verdict
+from tests.gateway import Gateway
+from tests.steps import steps
+
+Line = dict[str, Any]
+BARE = SENDER[2:]
+LOG = f"1:0x{'ab' * 32}:0x{'cd' * 32}:7"
+SEND = proven(1, event_id=LOG, block=100)
+OTHER_HASH = "0x" + "66" * 32
+
+
+@pytest.fixture
+def limited(gateway: Gateway) -> Callable[..., str]:
+    """Gives the token for some chains."""
+    made: dict[tuple[int, ...], str] = {}
+
+    def for_chains(*chains: int) -> str:
+        if chains not in made:
+            name = "only-" + "-".join(map(str, chains))
+            made[chains] = issue(*gateway.editing, new_token(name, chains=chains), actor=TESTER).text
+        return made[chains]
+
+    return for_chains
+
+
+def answer(client: FlaskClient, send: Line = SEND) -> dict[str, Any]:
+    found = client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
+    assert isinstance(found, dict)
+    return found
+
+
+def status(client: FlaskClient, send: Line = SEND) -> int:
+    return int(answer(client, send)["status"])
+
+
+def tell(client: FlaskClient, *events: Line, token: str = TOKEN) -> dict[str, Any]:
+    """Report events, none of which may be refused."""
+    told = verdict(post(client, events, token))
+    assert told["refused"] == []
+    return told
+
+
+def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
+    """A refund request of a send, and a validator's signature over it."""
+    wd_onchain = request(1, ref_id=bytes.fromhex(send["transfer_id"][2:]))
+    return of(send, prepared(1, wd_onchain)), of(send, signed(1, signature(wd_onchain, key)))
+
+
+@pytest.mark.parametrize(
+    ("field", "spelled"),
+    [
+        ("sender", BARE),
+        ("sender", BARE.upper()),
+        ("sender", SENDER.lower()),
+        ("sender", "0X" + BARE),
+        ("receiver", BARE),
+        ("token", token(1, "USDT")[2:]),
+        ("nonce", "0001"),
+        ("nonce", "+1"),
+        ("nonce", " 1 "),
+        ("nonce", "0x1"),
+        ("nonce", 1),
+        ("symbol", "usdt"),
+        ("src_tx_hash", "01" * 32),
+        ("transfer_id", SEND["transfer_id"][2:].upper()),
+        ("amount", "0001000000000"),
+        ("id", f"01:0X{'AB' * 32}:{'CD' * 32}:0x7"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_spelling_makes_no_other_fact(
+    client: FlaskClient, field: str, spelled: Any, *, is_first: bool
+) -> None:
+    lines = [SEND | {field: spelled}, SEND]
+    first, second = lines if is_first else lines[::-1]
+    tell(client, first)
+    assert tell(client, second)["repeated"] == 1
+    asked, *_ = refund(SEND)
+    quorum = [refund(SEND, key)[1] for key in KEYS[:3]]
+    tell(client, asked, *quorum)
+    found = answer(client)
+    assert (found["status"], found["src_block_tx_link"]) == (8, f"https://scan1.example/tx/0x{'01' * 32}")
+
+
+def test_report_without_0x_and_nonce_refuses_no_true_one(client: FlaskClient) -> None:
+    vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
+    tell(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
+    tell(client, SEND)
+    asked, _ = refund(SEND)
+    tell(client, asked, *(refund(SEND, key)[1] for key in KEYS[:3]))
+    assert status(client) == 8
+
+
+def test_account_of_another_chain_stays_as_it_is(client: FlaskClient) -> None:
+    tell(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
+    params = {"acct_addr": BARE, "page_size": 9}
+    history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
+    assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
+
+
+def test_nonce_that_contradicts_the_id_is_refused_in_any_spelling(client: FlaskClient) -> None:
+    for spelled in ("2", "0x2", " 2", "+2"):
+        told = verdict(post(client, [SEND | {"nonce": spelled}]))
+        assert told["refused"][0]["reason"].startswith("transfer_id: is not the id"), spelled
+
+
+EARLY = of(
+    SEND, about(1, "transfer.submitted", -9000, src_chain_id=3, dst_chain_id=1, src_tx_hash=OTHER_HASH)
+)
+EARLY |= {"sender": "0x" + "bb" * 20, "symbol": "USDT", "amount": "7"}
+
+
+def test_limited_submission_gives_status_1(client: FlaskClient, limited: Callable[..., str]) -> None:
+    tell(client, EARLY, token=limited(3))
+    assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (
+        1,
+        f"https://scan3.example/tx/{OTHER_HASH}",
+    )
+
+
+def test_limited_submission_describes_nothing_beside_others(
+    client: FlaskClient, limited: Callable[..., str]
+) -> None:
+    announced = of(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
+    tell(client, EARLY, token=limited(3))
+    tell(client, refund(SEND)[1])
+    assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (1, "")
+    tell(client, announced)
+    assert answer(client)["src_block_tx_link"].endswith("tx/0x" + "11" * 32)
+    params = {"acct_addr": EARLY["sender"], "page_size": 9}
+    assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
+
+
+def test_limited_submission_places_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
+    paid = of(SEND, released(1, block=200))
+    tell(client, EARLY, token=limited(3))
+    tell(client, paid, event("chain.reorged", chain_id=1, from_block=100))
+    assert status(client) == 5
+
+
+def test_limited_submission_refuses_nobody(client: FlaskClient, limited: Callable[..., str]) -> None:
+    tell(client, EARLY, token=limited(3))
+    tell(client, of(SEND, about(1, "transfer.failed")), token=limited(1, 2))
+    assert status(client) == 1, "its submission opens no failure"
+    tell(client, of(SEND, about(1, "transfer.submitted", src_chain_id=1)))
+    assert status(client) == 2
+
+
+def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
+    tell(client, EARLY, of(SEND, about(1, "transfer.failed")), token=limited(3))
+    assert status(client) == 1
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_release_is_placed_by_all_its_reports(
+    client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
+) -> None:
+    paid = of(SEND, released(1, event_id="paid", block=200))
+    told = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
+    for number in order:
+        line, bearer = told[number]
+        tell(client, line, token=bearer)
+    assert status(client) == 1
+
+
+def test_limited_report_of_another_chain_moves_no_release(
+    client: FlaskClient, limited: Callable[..., str]
+) -> None:
+    paid = of(SEND, released(1, event_id="paid", block=200))
+    tell(client, paid | {"chain_id": 3}, token=limited(3))
+    tell(client, SEND, paid)
+    assert status(client) == 5
+
+
+CRASHING = [
+    event("chain.reorged", "reorg", chain_id=1, from_block=100),
+    SEND,
+    of(SEND, about(1, "transfer.confirmed", event_id="confirmed", block=100)),
+    of(SEND, about(1, "network.status", event_id="status", xfer_status=4)),
+    of(SEND, released(1, event_id="paid", block=200)),
+    event("liquidity.added", "added", chain_id=1, symbol="USDT", amount="5", block=101),
+]
+
+
+def sizes(gateway: Gateway) -> dict[str, int]:
+    """The number of rows of each table."""
+    with reading(gateway.engine) as connection:
+        names = filled_tables(connection)
+        return {name: connection.scalar(select(func.count()).select_from(table(name))) or 0 for name in names}
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_log_that_is_sent_again_and_again_adds_nothing(
+    client: FlaskClient, gateway: Gateway, *, is_whole: bool
+) -> None:
+    def send_log() -> None:
+        for part in [CRASHING] if is_whole else [[line] for line in CRASHING]:
+            tell(client, *part)
+
+    for _ in range(3):
+        send_log()
+    before, answered, cost = sizes(gateway), answer(client), steps(send_log)
+    for _ in range(volume(300, 20)):
+        send_log()
+    assert sizes(gateway) == before
+    assert answer(client) | {"as_of": 0} == answered | {"as_of": 0}
+    assert steps(send_log) < 1.3 * cost
+
+
+def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.transfers.reports.bounds.MAX_OF_A_TYPE", 1)
+    monkeypatch.setattr("app.feed.services.load.MAX_REQUESTS", 0)
+    for _ in range(4):
+        tell(client, *CRASHING)
+    assert status(client) == 5
+    told = verdict(post(client, [SEND | {"id": "another", "block": 101}]))
+    assert told["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
+
+
+def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, gateway: Gateway) -> None:
+    junk = [of(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
+    tell(client, *junk)
+    retract_ids(*gateway.audited, [junk[0]["id"]], "wrong", actor=TESTER)
+    told = verdict(post(client, [of(SEND, signed(1, signature(b"x", KEYS[6])))]))
+    assert told["accepted"] == 1
+    assert tell(client, junk[0])["accepted"] == 1, "it was accepted before"
+
+
+def test_signature_that_was_retracted_and_sent_again_counts_by_a_rotation(
+    client: FlaskClient, gateway: Gateway
+) -> None:
+    asked, early = refund(SEND, KEYS[5])
+    tell(client, SEND, early, asked)
+    retract_ids(*gateway.audited, [early["id"]], "wrong", actor=TESTER)
+    told = verdict(post(client, [early]))
+    assert told["refused"][0]["reason"].startswith("signature: ")
+    tell(client, of(SEND, about(1, "transfer.confirmed")))
+    assert status(client) == 7
+    tell(client, rotation("new", 5, at=-1))
+    assert status(client) == 8
+
+
+def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
+    """The same sends by a token with limits and one without, after a reorganisation, in every order."""
+    first = [
+        (SEND, TOKEN),
+        (SEND | {"max_slippage": 5}, limited(1)),
+        (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
+    ]
+    yield from map(list, permutations(first))
+
+
+def test_link_is_that_of_the_first_send_in_any_order(
+    client: FlaskClient, gateway: Gateway, limited: Callable[..., str]
+) -> None:
+    tell(client, SEND)
+    for number, story in enumerate(stories(limited)):
+        tell(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
+        for line, bearer in story:
+            tell(client, line, token=bearer)
+        assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
+
+
+def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callable[..., str]) -> None:
+    second = proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH)
+    tell(client, SEND, second)
+    tell(client, SEND | {"max_slippage": 5000}, token=limited(1))
+    assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
+
+
+def test_release_that_was_sent_again_before_its_send_stands(client: FlaskClient, gateway: Gateway) -> None:
+    paid = of(SEND, released(1, event_id="paid", block=200))
+    tell(client, SEND, paid)
+    retract_ids(*gateway.audited, [SEND["id"]], "wrong", actor=TESTER)
+    tell(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
+    assert status(client) == 5
