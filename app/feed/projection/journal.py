@@ -130,11 +130,25 @@ class Journal:
         accounts_before = before.accounts if before is not None and is_relisted else None
         self._entries.append(_Entry(change, step.place, accounts_before, after.is_sent))
 
-    def catch_up(self, row: Row[*tuple[Any, ...]], place: Place, now: StatusThen) -> None:
-        """Take a change where a transfer is no longer at the status of its last row."""
-        change = StatusChange.between(row.transfer_id, place.seq, None, now)
-        change = change.since(TransferHistoryStatus(row.status), is_sent=now.is_sent)
-        self._entries.append(_Entry(change, place, None, now.is_sent))
+    def catch_up(
+        self,
+        previous: TransferHistoryStatus,
+        place: Place,
+        stored: TransferState | None,
+        state: TransferState,
+    ) -> None:
+        """Take a change of status that has no row yet, and have it published.
+
+        :param previous: the status that was published last.
+        :param stored: the transfer as it was stored; None where it was not.
+        """
+        now = StatusThen.of(state)
+        before = now if stored is None else StatusThen.of(stored)
+        change = StatusChange.between(state.transfer_id, place.seq, None, now)
+        change = change.since(previous, is_sent=now.is_sent, was_sent=stored is None or before.is_sent)
+        accounts_before = before.accounts if before.accounts != now.accounts else None
+        self._entries.append(_Entry(change, place, accounts_before, now.is_sent))
+        self.published.append(Published(change, before.accounts | now.accounts))
 
     def write(self, connection: Connection, now: datetime, *, again: bool) -> None:
         """Write the rows. The caller is the only writer.
@@ -209,23 +223,28 @@ def _row(entry: _Entry, sequence: int, now: datetime) -> dict[str, Any]:
 
 def catch_up(
     connection: Connection,
-    transfer_ids: Collection[bytes],
+    before: Mapping[TransferId, TransferState],
     states: Mapping[TransferId, TransferState],
     now: datetime,
-) -> int:
-    """Write what the journal lacks of transfers, as later than the log's last entry; of how many.
+) -> Sequence[Published]:
+    """Write a row for each status that the journal lacks, as later than the log's last entry.
 
-    :param states: of those that are known.
+    :param before: the transfers as they were stored; those that had no row of their own may be missing.
+    :param states: the same transfers as they are now.
+    :returns: the changes, which are to be published.
     """
     place = Place(load_positions(connection).last_seq, is_later=True)
-    journal, number = Journal(NetworkFacts()), 0
-    for row in last_rows(connection, transfer_ids):
-        state = states.get(row.transfer_id)
-        if state is not None and (row.status, row.refund_reason) != (state.status, state.refund_reason):
-            journal.catch_up(row, place, StatusThen.of(state))
-            number += 1
+    journal = Journal(NetworkFacts())
+    rows = {row.transfer_id: row for row in last_rows(connection, list(states))}
+    for transfer_id, state in sorted(states.items()):
+        stored = before.get(transfer_id)
+        published = rows.get(transfer_id, stored)
+        if published is None:
+            continue
+        if (published.status, published.refund_reason) != (state.status, state.refund_reason):
+            journal.catch_up(TransferHistoryStatus(published.status), place, stored, state)
     journal.write(connection, now, again=False)
-    return number
+    return journal.published
 
 
 def have_all_read_again(connection: Connection, now: datetime) -> None:

@@ -45,8 +45,9 @@ from app.transfers.contents import content_digest, id_digest, subject_digest
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
 from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferNote
-from app.transfers.reorganisations import ChainReading, Logged
+from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
+from app.transfers.reports.counting import Logged
 from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import ChainId, TransferId

@@ -21,8 +21,13 @@ class Difference(Struct, frozen=True):
     key: Values
     stored: Values | None
     expected: Values | None
+    reason: str = ""
+    """Why it differs, where the log shows that an earlier release read it in another way."""
 
     def __str__(self) -> str:
+        return f"{self._words()} (because {self.reason})" if self.reason else self._words()
+
+    def _words(self) -> str:
         row = " ".join([self.table, *(f"{name}={_text(value)}" for name, value in self.key.items())])
         if self.stored is None:
             return f"{row}: is missing"

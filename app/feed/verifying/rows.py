@@ -19,6 +19,7 @@ from app.feed.projection.journal import catch_up
 from app.feed.projection.latencies import latency_row, write_latencies
 from app.feed.projection.shared import find_progress, highest_of, newest_of, take_out
 from app.feed.projection.transfers import (
+    STATUSES_CHANGED,
     block_rows,
     hash_rows,
     latencies_of,
@@ -33,6 +34,7 @@ from app.feed.queries.pools import canonical_liquidity, latest_fee, load_liquidi
 from app.feed.queries.transfers import anomalies_of_subjects, last_rows, load_states, stored_entries
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
+from app.feed.verifying.reasons import with_reasons
 from app.latency.models import LatencyRecord
 from app.network.facts import NetworkFacts
 from app.network.models import ReportedValidatorSet
@@ -56,9 +58,9 @@ from app.transfers.models import (
     TransferHash,
 )
 from app.transfers.queries.logged import every_retracted_key
+from app.transfers.refunding.signatures import not_needed, without
 from app.transfers.reorganisations import retracted_by
 from app.transfers.reported import TransferHistory
-from app.transfers.signatures import not_needed, without
 from app.transfers.state import TransferState, transfer_state
 from app.transfers.subjects import transfer_of_subject
 from app.values.codes import TransferHistoryStatus
@@ -232,9 +234,10 @@ def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]
     states = _project(connection, [each for each in histories.values() if each.is_known], facts)
     found: list[Difference] = []
     for model in _ROWS:
-        found += differences(
-            model, _stored(connection, model, transfer_ids), _expected(model, states.values())
+        of_model = list(
+            differences(model, _stored(connection, model, transfer_ids), _expected(model, states.values()))
         )
+        found += with_reasons(connection, of_model, histories) if model is Transfer else of_model
     open_now = [i for i in transfer_ids if i not in states or states[i].status in OPEN]
     basis = [
         {"transfer_id": i, "event_id": event_id}
@@ -347,8 +350,12 @@ def repair_transfers(connection: Connection, found: Iterable[Difference], now: d
         connection.execute(delete(model).where(is_one_of(connection, model.transfer_id, ids)))
     project_again(connection, ids, facts, now)
     sync_anomalies(connection, {Subject.transfer(i): () for i in ids if i not in new})
-    project_again(connection, sorted(transfers_with_ids(connection, shared) - set(ids)), facts, now)
-    catch_up(connection, ids, new, now)
+    others = sorted(transfers_with_ids(connection, shared) - set(ids))
+    old |= load_states(connection, others)
+    project_again(connection, others, facts, now)
+    STATUSES_CHANGED(
+        connection, catch_up(connection, old, load_states(connection, [*ids, *others]), now), now
+    )
 
 
 def _transfer(difference: Difference) -> TransferId:

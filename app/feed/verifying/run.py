@@ -33,6 +33,7 @@ from app.feed.queries.verifying import (
     next_transfers,
 )
 from app.feed.services.log import refuse_grown
+from app.feed.verifying.ids import EVENTS_AT_ONCE, compare_ids, repair_ids
 from app.feed.verifying.mismatches import Difference, Part, differences, rows_of
 from app.feed.verifying.rows import (
     compare_chain,
@@ -52,6 +53,7 @@ from app.network.pools import PoolCounters
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.effects import AccountEntry, SharedChange, Trends, account_entries
 from app.transfers.models import Anomaly, Transfer, TransferAccount, TrendCount
+from app.transfers.queries.logged import newest_seq
 from app.transfers.queries.trends import SpanKey, trends_between
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, TransferId
@@ -209,6 +211,8 @@ T = TypeVar("T")
 
 def every_part(database: Database) -> Iterator[Part]:
     """The parts of all projections. The rows of each kind are only looked up at its turn."""
+    for first in range(0, _read(database, newest_seq) + 1, EVENTS_AT_ONCE):
+        yield Part(partial(compare_ids, first=first), repair_ids)
     yield Part(compare_retractions, repair_retractions)
     for chain_id in _read(database, every_chain):
         yield Part(partial(compare_chain, chain_id=chain_id), partial(repair_chain, chain_id=chain_id))
