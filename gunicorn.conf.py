@@ -71,7 +71,7 @@ from app.observability.metric_files import files_of_this_server
 from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
-from serving import shares, told
+from serving import shared_state, shares
 
 format_last_resort(named_log_format())
 _settings = load_settings()
@@ -103,9 +103,9 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _is_silent() -> bool:
-    """Whether somebody has told the server to end, at a terminal. A new worker still has that held back."""
+    """Whether somebody ends the server at a terminal. A new worker still has that held back."""
     pending = sys.stderr.isatty() and not signal.sigpending().isdisjoint(_ENDING)
-    return bool(told.SILENT.value) or pending
+    return bool(shared_state.SILENT.value) or pending
 
 
 def _available_cores() -> int:
@@ -202,7 +202,7 @@ def _announce_stop(server: Any) -> None:
 
     def announce_and_stop(graceful: bool = True) -> None:
         if not server.reexec_pid:
-            told.STOPPING.value = True
+            shared_state.STOPPING.value = True
         stop(graceful)
 
     server.stop = announce_and_stop
@@ -250,7 +250,7 @@ def _end_silently(server: Any) -> None:
     note = server.signal
 
     def note_silently(number: int, frame: Any) -> None:
-        told.SILENT.value = told.SILENT.value or number in _ENDING
+        shared_state.SILENT.value = shared_state.SILENT.value or number in _ENDING
         note(number, frame)
 
     server.signal = note_silently
@@ -305,7 +305,7 @@ def post_fork(server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Start the worker's own reports, where metrics are on."""
     application = worker.app.wsgi()
-    worker.server_stops = lambda: bool(told.STOPPING.value)
+    worker.server_stops = lambda: bool(shared_state.STOPPING.value)
     worker.reserved = {
         number: reserved_application(purpose, application, _counted, worker.server_stops)
         for number, purpose in worker.reserved.items()

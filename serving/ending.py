@@ -30,7 +30,7 @@ _sleep: Final = time.sleep
 
 _INTERRUPTED: Final = 128 + signal.SIGINT
 
-_told = False
+_is_ending = False
 _unwinds = False
 _at_end: list[Callable[[], None]] = []
 
@@ -69,10 +69,10 @@ def _pass_on_closing(terminal: int) -> None:
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    global _told  # noqa: PLW0603  of the process, as its signals are
-    if _told or not _unwinds:  # a person who presses it twice does not want to wait
+    global _is_ending  # noqa: PLW0603  of the process, as its signals are
+    if _is_ending or not _unwinds:  # a person who presses it twice does not want to wait
         _end_at_once()
-    _told = True
+    _is_ending = True
     for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal can send more than one
         if signal.getsignal(number) is _stop:
             signal.signal(number, signal.SIG_IGN)

@@ -63,7 +63,7 @@ def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str]) -> None:
 
 @pytest.mark.soak("starts a server many times")
 def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
-    """Its workers are told, even before they handle signals."""
+    """Its workers get the signal, even before they handle signals."""
     for number in range(volume(MOMENTS, 4)):
         with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
             _port(terminal)

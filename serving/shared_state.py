@@ -12,4 +12,4 @@ STOPPING: Final = RawValue("b", False)
 """Whether the server ends, and not only some of its workers."""
 
 SILENT: Final = RawValue("b", False)
-"""Whether somebody has told it to end, at a terminal: from then on it prints no account of what it does."""
+"""Whether somebody ends it at a terminal: from then on it prints nothing about what it does."""
