@@ -183,3 +183,12 @@ def empty_tables(url: str) -> None:
         for name in filled_tables(connection):
             connection.execute(text(f'DELETE FROM "{name}"'))
     engine.dispose()
+
+
+def run_on(url: str, *statements: str) -> None:
+    """Run statements one by one."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()

@@ -22,7 +22,7 @@ from app.db.database import (
 )
 from app.db.timeouts import within
 from tests.applications import application
-from tests.databases import new_postgres_database
+from tests.databases import new_postgres_database, run_on
 from tests.gateway import current_gateway
 from tests.postgres import postgres_server
 from tests.site.snippets import block_of
@@ -31,14 +31,6 @@ SCALING = Path(__file__).parents[2] / "docs" / "scaling.md"
 ROLE = "few_connections"
 WARNING = block_of("docs/scaling.md", "the database allows")
 RUN = [WARNING]
-
-
-def run_on(url: str, *statements: str) -> None:
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
-    engine.dispose()
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import make_url
 
-from tests.databases import new_postgres_database
+from tests.databases import new_postgres_database, run_on
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.programs import program
 
@@ -28,15 +28,6 @@ def roles(postgres_server: str) -> str:
     run_on(postgres_server, "CREATE ROLE gateway LOGIN", "CREATE ROLE bare LOGIN")
     run_on(postgres_server, *(f"ALTER ROLE gateway SET {name} = '{value}'" for name, value in LIMITS.items()))
     return postgres_server
-
-
-def run_on(url: str, *statements: str) -> None:
-    """Run statements one by one, past the pooler."""
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
-    engine.dispose()
 
 
 @pytest.fixture(scope="module")

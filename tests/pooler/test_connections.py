@@ -10,9 +10,9 @@ from sqlalchemy import make_url
 from app.db.connections import connection_complaints
 from app.db.database import PROCESS_CONNECTIONS
 from tests.applications import application
+from tests.databases import run_on
 from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer, bouncing
-from tests.pooler.conftest import run_on
 
 CLIENTS = 2000
 """Connections to the pooler, as it is shipped."""

@@ -9,9 +9,10 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from tests.databases import run_on
 from tests.deploy.files import free_port
 from tests.deploy.stores import running
-from tests.pooler.conftest import LIMITS, run_on
+from tests.pooler.conftest import LIMITS
 from tests.programs import program
 from tests.site.snippets import blocks_of
 

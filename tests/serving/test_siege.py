@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.applications import application
 from tests.databases import empty_tables
 from tests.gateway import current_gateway
 from tests.serving.guessing import Browser
-from tests.serving.server import serving
+from tests.serving.server import Server, serving
 
 EMAIL, PASSWORD = "owner@example.org", "four random words of the owner"
 GUESSERS = 24
@@ -33,13 +34,20 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
         empty_tables(url)
 
 
-@pytest.mark.minutes("a server, and seconds of hashes")
-def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> None:
-    """The owner comes from a browser that nobody knows, while networks guess that failed twice before."""
+@contextmanager
+def besieged(url: str, folder: Path) -> Iterator[Server]:
+    """A server of one worker with the owner's account."""
     with application(url):
         create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
-    with serving("wsgi:app", tmp_path / "log", **settings) as server, ThreadPoolExecutor(GUESSERS) as pool:
+    with serving("wsgi:app", folder / "log", **settings) as server:
+        yield server
+
+
+@pytest.mark.minutes("a server, and seconds of hashes")
+def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> None:
+    """The owner comes from a browser that nobody knows, while networks guess that failed twice before."""
+    with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:
         strangers = [Browser(server, f"198.51.100.{number}") for number in range(GUESSERS)]
 
         def guess(number: int, time: int) -> int:
@@ -60,10 +68,7 @@ def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> Non
 @pytest.mark.minutes("a server, and seconds of hashes")
 def test_known_browser_precedes_strangers(url: str, tmp_path: Path) -> None:
     """Each guess is the first from its address and at its name, so each is looked at."""
-    with application(url):
-        create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
-    settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
-    with serving("wsgi:app", tmp_path / "log", **settings) as server, ThreadPoolExecutor(GUESSERS) as pool:
+    with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:
         owner = Browser(server, "203.0.113.5")
         assert owner.sign_in(EMAIL, PASSWORD) == 302
         owner.sign_out()
