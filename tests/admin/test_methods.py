@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from sqlalchemy import text
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from app.accounts.roles import Role
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.admin.second_factor import set_up
-from tests.admin.visitor import MovableClock, Visitor, add_account, email_of
+from tests.admin.visitor import MovableClock, Visitor, add_account, email_of, signed_in
 from tests.admin.walking import tell
 from tests.applications import OpenApp
 from tests.databases import TABLES
@@ -162,3 +162,17 @@ def test_head_answers_as_get_without_body(app: Flask, addresses: list[tuple[Rule
         "api_keys.show",
     }
     assert needed - opened == set(), "the addresses lead to something that could be changed"
+
+
+def test_view_never_sees_head(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that changes on everything but GET would otherwise change without a token."""
+    visitor = signed_in(app, Role.ADMIN)
+    seen = list[str]()
+
+    def view() -> str:
+        seen.append(request.method)
+        return ""
+
+    monkeypatch.setitem(app.view_functions, "account.index", view)
+    assert visitor.client.head("/admin/account/", environ_base=visitor.environ).status_code == 200
+    assert seen == ["GET"]
