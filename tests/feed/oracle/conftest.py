@@ -1,0 +1,60 @@
+"""A gateway with the network of the random feeds and a token for each of their reporters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+
+from app.credentials.services.issuing import issue, new_token
+from app.db.engine import writing
+from app.network.document import import_within, read_document
+from tests.actors import TESTER
+from tests.applications import Applications, renew_gateway
+from tests.builders import network as build
+from tests.databases import SharedDatabase
+from tests.feed.oracle.generator import REPORTERS, WORLD
+from tests.feed.oracle.playing import Clock, Play
+from tests.feed.oracle.world import NOW, network
+from tests.gateway import gateway_of
+
+Begin = Callable[[], Play]
+
+_tokens: dict[str, dict[str, str]] = {}
+"""By database and reporter: made once in a process, and written back with the network."""
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def app(applications: Applications, database: SharedDatabase, clock: Clock) -> Iterator[Flask]:
+    application = applications.opener(database, clock)()
+    with application.app_context():
+        yield application
+
+
+@pytest.fixture
+def begin(app: Flask, database: SharedDatabase, clock: Clock) -> Begin:
+    """Empties the gateway and gives a play of another feed."""
+
+    def fill() -> None:
+        gateway = gateway_of(app)
+        with writing(gateway.engine) as connection:
+            import_within(connection, read_document(build.text(network())), NOW)
+        _tokens[database.url] = {}
+        for name, chains in REPORTERS.items():
+            made = new_token(name.replace(" ", "-"), chains=sorted(chains or ()))
+            _tokens[database.url][name] = issue(*gateway.editing, made, actor=TESTER).text
+
+    def anew() -> Play:
+        clock.now = NOW
+        database.empty()
+        database.fill("tests.feed.oracle", fill)
+        renew_gateway(app, clock)
+        return Play(app, clock, WORLD, _tokens[database.url])
+
+    return anew

@@ -1,0 +1,337 @@
+"""What was reported, whose word counts, and what of it stands (docs/interface.md, "Events"; docs/ingest.md).
+
+Nothing here is worked out step by step: each question is answered from all that was reported so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final
+
+from tests.feed.oracle.reading import Body, contradicts_its_id, is_proven
+from tests.feed.oracle.world import World
+
+Chains = frozenset[int] | None
+"""Those that a token is limited to; None for a token without limits."""
+Subject = str | int
+"""A transfer's id, or a chain's."""
+
+ON_DESTINATION: Final = {"transfer.delayed", "transfer.released"}
+ON_NO_CHAIN: Final = {
+    "transfer.submitted",
+    "network.status",
+    "refund.requested",
+    "refund.prepared",
+    "refund.signed",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """One line that was accepted, or a signature that was kept aside.
+
+    :ivar place: its position among all that happened.
+    """
+
+    place: int
+    chains: Chains
+    body: Body
+
+    @property
+    def at(self) -> datetime:
+        at: datetime = self.body["at"]
+        return at
+
+
+@dataclass(frozen=True)
+class Reorganisation:
+    place: int
+    chain_id: int
+    from_block: int
+
+
+@dataclass(frozen=True)
+class Retraction:
+    """An operator's. ``event_id`` is its own, for it can be retracted."""
+
+    place: int
+    event_id: str
+    subject: Subject
+    of: str
+
+
+@dataclass
+class Log:
+    """All that happened, in its order."""
+
+    reports: list[Report] = field(default_factory=list)
+    reorganisations: list[Reorganisation] = field(default_factory=list)
+    retractions: list[Retraction] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    """Transfers whose users asked for the refund while it could be asked for."""
+    place: int = 0
+
+    def next_place(self) -> int:
+        self.place += 1
+        return self.place
+
+    def of(self, subject: Subject, now: datetime) -> list[Report]:
+        """What was reported about a transfer or a chain and is not ahead of the clock."""
+        return [each for each in self.reports if each.body["subject"] == subject and each.at <= now]
+
+    def subjects(self) -> set[Subject]:
+        return {each.body["subject"] for each in self.reports}
+
+    def in_force(self) -> Iterator[Retraction]:
+        """The retractions that no later one takes back."""
+        gone: set[str] = set()
+        for each in reversed(self.retractions):
+            if each.event_id not in gone:
+                gone.add(each.of)
+                yield each
+
+
+@dataclass
+class Fact:
+    """What all reports of one id say together."""
+
+    body: Body
+    reports: list[Report]
+
+    @property
+    def type(self) -> str:
+        return str(self.body["type"])
+
+    @property
+    def is_proven(self) -> bool:
+        return is_proven(self.body)
+
+    @property
+    def is_unlimited(self) -> bool:
+        return any(each.chains is None for each in self.reports)
+
+    @property
+    def in_block(self) -> tuple[bool, int, int]:
+        """Those in a block come first, in the order of the chain."""
+        return "block" not in self.body, self.body.get("block", 0), self.body.get("log_index", 0)
+
+    @property
+    def at_and_id(self) -> tuple[datetime, str]:
+        return self.body["at"], self.body["id"]
+
+
+def agree(one: Body, other: Body) -> bool:
+    """Whether two reports can be of one fact: a field that one of them lacks is no difference."""
+    return all(one[name] == other[name] for name in one.keys() & other.keys())
+
+
+def merged(reports: Iterable[Report]) -> list[Fact]:
+    """The facts that the reports tell: those of tokens without limits first, which others only add to."""
+    facts: list[Fact] = []
+    ordered = sorted(
+        reports, key=lambda each: (each.chains is not None, sorted(each.chains or ()), each.place)
+    )
+    for report in ordered:
+        for fact in facts:
+            if fact.body["id"] == report.body["id"] and agree(fact.body, report.body):
+                fact.body = fact.body | report.body
+                fact.reports.append(report)
+                break
+        else:
+            facts.append(Fact(dict(report.body), [report]))
+    return facts
+
+
+def first_send(sends: Iterable[Fact]) -> Fact | None:
+    """A proven one, then the first in the chain."""
+    return min(sends, key=lambda each: (not each.is_proven, each.in_block, each.at_and_id), default=None)
+
+
+def first(facts: Iterable[Fact]) -> Fact | None:
+    """Of any other type: one in a block, then the first by time and id."""
+    return min(facts, key=lambda each: ("block" not in each.body, each.at_and_id), default=None)
+
+
+class Standing:
+    """The facts about one transfer or one chain that count and stand at a moment.
+
+    :ivar reported: all reports about it that are not ahead of the clock.
+    :ivar source: the transfer's chains, None where nothing that counts says them.
+    """
+
+    def __init__(self, log: Log, subject: Subject, now: datetime) -> None:
+        self.log, self.subject = log, subject
+        self.reported = log.of(subject, now)
+        self.retractions = [each for each in log.in_force() if each.subject == subject]
+        self.source, self.destination = self._chains()
+        self.facts = merged(filter(self._counts, self.reported))
+        self.facts = [each for each in self.facts if self._is_on_its_chain(each)]
+
+    # Whose transfer it is.
+
+    def _is_retracted(self, report: Report, before: int | None = None) -> bool:
+        return any(
+            each.of == report.body["id"]
+            and report.place < each.place
+            and (before is None or each.place < before)
+            for each in self.retractions
+        )
+
+    @cached_property
+    def sends(self) -> list[Fact]:
+        """All that no operator took back, standing or not: they say whose transfer it is."""
+        return merged(
+            r for r in self.reported if r.body["type"] == "transfer.sent" and not self._is_retracted(r)
+        )
+
+    @cached_property
+    def announcements(self) -> list[Fact]:
+        """The submissions of tokens without limits."""
+        return merged(
+            each
+            for each in self.reported
+            if each.body["type"] == "transfer.submitted"
+            and each.chains is None
+            and not self._is_retracted(each)
+        )
+
+    def _chains(self) -> tuple[int | None, int | None]:
+        if isinstance(self.subject, int):
+            return self.subject, None
+        found = first_send(self.sends) or first(self.announcements)
+        return (found.body["src_chain_id"], found.body.get("dst_chain_id")) if found else (None, None)
+
+    def _counts(self, report: Report) -> bool:
+        """Whether its reporter has a say about this transfer."""
+        body, chains = report.body, report.chains
+        if body["type"] == "transfer.submitted" and self.sends and first_send(self.sends).is_proven:  # type: ignore[union-attr]
+            if body["src_chain_id"] != self.source:
+                return False
+        if chains is None or isinstance(self.subject, int) or body["type"] == "transfer.sent":
+            return True
+        if body["type"] == "transfer.submitted":
+            return self.source is None or body["src_chain_id"] == self.source
+        if not self.sends and body["type"] != "transfer.failed":
+            return False
+        return self._own_chain(body["type"]) in chains
+
+    def _own_chain(self, event_type: str) -> int | None:
+        return self.destination if event_type in ON_DESTINATION else self.source
+
+    def _chain(self, fact: Fact) -> int | None:
+        """The chain whose reorganisations take it back."""
+        if fact.type in ON_NO_CHAIN:
+            return None
+        own = self._own_chain(fact.type)
+        return fact.body.get("chain_id") if own is None else own
+
+    def _is_on_its_chain(self, fact: Fact) -> bool:
+        """What was read on another chain than the transfer's own counts for nothing."""
+        own, read_on = self._own_chain(fact.type), fact.body.get("chain_id")
+        return own is None or read_on is None or own == read_on
+
+    # What stands.
+
+    def _taken_back(self, fact: Fact) -> list[int]:
+        """The places of all that takes back what was reported of the fact before it."""
+        chain, block = self._chain(fact), fact.body.get("block")
+        places = [each.place for each in self.retractions if each.of == fact.body["id"]]
+        if chain is not None and block is not None:
+            reorganised = (
+                r for r in self.log.reorganisations if r.chain_id == chain and block >= r.from_block
+            )
+            places += [each.place for each in reorganised]
+        return sorted(places)
+
+    @cached_property
+    def _sends_taken(self) -> list[int]:
+        """Where sends fell that stood until then: what confirmed them before fell with them."""
+        places = []
+        sends = [each for each in self.facts if each.type == "transfer.sent"]
+        proven = [each for each in sends if each.is_proven]
+        for send in proven or sends:
+            before = 0
+            for place in self._taken_back(send):
+                if any(before < each.place < place for each in send.reports):
+                    places.append(place)
+                before = place
+        return places
+
+    def stands(self, fact: Fact) -> bool:
+        ends = self._taken_back(fact)
+        if fact.type == "transfer.confirmed":
+            ends = sorted([*ends, *self._sends_taken])
+        last = ends[-1] if ends else 0
+        return any(each.place > last for each in fact.reports)
+
+    @cached_property
+    def standing(self) -> list[Fact]:
+        return [each for each in self.facts if self.stands(each)]
+
+    def all(self, event_type: str) -> list[Fact]:
+        return [each for each in self.standing if each.type == event_type]
+
+    @cached_property
+    def send(self) -> Fact | None:
+        """The standing send that decides."""
+        return first_send(self.all("transfer.sent"))
+
+
+def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> bool | None:
+    """Whether the line must be refused. None where the documents leave it to what is known at the moment."""
+    same = [
+        each
+        for each in log.reports
+        if each.body["subject"] == body["subject"] and each.body["id"] == body["id"]
+    ]
+    of_scope = [each for each in same if each.chains == chains]
+    if (body["at"] - now).total_seconds() > 600:
+        return True
+    if body["type"] == "transfer.sent":
+        if contradicts_its_id(body) or _names_two_tokens(body, world):
+            return True
+        if chains is not None and not is_proven(body):
+            return True
+    if chains is not None and (says := _says_chain(body)) is not None and says not in chains:
+        return True
+    if chains is not None and body.get("chain_id", min(chains)) not in chains:
+        return None  # read on a chain of others: it counts for nothing in any case
+    if body["type"] == "refund.signed":
+        return None  # known false today, kept aside, and true after a rotation
+    if not all(agree(each.body, body) for each in of_scope):
+        return True
+    if not all(agree(each.body, body) for each in same):
+        # what a token without limits reports, nobody else is an obstacle to
+        return None if chains is not None else _unless_obstructed(same, body)
+    if body["type"] == "refund.prepared":
+        return None  # refused while a known send contradicts it
+    if (
+        chains is not None
+        and isinstance(body["subject"], str)
+        and body["type"] not in ("transfer.sent", "transfer.submitted")
+    ):
+        known = Standing(log, body["subject"], now)
+        return None if known.sends or known.announcements else False
+    return False
+
+
+def _unless_obstructed(same: Sequence[Report], body: Body) -> bool | None:
+    """What limited tokens reported under the id is no obstacle."""
+    return not all(agree(each.body, body) for each in same if each.chains is None)
+
+
+def _says_chain(body: Body) -> int | None:
+    """The chain that a line itself names."""
+    if isinstance(body["subject"], int):
+        return body["subject"]
+    return body["src_chain_id"] if body["type"] in ("transfer.sent", "transfer.submitted") else None
+
+
+def _names_two_tokens(send: Body, world: World) -> bool:
+    if "symbol" not in send or "token" not in send:
+        return False
+    configured: Any = world.token(send["src_chain_id"], send["symbol"])
+    return configured is not None and bool(configured != send["token"])
