@@ -95,7 +95,9 @@ def validators(log: Log, world: World, chain_id: int, now: datetime) -> dict[str
     sets = Standing(log, chain_id, now).all("validators.updated")
     if not sets:
         return world.validators(chain_id)
-    latest = max(sets, key=lambda each: ("block" in each.body, *each.in_block[1:], each.at_and_id))
+    latest = max(
+        sets, key=lambda each: (*(each.body.get(n, -1) for n in ("block", "log_index")), each.at_and_id)
+    )
     return dict(zip(latest.body["signers"], latest.body["powers"], strict=True))
 
 
@@ -117,9 +119,8 @@ class Evidence:
     def _is_contradicted(self, request: bytes) -> bool:
         send = self.transfer.send
         if send is None:
-            return all(decode(kind, request) is None for kind in FIELDS)
-        kind = send.body["kind"]
-        found = decode(kind, request)
+            return all(decode(kind, request) is None for kind in FIELDS) or self._is_used_up(request)
+        found = decode(send.body["kind"], request)
         if found is None:
             return True
         token = token_of(send, self.world)
@@ -129,29 +130,22 @@ class Evidence:
             or "0x" + found["receiver"].hex() != send.body["sender"]
             or (token is not None and "0x" + found["token"].hex() != token)
             or not 0 < found["amount"] <= send.body["amount"]
-            or (kind == "pool" and self._is_used_up(withdraw_id(found)))
+            or (send.body["kind"] == "pool" and self._is_used_up(request))
         )
 
-    def _is_used_up(self, used: str) -> bool:
-        """By another transfer, or by a withdrawal of liquidity."""
-        chain_id = self.transfer.source
-        assert chain_id is not None
-        of_chain = Standing(self.log, chain_id, self.now)
+    def _is_used_up(self, request: bytes) -> bool:
+        """Whether the pool bridge took its withdraw id for another transfer, or for a withdrawal of liquidity."""
+        found = decode("pool", request)
+        if found is None:
+            return False
+        used, of_chain = withdraw_id(found), Standing(self.log, found["chain"], self.now)
         done = of_chain.all("withdraw.done") + of_chain.all("liquidity.withdrawn")
-        if any(
-            each.body.get("ref_id") != self.transfer.subject
-            for each in done
-            if each.body.get("withdraw_id") == used
-        ):
+        done = [each for each in done if each.body.get("withdraw_id") == used]
+        if any(each.body.get("ref_id") != self.transfer.subject for each in done):
             return True
-        others = (Standing(self.log, each, self.now) for each in self.log.subjects() if isinstance(each, str))
-        return any(
-            each.subject != self.transfer.subject
-            and each.source == chain_id
-            and is_refunded(each)
-            and _has(each, used)
-            for each in others
-        )
+        others = self.log.subjects() - {self.transfer.subject}
+        refunded = (Standing(self.log, each, self.now) for each in others if isinstance(each, str))
+        return any(is_refunded(each) and _has(each, used) for each in refunded)
 
     def valid(self) -> dict[bytes, dict[str, bytes]]:
         """The requests that a quorum signed, with the least signature of each signer."""

@@ -5,6 +5,7 @@ Nothing here is worked out step by step: each question is answered from all that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -114,9 +115,9 @@ class Fact:
         return any(each.chains is None for each in self.reports)
 
     @property
-    def in_block(self) -> tuple[bool, int, int]:
-        """Those in a block come first, in the order of the chain."""
-        return "block" not in self.body, self.body.get("block", 0), self.body.get("log_index", 0)
+    def in_block(self) -> tuple[float, float]:
+        """Its place in the chain. What has none comes after all that have one."""
+        return self.body.get("block", math.inf), self.body.get("log_index", math.inf)
 
     @property
     def at_and_id(self) -> tuple[datetime, str]:
@@ -129,25 +130,33 @@ def agree(one: Body, other: Body) -> bool:
 
 
 def merged(reports: Iterable[Report]) -> list[Fact]:
-    """The facts that the reports tell: those of tokens without limits first, which others only add to."""
-    facts: list[Fact] = []
+    """The facts that the reports tell: those of tokens without limits, and what others add to them.
+
+    Where a token with limits says something else under an id, that is another fact. Beside a token without
+    limits it says nothing.
+    """
+    facts: dict[str, list[Fact]] = {}
     ordered = sorted(
         reports, key=lambda each: (each.chains is not None, sorted(each.chains or ()), each.place)
     )
     for report in ordered:
-        for fact in facts:
-            if fact.body["id"] == report.body["id"] and agree(fact.body, report.body):
-                fact.body = fact.body | report.body
-                fact.reports.append(report)
-                break
-        else:
-            facts.append(Fact(dict(report.body), [report]))
-    return facts
+        of_id = facts.setdefault(report.body["id"], [])
+        same = next((each for each in of_id if agree(each.body, report.body)), None)
+        if same is not None:
+            same.body |= report.body
+            same.reports.append(report)
+        elif not any(each.is_unlimited for each in of_id):
+            of_id.append(Fact(dict(report.body), [report]))
+    return [each for of_id in facts.values() for each in of_id]
 
 
 def first_send(sends: Iterable[Fact]) -> Fact | None:
-    """A proven one, then the first in the chain."""
-    return min(sends, key=lambda each: (not each.is_proven, each.in_block, each.at_and_id), default=None)
+    """A proven one, of these one by a token without limits, then the first in the chain."""
+    return min(
+        sends,
+        key=lambda each: (not each.is_proven, not each.is_unlimited, each.in_block, each.at_and_id),
+        default=None,
+    )
 
 
 def first(facts: Iterable[Fact]) -> Fact | None:
@@ -172,31 +181,27 @@ class Standing:
 
     # Whose transfer it is.
 
-    def _is_retracted(self, report: Report, before: int | None = None) -> bool:
-        return any(
-            each.of == report.body["id"]
-            and report.place < each.place
-            and (before is None or each.place < before)
-            for each in self.retractions
+    def _is_retracted(self, report: Report) -> bool:
+        """Whether an operator took it back."""
+        return any(each.of == report.body["id"] and report.place < each.place for each in self.retractions)
+
+    def _named(self, event_type: str) -> list[Fact]:
+        """The facts of a type that say the transfer's chains: standing or not, unless operators took them back."""
+        told = merged(
+            each
+            for each in self.reported
+            if each.body["type"] == event_type and (each.chains is None or event_type == "transfer.sent")
         )
+        return [each for each in told if not all(map(self._is_retracted, each.reports))]
 
     @cached_property
     def sends(self) -> list[Fact]:
-        """All that no operator took back, standing or not: they say whose transfer it is."""
-        return merged(
-            r for r in self.reported if r.body["type"] == "transfer.sent" and not self._is_retracted(r)
-        )
+        return self._named("transfer.sent")
 
     @cached_property
     def announcements(self) -> list[Fact]:
         """The submissions of tokens without limits."""
-        return merged(
-            each
-            for each in self.reported
-            if each.body["type"] == "transfer.submitted"
-            and each.chains is None
-            and not self._is_retracted(each)
-        )
+        return self._named("transfer.submitted")
 
     def _chains(self) -> tuple[int | None, int | None]:
         if isinstance(self.subject, int):

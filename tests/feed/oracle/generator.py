@@ -325,6 +325,15 @@ OPTIONAL: Final = {
 PROVING: Final = {"nonce", "token", "contract"}
 
 
+FOCUSES: Final = (
+    ("transfer.sent", "refund.prepared", "refund.signed", "network.status"),
+    ("transfer.sent", "transfer.submitted", "transfer.confirmed", "transfer.failed"),
+    ("transfer.sent", "transfer.released", "transfer.delayed"),
+    ("transfer.", "network."),
+)
+"""Some feeds are about a part of a transfer's life, so that what belongs together meets more often."""
+
+
 class Generator:
     """Makes the feed of a seed."""
 
@@ -353,6 +362,7 @@ class Generator:
         rng = self.rng
         told = []
         share = rng.choice([0.2, 0.4, 0.7])
+        focus = rng.choice([*FOCUSES, (), ()])
         without = set(
             rng.sample(
                 ["transfer.sent", "transfer.released", "refund.completed", "transfer.delayed"],
@@ -361,6 +371,8 @@ class Generator:
         )
         for story in self.stories:
             for line in story.lines:
+                if focus and not line["type"].startswith(focus):
+                    continue
                 if line["type"] in without and rng.random() < 0.8 or rng.random() > share:
                     continue
                 told += [Told(reporter, self._said(line, reporter)) for reporter in self._reporters()]
@@ -467,7 +479,8 @@ class Generator:
         said = [each for each in items[:place] if isinstance(each, Told)]
         if not said:
             return items
-        chosen = rng.choice(said)
+        signatures = [each for each in said if each.line["type"] == "refund.signed"]
+        chosen = rng.choice(signatures if signatures and rng.random() < 0.3 else said)
         subject = chosen.line.get("transfer_id") or chosen.line["chain_id"]
         done: list[Item] = [Retract(chosen.line["id"], subject)]
         later = rng.choice(
