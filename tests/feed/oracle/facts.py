@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
-from tests.feed.oracle.reading import Body, contradicts_its_id, is_proven
+from tests.feed.oracle.reading import Body, contradicts_its_id, is_proven, prefixed
 from tests.feed.oracle.world import World
 
 Chains = frozenset[int] | None
@@ -50,6 +50,7 @@ class Report:
 @dataclass(frozen=True)
 class Reorganisation:
     place: int
+    event_id: str
     chain_id: int
     from_block: int
 
@@ -85,6 +86,15 @@ class Log:
 
     def subjects(self) -> set[Subject]:
         return {each.body["subject"] for each in self.reports}
+
+    def reorganisations_of(self, chain_id: int) -> Iterator[Reorganisation]:
+        """Those of a chain that no operator took back."""
+        back = [(each.of, each.place) for each in self.in_force() if each.subject == chain_id]
+        for each in self.reorganisations:
+            if each.chain_id == chain_id and not any(
+                each.event_id == of and each.place < place for of, place in back
+            ):
+                yield each
 
     def in_force(self) -> Iterator[Retraction]:
         """The retractions that no later one takes back."""
@@ -133,7 +143,7 @@ def merged(reports: Iterable[Report]) -> list[Fact]:
     """The facts that the reports tell: those of tokens without limits, and what others add to them.
 
     Where a token with limits says something else under an id, that is another fact. Beside a token without
-    limits it says nothing.
+    limits it says nothing. Its submission adds nothing to that of others: it is a claim.
     """
     facts: dict[str, list[Fact]] = {}
     ordered = sorted(
@@ -143,7 +153,8 @@ def merged(reports: Iterable[Report]) -> list[Fact]:
         of_id = facts.setdefault(report.body["id"], [])
         same = next((each for each in of_id if agree(each.body, report.body)), None)
         if same is not None:
-            same.body |= report.body
+            if report.body["type"] != "transfer.submitted" or report.chains == same.reports[0].chains:
+                same.body |= report.body
             same.reports.append(report)
         elif not any(each.is_unlimited for each in of_id):
             of_id.append(Fact(dict(report.body), [report]))
@@ -245,9 +256,7 @@ class Standing:
         chain, block = self._chain(fact), fact.body.get("block")
         places = [each.place for each in self.retractions if each.of == fact.body["id"]]
         if chain is not None and block is not None:
-            reorganised = (
-                r for r in self.log.reorganisations if r.chain_id == chain and block >= r.from_block
-            )
+            reorganised = (each for each in self.log.reorganisations_of(chain) if block >= each.from_block)
             places += [each.place for each in reorganised]
         return sorted(places)
 
@@ -339,4 +348,4 @@ def _names_two_tokens(send: Body, world: World) -> bool:
     if "symbol" not in send or "token" not in send:
         return False
     configured: Any = world.token(send["src_chain_id"], send["symbol"])
-    return configured is not None and bool(configured != send["token"])
+    return configured is not None and bool(configured != prefixed(send["token"]))

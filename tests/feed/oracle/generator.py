@@ -12,7 +12,7 @@ from typing import Any, Final
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.oracle.evidence import digest, encode, withdraw_id
 from tests.feed.oracle.facts import Chains
-from tests.feed.oracle.reading import computed_ids, read
+from tests.feed.oracle.reading import computed_ids, is_proven, read
 from tests.feed.oracle.world import (
     CHAINS,
     DECIMALS,
@@ -350,7 +350,8 @@ class Generator:
         if rng.random() < 0.05:
             items = items[: rng.randrange(2, 8)]
         for change in rng.choices(
-            [self._reorganise, self._retract, self._send_again, self._ask, self._wait], k=rng.randrange(5)
+            [self._reorganise, self._retract, self._send_again, self._ask, self._wait, self._rotate],
+            k=rng.randrange(5),
         ):
             items = change(items)
         if rng.random() < 0.02:
@@ -488,6 +489,20 @@ class Generator:
         )
         return [*items[:place], *done, *later, *items[place:]]
 
+    def _rotate(self, items: list[Item]) -> list[Item]:
+        """After all that was said, some who signed become the validators; what is said again is what fell."""
+        story = self.rng.choice(self.stories)
+        signed = [each for each in story.lines if each["type"] == "refund.signed"]
+        keys = {int(each["id"].split()[-1]) for each in self.rng.sample(signed, self.rng.randrange(1, 3))}
+        line = {"id": "rotation to who signed", "type": "validators.updated", "chain_id": story.source}
+        members = {"signers": [SIGNERS[key] for key in sorted(keys)], "powers": ["1"] * len(keys)}
+        told = [each for each in items if isinstance(each, Told) and each.line["type"] == "refund.signed"]
+        done: list[Item] = []
+        if told and self.rng.random() < 0.5:
+            again = self.rng.choice(told)
+            done = [Retract(again.line["id"], again.line["transfer_id"]), again]
+        return [*items, *done, Told("all", line | members | {"at": NOW.isoformat(), "block": 50})]
+
     def _send_again(self, items: list[Item]) -> list[Item]:
         """A reporter sends its whole log, to its end."""
         place = self.rng.randrange(len(items) + 1)
@@ -536,7 +551,7 @@ def _respelled(line: Line, rng: random.Random) -> Line:
         ),
         "at": lambda text: text.replace("+00:00", "Z"),
     }
-    proven = line["type"] == "transfer.sent" and {"nonce", "token"} <= line.keys()
+    proven = line["type"] == "transfer.sent" and is_proven(read(line, WORLD))
     for name in ("sender", "receiver", "token", "contract"):
         changes[name] = lambda text: rng.choice(
             [

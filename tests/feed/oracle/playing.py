@@ -102,7 +102,9 @@ class Play:
         if reason is not None and body["type"] != "refund.signed":
             return
         if body["type"] == "chain.reorged":
-            self.log.reorganisations.append(Reorganisation(place, body["subject"], body["from_block"]))
+            self.log.reorganisations.append(
+                Reorganisation(place, body["id"], body["subject"], body["from_block"])
+            )
         else:
             self.log.reports.append(Report(place, chains, body))
 

@@ -62,7 +62,7 @@ def read(line: Line, world: World) -> Body:
     if "nonce" in body:
         body["nonce"] = nonce(body["nonce"])
     if line["type"] == "transfer.sent":
-        with_prefix = body | {name: _prefixed(body[name]) for name in ACCOUNTS if name in body}
+        with_prefix = body | {name: prefixed(body[name]) for name in ACCOUNTS if name in body}
         return with_prefix if is_proven(with_prefix) else body
     return body
 
@@ -83,7 +83,8 @@ def _value(name: str, value: Any, world: World) -> Any:
     return value
 
 
-def _prefixed(account: str) -> str:
+def prefixed(account: str) -> str:
+    """The account, read as an address where it has the digits of one."""
     found = _ADDRESS.fullmatch(account)
     return "0x" + found[2].lower() if found else account
 

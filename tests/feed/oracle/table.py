@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tests.feed.oracle.evidence import Evidence, is_claimed, symbol_of, word
-from tests.feed.oracle.facts import Fact, Log, Standing, first
+from tests.feed.oracle.facts import Fact, Log, Standing, first, first_send
 from tests.feed.oracle.world import World
 
 BAD: Final = (3, 4, 5, 8, 9)
@@ -74,32 +74,36 @@ class Transfer:
     def _announcement(self) -> Fact | None:
         """The submission that supplies the link where no send stands.
 
-        A limited token's says nothing beside other reports: only where the status is 1 by it alone.
+        A limited token's says nothing beside other reports: only where nobody else reported anything.
         """
-        submitted = self.facts.all("transfer.submitted")
-        unlimited = [each for each in submitted if each.is_unlimited]
-        if unlimited or self.facts.sends or self.status != 1:
-            return first(unlimited) or (first(submitted) if self.facts.sends else None)
-        return first(submitted)
+        standing, submitted = self.facts.standing, self.facts.all("transfer.submitted")
+        if (
+            len({report.chains for each in standing for report in each.reports}) == 1
+            and standing == submitted
+        ):
+            return first(submitted)
+        return first(each for each in submitted if each.is_unlimited)
 
     # What pools and latencies have of it.
-
-    @property
-    def kind(self) -> str | None:
-        return str(self.facts.send.body["kind"]) if self.facts.send else None
 
     def sent(self) -> tuple[int, str, int] | None:
         """Chain, symbol and amount that it added to a pool."""
         send = self.facts.send
-        if send is None or self.kind != "pool" or self.status == 10:
+        if send is None or send.body["kind"] != "pool" or self.status == 10:
             return None
         symbol = symbol_of(send, self.world)
         return (send.body["src_chain_id"], symbol, send.body["amount"]) if symbol else None
 
     def relayed(self) -> tuple[int, str, int] | None:
-        """Chain, symbol and amount that a pool paid."""
-        payout, send = first(self.facts.all("transfer.released")), self.facts.send
-        if payout is None or send is None or self.kind != "pool":
+        """Chain, symbol and amount that a pool paid.
+
+        What was paid stays paid while the send is off the chain: that still says what is paid, and from where.
+        """
+        payout, send = (
+            first(self.facts.all("transfer.released")),
+            self.facts.send or first_send(self.facts.sends),
+        )
+        if payout is None or send is None or send.body["kind"] != "pool":
             return None
         symbol = symbol_of(send, self.world)
         if symbol is None:
