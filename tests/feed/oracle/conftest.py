@@ -14,8 +14,9 @@ from tests.actors import TESTER
 from tests.applications import Applications, renew_gateway
 from tests.builders import network as build
 from tests.databases import SharedDatabase
-from tests.feed.oracle.generator import REPORTERS, WORLD
+from tests.feed.oracle.items import REPORTERS
 from tests.feed.oracle.playing import Clock, Play
+from tests.feed.oracle.story import WORLD
 from tests.feed.oracle.world import NOW, network
 from tests.gateway import gateway_of
 

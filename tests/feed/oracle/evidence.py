@@ -134,7 +134,7 @@ class Evidence:
         )
 
     def _is_used_up(self, request: bytes) -> bool:
-        """Whether the pool bridge took its withdraw id for another transfer, or for a withdrawal of liquidity."""
+        """Whether the pool bridge took its id for another transfer, or for a withdrawal of liquidity."""
         found = decode("pool", request)
         if found is None:
             return False

@@ -197,7 +197,7 @@ class Standing:
         return any(each.of == report.body["id"] and report.place < each.place for each in self.retractions)
 
     def _named(self, event_type: str) -> list[Fact]:
-        """The facts of a type that say the transfer's chains: standing or not, unless operators took them back."""
+        """The facts that say the transfer's chains: standing or not, unless operators took them back."""
         told = merged(
             each
             for each in self.reported
@@ -223,9 +223,9 @@ class Standing:
     def _counts(self, report: Report) -> bool:
         """Whether its reporter has a say about this transfer."""
         body, chains = report.body, report.chains
-        if body["type"] == "transfer.submitted" and self.sends and first_send(self.sends).is_proven:  # type: ignore[union-attr]
-            if body["src_chain_id"] != self.source:
-                return False
+        names_another = body["type"] == "transfer.submitted" and body["src_chain_id"] != self.source
+        if names_another and any(each.is_proven for each in self.sends):
+            return False
         if chains is None or isinstance(self.subject, int) or body["type"] == "transfer.sent":
             return True
         if body["type"] == "transfer.submitted":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -13,7 +13,8 @@ from typing import Any, Final
 from flask import Flask
 
 from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction, fault
-from tests.feed.oracle.generator import REPORTERS, Again, Ask, Item, Retract, TakeBack, Told, Wait
+from tests.feed.oracle.items import REPORTERS, Again, Ask, Item, Retract, TakeBack, Wait, posts
+from tests.feed.oracle.reading import event_id as event_id_of
 from tests.feed.oracle.reading import hex32, read
 from tests.feed.oracle.table import Transfer, median_latency, pools
 from tests.feed.oracle.world import ADDED, CHAINS, DECIMALS, NOW, WIDE, World
@@ -57,7 +58,7 @@ class Play:
 
     def play(self, items: Sequence[Item]) -> None:
         """Play all of it; compare on the way where the clock or an operator comes in, and at the end."""
-        for each in _posts(items):
+        for each in posts(items):
             if isinstance(each, tuple):
                 self.post(*each)
             elif isinstance(each, Again):
@@ -129,7 +130,7 @@ class Play:
         done = self.app.test_cli_runner().invoke(args=args)
         if done.exit_code == 0:
             own = done.stdout.strip()
-            of = event_id if isinstance(wanted, TakeBack) else read_id(event_id)
+            of = event_id if isinstance(wanted, TakeBack) else event_id_of(event_id)
             self.log.retractions.append(Retraction(self.log.next_place(), own, subject, of))
 
     def _ask(self, asked: Ask) -> None:
@@ -210,60 +211,13 @@ class Play:
             raise Differs(f"the latency from {source} to {destination} is {found}, should be {expected}")
 
 
-def read_id(event_id: str) -> str:
-    """An event's id in its one form."""
-    from tests.feed.oracle.reading import event_id as form
-
-    return form(event_id)
-
-
-Post = tuple[str, list[dict[str, Any]]]
-
-
-def _posts(items: Sequence[Item]) -> Iterator[Post | Again | Wait | Ask | Retract | TakeBack]:
-    """The items, with lines that are sent together as one."""
-    post: Post | None = None
-    for each in items:
-        if isinstance(each, Told) and post and each.joins and post[0] == each.reporter:
-            post[1].append(each.line)
-            continue
-        if post:
-            yield post
-        post = (each.reporter, [each.line]) if isinstance(each, Told) else None
-        if not isinstance(each, Told):
-            yield each
-    if post:
-        yield post
-
-
-def as_text(items: Sequence[Item]) -> str:
-    """A feed as one line of JSON for each step: who posted what, and what else happened."""
-    lines = []
-    for each in _posts(items):
-        if isinstance(each, tuple):
-            chains = REPORTERS[each[0]]
-            lines.append({"token": {"chains": sorted(chains) if chains else None}, "events": each[1]})
-        elif isinstance(each, Retract):
-            lines.append({"retract": [each.event_id], "about": each.subject})
-        elif isinstance(each, Again):
-            chains = REPORTERS[each.reporter]
-            lines.append({"again": sorted(chains) if chains else None, "times": each.times})
-        else:
-            lines.append({type(each).__name__.lower(): vars(each)})
-    return "\n".join(map(json.dumps, lines))
-
-
-def _without(items: list[Item], start: int, end: int) -> list[Item]:
-    return items[:start] + items[end:]
-
-
-def smallest(items: Sequence[Item], differs: Any) -> list[Item]:
+def smallest(items: Sequence[Item], differs: Callable[[list[Item]], bool]) -> list[Item]:
     """A part of the feed that still differs, and does not without any one of its items."""
     found, size = list(items), max(1, len(items) // 2)
     while True:
         start = 0
         while start < len(found):
-            fewer = _without(found, start, start + size)
+            fewer = found[:start] + found[start + size :]
             if differs(fewer):
                 found = fewer
             else:

@@ -1,4 +1,4 @@
-"""A line of the feed in its one form, and what its transfer id proves (docs/ingest.md, "The events", "Ids")."""
+"""A line of the feed in its one form, and what its transfer id proves (docs/ingest.md#the-events)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Body = dict[str, Any]
 BLOCK: Final = ("block", "block_hash", "log_index")
 ON_CHAIN: Final = ("chain_id", *BLOCK)
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "transfer.submitted": ("src_chain_id", "src_tx_hash", "dst_chain_id", "symbol", "amount", "sender", "receiver"),
+    "transfer.submitted": (
+        *("src_chain_id", "src_tx_hash", "dst_chain_id", "symbol", "amount", "sender", "receiver"),
+    ),
     "transfer.sent": (
         *("kind", "src_chain_id", "dst_chain_id", "symbol", "token", "amount", "sender", "receiver"),
         *("src_tx_hash", "nonce", "max_slippage", "contract", *BLOCK),

@@ -1,4 +1,4 @@
-"""What a gateway answers about a transfer (docs/interface.md, "The status table", "Links", "Pools", "Latency")."""
+"""What a gateway answers about a transfer (docs/interface.md#status-table, #links, #pools, #latency)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Transfer:
     def relayed(self) -> tuple[int, str, int] | None:
         """Chain, symbol and amount that a pool paid.
 
-        What was paid stays paid while the send is off the chain: that still says what is paid, and from where.
+        What was paid stays paid while the send is orphaned, which still says what is paid.
         """
         payout, send = (
             first(self.facts.all("transfer.released")),

@@ -1,0 +1,66 @@
+"""What the oracle says of the known feeds, by hand: a table that is wrong itself would find nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction
+from tests.feed.oracle.items import REPORTERS, Again, Retract, Told, read_items
+from tests.feed.oracle.reading import event_id, read
+from tests.feed.oracle.story import WORLD
+from tests.feed.oracle.table import Transfer
+from tests.feed.oracle.world import NOW
+
+SCAN = {n: f"https://scan{n}.example/tx/" for n in (1, 2)}
+FIRST = "0x048be4ad99b3e0bcbad76da970c5f393474e0d4c59942304fe55f4809fa672fc"
+"""The transaction of the first send in the chain, by the first transfer of a feed."""
+
+KNOWN = Path(__file__).parent / "known"
+
+
+def told(name: str) -> Log:
+    """All that a known feed says, as if nothing of it were refused."""
+    log = Log()
+    items = read_items((KNOWN / f"{name}.jsonl").read_text())
+    for item in items:
+        lines = [item] if isinstance(item, Told) else []
+        if isinstance(item, Again):
+            said = [each for each in items if isinstance(each, Told) and each.reporter == item.reporter]
+            lines = said * item.times
+        elif isinstance(item, Retract):
+            retraction = Retraction(log.next_place(), "a retraction", item.subject, event_id(item.event_id))
+            log.retractions.append(retraction)
+        for each in lines:
+            tell(log, each)
+    return log
+
+
+def tell(log: Log, told: Told) -> None:
+    body, place = read(told.line, WORLD), log.next_place()
+    if body["type"] == "chain.reorged":
+        reorg = Reorganisation(place, body["id"], body["subject"], body["from_block"])
+        log.reorganisations.append(reorg)
+    else:
+        log.reports.append(Report(place, REPORTERS[told.reporter], body))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("crash-loop", {"status": 3}),
+        ("link", {"status": 1, "src_block_tx_link": SCAN[1] + FIRST}),
+        ("order", {"status": 1, "dst_block_tx_link": ""}),
+        ("signature", {"status": 8}),
+        ("spelling-of-a-nonce", {"status": 1, "block_delay": 20}),
+        ("spelling-of-an-account", {"status": 1, "src_block_tx_link": SCAN[2] + FIRST}),
+        ("takeover", {"status": 5, "block_delay": 0, "src_block_tx_link": ""}),
+    ],
+)
+def test_oracle_answers_known_feed(name: str, expected: dict[str, Any]) -> None:
+    log = told(name)
+    (transfer_id,) = (each for each in log.subjects() if isinstance(each, str))
+    answer = Transfer(log, WORLD, transfer_id, NOW).answer()
+    assert {field: answer[field] for field in expected} == expected
