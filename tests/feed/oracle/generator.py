@@ -189,7 +189,9 @@ class Generator:
         story = next(each for each in self.stories if each.n == int(last.line["id"].split()[1]))
         line = {"id": "rotation to who signed", "type": "validators.updated", "chain_id": story.source}
         members = {"signers": [SIGNERS[key] for key in sorted(keys)], "powers": ["1"] * len(keys)}
-        fell = [Retract(last.line["id"], last.line["transfer_id"]), last] if rng.random() < 0.6 else []
+        fell: list[Item] = (
+            [Retract(last.line["id"], last.line["transfer_id"]), last] if rng.random() < 0.6 else []
+        )
         return [*items, *fell, Told("all", line | members | {"at": NOW.isoformat(), "block": 50})]
 
     def _send_again(self, items: list[Item]) -> list[Item]:
