@@ -50,7 +50,7 @@ def tell(log: Log, told: Told) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("crash-loop", {"status": 3}),
+        ("crash-loop", {"status": 1, "block_delay": 10}),
         ("link", {"status": 1, "src_block_tx_link": SCAN[1] + FIRST}),
         ("order", {"status": 1, "dst_block_tx_link": ""}),
         ("signature", {"status": 8}),
