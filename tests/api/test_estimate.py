@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.api.world import ADDRESS, BLOCKED, configure, event, network, tell, v
 
 pytestmark = pytest.mark.both_doors
 
+ROUTE = {"src_chain_id": 1, "dst_chain_id": 56}
 RECORDED = vector("estimate_usdt_1_to_56")["recorded"]
 
 
@@ -180,3 +182,10 @@ def test_the_callers_network(
 
 def test_the_twin_answers_alike(client: FlaskClient) -> None:
     assert client.get("/v1" + ESTIMATE[3:], query_string=ASKED).get_json() == RECORDED | EXACT
+
+
+@pytest.mark.every_database
+def test_fee_counts_whatever_letter_case_its_symbol_has(client: FlaskClient, app: Flask) -> None:
+    for n, symbol in enumerate(("usdt", "Usdt", "USDT"), start=1):
+        tell(app, event("fee.updated", timedelta(minutes=9 - n), base_fee=str(n), symbol=symbol, **ROUTE))
+        assert client.get(ESTIMATE, query_string=ASKED).get_json()["base_fee"] == str(n)

@@ -12,6 +12,7 @@ from app.estimates.models import ReportedFee
 from app.feed.projection.shared import apply_shared
 from app.feed.queries.pools import Part, canonical_liquidity, counting_fees, latest_fee, load_liquidity
 from app.network.pools import PoolCounters
+from app.network.queries import load_configured_facts
 from app.transfers.effects import SharedChange
 from app.transfers.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.values.identifiers import ChainId, PoolKey, RouteKey
@@ -21,9 +22,10 @@ Liquidity = LiquidityAdded | LiquidityWithdrawn
 
 def project_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
     """Add accepted deposits and withdrawals of liquidity providers to the pools."""
-    change = SharedChange()
+    change, facts = SharedChange(), load_configured_facts(connection)
     for event in accepted:
-        change.counters[PoolKey(event.chain_id, event.symbol)] += _counted(event)
+        symbol = facts.spelled(event.chain_id, event.symbol)
+        change.counters[PoolKey(event.chain_id, symbol)] += _counted(event)
     apply_shared(connection, change, now)
 
 
@@ -34,6 +36,18 @@ def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) 
         for found in (load_liquidity(connection, chain_id), canonical_liquidity(connection, chain_id))
     )
     move_liquidity(connection, before, after, now)
+
+
+def spell_again(connection: Connection, named: Iterable[PoolKey], now: datetime) -> None:
+    """Sum the liquidity of chains again on which a token that has any may be written otherwise now.
+
+    :param named: tokens that were added to the configuration or removed.
+    """
+    symbols = {key.in_any_case for key in named}
+    for chain_id in sorted({key.chain_id for key in symbols}):
+        known = load_liquidity(connection, chain_id)
+        if any(sums and PoolKey(chain_id, symbol).in_any_case in symbols for symbol, sums in known.items()):
+            recount_liquidity(connection, chain_id, now)
 
 
 def take_back_liquidity(

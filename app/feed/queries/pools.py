@@ -38,8 +38,10 @@ from sqlalchemy.orm import aliased
 from app.db.types import ExactInteger, RowsOf, exact_sum, is_one_of
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.queries.chains import Acceptance, taken_by_belated
+from app.network.facts import NetworkFacts
 from app.network.models import Pool
 from app.network.pools import PoolCounters
+from app.network.queries import load_configured_facts
 from app.transfers.codec import decode_event, with_keys
 from app.transfers.effects import VolumeKey
 from app.transfers.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
@@ -120,18 +122,21 @@ class Part(Struct, frozen=True):
 def canonical_liquidity(
     connection: Connection, chain_id: ChainId, part: Part | None = None, before: int | None = None
 ) -> dict[str, PoolCounters]:
-    """The sums of a chain's canonical deposits and withdrawals, by symbol.
+    """The sums of a chain's canonical deposits and withdrawals, by the symbol as it is configured.
 
     :param part: only these events are read and summed; None: all.
     :param before: the sums as they were before this position of the log.
     """
+    conditions = [true()] if part is None else conditions_of(connection, chain_id, part)
+    rows = [
+        row for each in conditions for row in connection.execute(_sums(connection, chain_id, each, before))
+    ]
     sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
-    for condition in [true()] if part is None else conditions_of(connection, chain_id, part):
-        for row in connection.execute(_sums(connection, chain_id, condition, before)):
-            added = row.type == LiquidityAdded.type
-            sums[row.symbol] += (
-                PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
-            )
+    facts = load_configured_facts(connection) if rows else NetworkFacts()
+    for row in rows:
+        added = row.type == LiquidityAdded.type
+        moved = PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
+        sums[facts.spelled(chain_id, row.symbol)] += moved
     return sums
 
 

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
@@ -28,8 +29,10 @@ from app.feed.services.ahead import settle
 from app.feed.services.load import load_known, note_sender
 from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
+from app.network.facts import NetworkFacts
+from app.network.queries import load_configured_facts
 from app.observability.counters import NOTHING_COUNTED, Counters
-from app.transfers.events import REPORTED, ChainHead, Event, RefundPrepared, ValidatorsUpdated
+from app.transfers.events import REPORTED, ChainHead, Event, FeeUpdated, RefundPrepared, ValidatorsUpdated
 from app.transfers.validation import Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
@@ -195,6 +198,7 @@ def _take(
     until = time.monotonic() + seconds
     settle(connection, now)
     follow_window(connection, now)
+    _spell_fees(connection, posts)
     parts = deque(_parts(posts))
     while parts:
         part = parts.popleft()
@@ -204,8 +208,7 @@ def _take(
         for post, of_post in groupby(part, key=itemgetter(0)):
             lines = [line for _, line in of_post]
             reported = [line.event for line in lines]
-            sender = post.sender
-            note_sender(connection, known, reported, sender.reporter, _scope(sender, lines[0]))
+            note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
             known.is_belated = lines[0].is_belated
             verdicts += validate_segment(in_turns(reported), known)
         if len(numbers := divided(connection, events, known)) > 1:
@@ -219,6 +222,21 @@ def _take(
         if time.monotonic() >= until:
             break
     return results
+
+
+def _spell_fees(connection: Connection, posts: Iterable[Post]) -> None:
+    """Write the symbols of reported fees as the configuration does: the subject of a fee is its route."""
+    for post in posts:
+        if any(isinstance(line.event, FeeUpdated) for line in post.lines):
+            facts = load_configured_facts(connection)
+            post.lines = [_spelled(line, facts) for line in post.lines]
+
+
+def _spelled(line: ReadLine, facts: NetworkFacts) -> ReadLine:
+    fee = line.event
+    if not isinstance(fee, FeeUpdated):
+        return line
+    return replace(line, event=replace(fee, symbol=facts.spelled(fee.src_chain_id, fee.symbol)))
 
 
 def _scope(sender: Sender, line: ReadLine) -> Scope:

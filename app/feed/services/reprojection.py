@@ -19,6 +19,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.feed.projection.anomalies import validate_pools
 from app.feed.projection.chains import project_validators
+from app.feed.projection.pools import spell_again
 from app.feed.projection.transfers import project_again, publish_nothing
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
@@ -185,6 +186,7 @@ def follow_network_changes(connection: Connection, changes: Iterable[Change], no
         project_again(connection, sorted(transfers), load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
         project_validators(connection, chain_id, now)
+    spell_again(connection, changed.named, now)
     validate_pools(connection, changed.pools, now)
 
 

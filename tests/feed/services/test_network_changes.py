@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
+from app.feed.verifying.run import verify
 from app.network.document import export_network, import_network
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from tests.actors import TESTER
-from tests.feed.services.world import KEYS, feed, prepared, released, request, sent, signature, signed
+from tests.feed.services.world import (
+    KEYS,
+    event,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+)
 from tests.gateway import Gateway
 
 
@@ -43,6 +55,27 @@ def test_release_counts_once_decimals_are_known(gateway: Gateway, status: Callab
     assert status(1).relayed_amount == 10**21
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
+
+
+def test_liquidity_counts_once_its_symbol_is_known(gateway: Gateway) -> None:
+    """Its symbol is written as the configuration writes it, in whatever letter case it was reported."""
+    document = without_network(gateway)
+    added = event("liquidity.added", chain_id=2, symbol="usdt", amount="70", block=5)
+    feed(gateway, added, event("liquidity.withdrawn", chain_id=2, symbol="Usdt", amount="3", block=6))
+    assert liquidity(gateway) == {"usdt": (70, 0), "Usdt": (0, 3)}
+    import_network(*gateway.editing, document, actor=TESTER)
+    assert liquidity(gateway) == {"USDT": (70, 3)}
+    verify(gateway.database, lambda found: pytest.fail(str(found)))
+
+
+def liquidity(gateway: Gateway) -> dict[str, tuple[int, int]]:
+    """What was added and withdrawn on chain 2, by symbol, where there is any."""
+    counter = PoolCounter
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(
+            select(counter.symbol, counter.added, counter.withdrawn).where(counter.chain_id == 2)
+        )
+        return {row.symbol: (row.added, row.withdrawn) for row in rows if row.added or row.withdrawn}
 
 
 def test_new_opening_validators_validate_refunds_again(
