@@ -24,7 +24,7 @@ from app.transfers.events import (
     TransferEvent,
     TransferSent,
 )
-from app.transfers.reports.counting import Logged, Origin, most_trusted
+from app.transfers.reports.counting import Logged, Origin, Retracted, most_trusted
 from app.transfers.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId
 
@@ -84,10 +84,6 @@ class Reorg(Struct, frozen=True):
             first[key] = min(seq, first.get(key, seq))
         known_before = (seq for key, seq in acceptances if first[key] < (self.before or 0))
         return replace(self, only=frozenset(known_before))
-
-
-Retracted = Mapping[str, int]
-"""Ids of events of one subject to the position in the log of the latest canonical retraction of each."""
 
 
 class Retraction(Struct, frozen=True):

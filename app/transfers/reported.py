@@ -28,7 +28,6 @@ from app.transfers.events import (
 from app.transfers.reorganisations import (
     ChainReading,
     Reorg,
-    Retracted,
     not_retracted,
     readings,
     standing_acceptances,
@@ -37,11 +36,12 @@ from app.transfers.reorganisations import (
 from app.transfers.reports.counting import (
     Logged,
     Origin,
+    Retracted,
+    admitted,
     announcing_only,
     concerned_chain,
     contradicting,
     counting,
-    misplaced,
     most_trusted,
     origin_of,
 )
@@ -76,19 +76,26 @@ class TransferHistory(Struct, frozen=True):
             self.ahead,
         )
 
+    def so_far(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances whose time has passed."""
+        return [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
+
     def valid(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances whose time has passed and that no operator retracted."""
-        log = [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
-        return not_retracted(log, self.retracted, self.reorgs)
+        return not_retracted(self.so_far(), self.retracted, self.reorgs)
 
     def origin(self) -> Origin:
         """The transfer's two chains."""
-        return origin_of(self.valid())
+        return origin_of(self.so_far(), self.retracted)
 
     def counted(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that count, of those that :meth:`valid` returns."""
-        valid = self.valid()
-        return counting(valid, origin or origin_of(valid))
+        """The acceptances that count.
+
+        Reports are merged before retractions are applied: what either of two reporters said of a fact stays
+        known, whichever is retracted.
+        """
+        merged = counting(self.so_far(), origin or self.origin())
+        return not_retracted(merged, self.retracted, self.reorgs)
 
     def standing(self, origin: Origin | None = None) -> StandingEvents:
         """The canonical events.
@@ -115,7 +122,8 @@ class TransferHistory(Struct, frozen=True):
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
         """Events that were read on another chain than the transfer's, each once."""
-        return misplaced(self.valid(), origin)
+        valid = not_retracted(admitted(self.so_far(), origin), self.retracted, self.reorgs)
+        return list(dict.fromkeys(each.event for each in valid if origin.is_misplaced(each.event)))
 
     def contradicting(self) -> Sequence[TransferEvent]:
         """Sends whose fields contradict their id. They count for nothing."""
@@ -182,7 +190,7 @@ class TransferHistory(Struct, frozen=True):
         """The event that describes the transfer: a send before a submission, a canonical one first."""
         if (send := standing.first(TransferSent)) is not None:
             return send
-        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.describing()}.values())
+        ever = StandingEvents.of(dict.fromkeys(logged.event for logged in self.describing()))
         return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
 
 
@@ -245,16 +253,18 @@ def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
     origin = history.origin()
     counted = history.counted(origin)
     standing = most_trusted(standing_acceptances(counted, history.reorgs, origin))
-    canonical = {each.event.id: each.seq for each in standing}
-    latest = {logged.event.id: logged.seq for logged in history.log} | canonical
-    positions = {each.seq for each in counted}
-    for logged in history.log:
+    canonical = {each.seq for each in standing}
+    contents = {each.seq: each.event for each in counted}  # the same for all reports of a fact
+    facts = [contents.get(logged.seq, logged.event) for logged in history.log]
+    latest = {fact: logged.seq for fact, logged in zip(facts, history.log, strict=True)}
+    latest |= {each.event: each.seq for each in standing}
+    for logged, fact in zip(history.log, facts, strict=True):
         event = logged.event
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
-        if canonical.get(event.id) == logged.seq:
+        if logged.seq in canonical:
             yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            outcome, by = _why_not_canonical(history, logged, origin, latest[event.id], positions)
+            outcome, by = _why_not_canonical(history, logged, origin, latest[fact], contents)
             yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
 
 

@@ -223,7 +223,7 @@ class _Reports(Struct, frozen=True):
     """What is known under an event's key that its reporter may be compared with.
 
     ``own`` is the content that reporters with its limits gave, ``others`` that of reporters without limits.
-    ``newest`` is the position of the newest of these acceptances.
+    ``newest`` is the position of the newest of these acceptances, of the others only where they agree.
     """
 
     own: Event | None = None
@@ -261,7 +261,10 @@ def _reports(event: Event, known: Known, latest: LatestAcceptance | None) -> _Re
     of_key += known.not_needed.get(event.key, ())
     contents = {each.chains: each.event for each in of_key}  # each has all that its reporters said
     chains = known.scope.chains
-    newest = max((each.seq for each in of_key if each.chains in (chains, None)), default=0)
+    same = (
+        each for each in of_key if each.chains == chains or (each.chains is None and agree(each.event, event))
+    )
+    newest = max((each.seq for each in same), default=0)
     return _Reports(contents.get(chains), None if chains is None else contents.get(None), newest)
 
 

@@ -6,8 +6,9 @@ docs/interface.md#standing). Nothing here depends on the order of the reports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -52,21 +53,41 @@ def as_reported(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
 
 
 def merged(log: Sequence[Logged[T_co]]) -> Sequence[Logged[T_co]]:
-    """Acceptances of one subject, each with all that any reporter said under its id.
+    """Acceptances of one subject, each with all that any reporter said of its fact.
 
-    Where reporters with different limits disagree, the report without limits counts, or else the one with the
-    lowest chains. The others are left out. A submission adds nothing to another: it is only a claim.
+    Reports under one id that contradict each other are of several facts. But beside the report of a reporter
+    without limits, those that contradict it are left out.
     """
     if all(each.chains is None for each in log):
         return log
-    facts: dict[str, Any] = {}
-    for each in sorted(log, key=_trust):
-        known = facts.setdefault(each.event.id, each.event)
-        if known is not each.event and not isinstance(known, TransferSubmitted):
-            facts[each.event.id] = _combined(known, each.event)
-    return [
-        Logged(each.seq, fact, each.chains) for each in log if agree(fact := facts[each.event.id], each.event)
-    ]
+    by_id: dict[str, list[Logged[T_co]]] = {}
+    for each in log:
+        by_id.setdefault(each.event.id, []).append(each)
+    contents: dict[int, T_co] = {}
+    for reports in by_id.values():
+        contents |= _contents(sorted(reports, key=_trust))
+    return [Logged(each.seq, contents[each.seq], each.chains) for each in log if each.seq in contents]
+
+
+def _contents(reports: Sequence[Logged[T_co]]) -> dict[int, T_co]:
+    """The contents of the facts that reports under one id are of, by their positions.
+
+    A submission adds nothing to another: it is only a claim.
+
+    :param reports: the most trusted first.
+    """
+    facts: list[T_co] = []
+    numbers: dict[int, int] = {}
+    for each in reports:
+        number = next((n for n, fact in enumerate(facts) if agree(fact, each.event)), len(facts))
+        if number == len(facts):
+            if facts and reports[0].chains is None:
+                continue
+            facts.append(each.event)
+        elif not isinstance(each.event, TransferSubmitted):
+            facts[number] = together(facts[number], each.event)
+        numbers[each.seq] = number
+    return {seq: facts[number] for seq, number in numbers.items()}
 
 
 def _combined(known: Event, reported: Event) -> Event:
@@ -108,8 +129,14 @@ class Origin(Struct, frozen=True):
         return self.own_chain_of(event) not in (None, event.chain_id)
 
 
-def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
-    """The origin that follows from all acceptances of one transfer.
+Retracted = Mapping[str, int]
+"""Ids of events of one subject to the position in the log of the latest canonical retraction of each."""
+
+_NONE: Final[Retracted] = MappingProxyType({})
+
+
+def origin_of(log: Sequence[Logged[TransferEvent]], retracted: Retracted = _NONE) -> Origin:
+    """The origin that follows from all acceptances of one transfer that operators did not take back.
 
     It is that of its send: a proven one first, then one of a reporter without limits, then the earliest in
     the chain. Without a send it is that of the first submission of a reporter without limits. The submission
@@ -122,16 +149,21 @@ def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
         if isinstance(event, TransferSent):
             if _may_be_sent(logged, event):
                 sends.append(logged)  # type: ignore[arg-type]  # its event was checked
-        elif isinstance(event, TransferSubmitted) and logged.chains is None:
+        elif isinstance(event, TransferSubmitted) and logged.chains is None and _is_left(logged, retracted):
             submissions.append(event)
-    if sends:
-        first = sends[0] if len(sends) == 1 else min(merged(sends), key=_rank)
+    left = [each for each in merged(sends) if _is_left(each, retracted)]
+    if left:
+        first = left[0] if len(left) == 1 else min(left, key=_rank)
         proven = _needs_proof(log) and is_proven(first.event)
         return Origin(first.event.src_chain_id, first.event.dst_chain_id, True, proven)
     if submissions:
         announced = min(submissions, key=lambda each: each.order)
         return Origin(announced.src_chain_id, announced.dst_chain_id)
     return Origin()
+
+
+def _is_left(logged: Logged[TransferEvent], retracted: Retracted) -> bool:
+    return logged.seq > retracted.get(logged.event.id, 0)
 
 
 def _may_be_sent(logged: Logged[TransferEvent], send: TransferSent) -> bool:
@@ -168,13 +200,7 @@ def concerned_chain(event: TransferEvent, origin: Origin) -> ChainId | None:
 
 def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
     """The acceptances that count for the transfer, by their reporters and by the chain they were read on."""
-    return [each for each in _admitted(log, origin) if not origin.is_misplaced(each.event)]
-
-
-def misplaced(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[TransferEvent]:
-    """Events that were read on another chain than the transfer's, each once."""
-    found = {each.event.id: each.event for each in _admitted(log, origin) if origin.is_misplaced(each.event)}
-    return list(found.values())
+    return [each for each in admitted(log, origin) if not origin.is_misplaced(each.event)]
 
 
 def contradicting(log: Sequence[Logged[TransferEvent]]) -> Sequence[TransferEvent]:
@@ -187,7 +213,7 @@ def contradicting(log: Sequence[Logged[TransferEvent]]) -> Sequence[TransferEven
     return list(found.values())
 
 
-def _admitted(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
+def admitted(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
     """The acceptances whose reporters may report them of the transfer, merged."""
     return merged([each for each in log if _is_admitted(each, origin)])
 
@@ -229,15 +255,17 @@ def announcing_only(counted: Sequence[Logged[TransferEvent]]) -> Set[str]:
 def most_trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
     """Each canonical event once, as the report that is trusted most.
 
+    Two events with one id are two facts, of which reporters with other limits spoke (:func:`merged`).
+
     Where a send of a reporter without limits is proven, sends of limited reporters are left out.
     """
     if all(each.chains is None for each in standing):
         return list({each.event.id: each for each in standing}.values())
-    chosen: dict[str, Logged[TransferEvent]] = {}
-    for each in standing:
-        known = chosen.get(each.event.id)
-        if known is None or known.chains is not None or each.chains is None:
-            chosen[each.event.id] = each
+    chosen: dict[TransferEvent, Logged[TransferEvent]] = {}
+    for each in sorted(standing, key=_trust):
+        known = chosen.get(each.event)
+        if known is None or known.chains == each.chains:  # the newest of the most trusted
+            chosen[each.event] = each
     is_proven_without_limits = any(each.chains is None and is_proven(each.event) for each in chosen.values())
     return [
         each
