@@ -11,7 +11,7 @@ from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction
 from tests.feed.oracle.items import REPORTERS, Again, Retract, Told, read_items
 from tests.feed.oracle.reading import event_id, read
 from tests.feed.oracle.story import WORLD
-from tests.feed.oracle.table import Transfer
+from tests.feed.oracle.table import Transfer, pools
 from tests.feed.oracle.world import NOW
 
 SCAN = {n: f"https://scan{n}.example/tx/" for n in (1, 2)}
@@ -50,17 +50,34 @@ def tell(log: Log, told: Told) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("ahead-under-the-id-of-another", {"status": 3}),
+        ("amount-of-a-retracted-report", {"status": 5}),
         ("crash-loop", {"status": 1, "block_delay": 10}),
         ("link", {"status": 1, "src_block_tx_link": SCAN[1] + FIRST}),
         ("order", {"status": 1, "dst_block_tx_link": ""}),
         ("signature", {"status": 8}),
         ("spelling-of-a-nonce", {"status": 1, "block_delay": 20}),
         ("spelling-of-an-account", {"status": 1, "src_block_tx_link": SCAN[2] + FIRST}),
+        ("symbol-of-a-pool", {"status": 1}),
         ("takeover", {"status": 5, "block_delay": 0, "src_block_tx_link": ""}),
+        ("two-limits-one-id", {"status": 5}),
     ],
 )
 def test_oracle_answers_known_feed(name: str, expected: dict[str, Any]) -> None:
     log = told(name)
-    (transfer_id,) = (each for each in log.subjects() if isinstance(each, str))
-    answer = Transfer(log, WORLD, transfer_id, NOW).answer()
+    answer = transfer_of(log).answer()
     assert {field: answer[field] for field in expected} == expected
+
+
+def transfer_of(log: Log) -> Transfer:
+    (transfer_id,) = (each for each in log.subjects() if isinstance(each, str))
+    return Transfer(log, WORLD, transfer_id, NOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "paid_in"),
+    [("amount-of-a-retracted-report", -990_000_000_000_000_000), ("symbol-of-a-pool", 7000)],
+)
+def test_oracle_counts_pool_of_known_feed(name: str, paid_in: int) -> None:
+    log = told(name)
+    assert pools(log, WORLD, [transfer_of(log)], NOW)[2, "USDT"] == (paid_in, paid_in)
