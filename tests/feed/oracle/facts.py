@@ -107,7 +107,10 @@ class Log:
 
 @dataclass
 class Fact:
-    """What all reports of one id say together."""
+    """What all reports of one id say together.
+
+    :ivar reports: those of them that count.
+    """
 
     body: Body
     reports: list[Report]
@@ -203,7 +206,8 @@ class Standing:
             for each in self.reported
             if each.body["type"] == event_type and (each.chains is None or event_type == "transfer.sent")
         )
-        return [each for each in told if not all(map(self._is_retracted, each.reports))]
+        left = [[report for report in each.reports if not self._is_retracted(report)] for each in told]
+        return [Fact(each.body, reports) for each, reports in zip(told, left, strict=True) if reports]
 
     @cached_property
     def sends(self) -> list[Fact]:
@@ -274,16 +278,18 @@ class Standing:
                 before = place
         return places
 
-    def stands(self, fact: Fact) -> bool:
+    def _left(self, fact: Fact) -> list[Report]:
+        """The reports of it that nothing took back."""
         ends = self._taken_back(fact)
         if fact.type == "transfer.confirmed":
             ends = sorted([*ends, *self._sends_taken])
         last = ends[-1] if ends else 0
-        return any(each.place > last for each in fact.reports)
+        return [each for each in fact.reports if each.place > last]
 
     @cached_property
     def standing(self) -> list[Fact]:
-        return [each for each in self.facts if self.stands(each)]
+        """Who tells a fact are those whose reports are left; what it says are the words of all."""
+        return [Fact(each.body, left) for each in self.facts if (left := self._left(each))]
 
     def all(self, event_type: str) -> list[Fact]:
         return [each for each in self.standing if each.type == event_type]

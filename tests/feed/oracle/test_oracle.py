@@ -18,6 +18,9 @@ SCAN = {n: f"https://scan{n}.example/tx/" for n in (1, 2)}
 FIRST = "0x048be4ad99b3e0bcbad76da970c5f393474e0d4c59942304fe55f4809fa672fc"
 """The transaction of the first send in the chain, by the first transfer of a feed."""
 
+SECOND = "0x509223e7101bfe7d74ebe4e214e7a3a09d3ed577224100667af26b26850f5de9"
+"""That of the same transfer's send in another block."""
+
 KNOWN = Path(__file__).parent / "known"
 
 
@@ -55,6 +58,7 @@ def tell(log: Log, told: Told) -> None:
         ("crash-loop", {"status": 1, "block_delay": 10}),
         ("link", {"status": 1, "src_block_tx_link": SCAN[1] + FIRST}),
         ("order", {"status": 1, "dst_block_tx_link": ""}),
+        ("send-that-only-a-limited-token-left", {"status": 1, "src_block_tx_link": SCAN[2] + SECOND}),
         ("signature", {"status": 8}),
         ("spelling-of-a-nonce", {"status": 1, "block_delay": 20}),
         ("spelling-of-an-account", {"status": 1, "src_block_tx_link": SCAN[2] + FIRST}),
