@@ -53,6 +53,7 @@ class Reorganisation:
     event_id: str
     chain_id: int
     from_block: int
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -310,6 +311,8 @@ def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> 
     of_scope = [each for each in same if each.chains == chains]
     if (body["at"] - now).total_seconds() > 600:
         return True
+    if body["type"] == "chain.reorged" and _is_another(log, body):
+        return True
     if body["type"] == "transfer.sent":
         if contradicts_its_id(body) or _names_two_tokens(body, world):
             return True
@@ -336,6 +339,16 @@ def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> 
         known = Standing(log, body["subject"], now)
         return None if known.sends or known.announcements else False
     return False
+
+
+def _is_another(log: Log, body: Body) -> bool:
+    """Whether its id is that of another reorganisation of the chain."""
+    same = (
+        each
+        for each in log.reorganisations
+        if (each.event_id, each.chain_id) == (body["id"], body["subject"])
+    )
+    return any((each.at, each.from_block) != (body["at"], body["from_block"]) for each in same)
 
 
 def _unless_obstructed(same: Sequence[Report], body: Body) -> bool | None:

@@ -104,7 +104,7 @@ class Play:
             return
         if body["type"] == "chain.reorged":
             self.log.reorganisations.append(
-                Reorganisation(place, body["id"], body["subject"], body["from_block"])
+                Reorganisation(place, body["id"], body["subject"], body["from_block"], body["at"])
             )
         else:
             self.log.reports.append(Report(place, chains, body))

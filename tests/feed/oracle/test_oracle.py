@@ -44,7 +44,7 @@ def told(name: str) -> Log:
 def tell(log: Log, told: Told) -> None:
     body, place = read(told.line, WORLD), log.next_place()
     if body["type"] == "chain.reorged":
-        reorg = Reorganisation(place, body["id"], body["subject"], body["from_block"])
+        reorg = Reorganisation(place, body["id"], body["subject"], body["from_block"], body["at"])
         log.reorganisations.append(reorg)
     else:
         log.reports.append(Report(place, REPORTERS[told.reporter], body))
