@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -19,93 +19,23 @@ from app.db.engine import reading, reading_consistently
 from app.http.application import current
 from app.network.queries import load_contacts, load_network_facts
 from app.network.snapshot import SnapshotSource
-from app.network.validators import MAX_TOTAL_POWER
-from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
+from app.refunds.waits import (
+    Contacts,
+    RefundView,
+    SignerLine,
+    Wait,
+    contact_of,
+    refund_view,
+    refund_waits_for,
+)
 from app.transfers.admin.components import Count, TransferLine, transfer_line
+from app.transfers.admin.waits import WaitWords, wait_words
 from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.status import count_at_status, oldest_at_status
 from app.transfers.state import transfer_state
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.crypto import parse_evm_address
-
-
-class SignerLine(Struct, frozen=True):
-    """One validator of the source chain's current set. ``share`` is of all power, such as ``27.0 %``."""
-
-    address: str
-    power: int
-    share: str
-    signed: bool
-    signature: str | None
-
-
-class RefundView(Struct, frozen=True):
-    """The signatures of a refund, and what is missing.
-
-    ``power_signed`` must reach ``quorum``, of ``power_total``. The latter two are None while the source
-    chain's validators are not known, and ``quorum`` where their set cannot sign. ``valid``: the contract pays
-    when called now. ``missing`` says in words why not. ``explanation`` is the whole of ``getRefundEvidence``.
-    """
-
-    valid: bool
-    proven: bool
-    signers: tuple[SignerLine, ...]
-    not_signed: tuple[str, ...]
-    power_signed: int
-    quorum: int | None
-    power_total: int | None
-    share_signed: str
-    share_needed: str
-    missing: tuple[str, ...]
-    explanation: RefundExplanation
-
-
-def refund_view(evidence: RefundExplanation) -> RefundView:
-    """The evidence as the console shows it."""
-    total = int(evidence.power_total) if evidence.power_total is not None else None
-    can_sign = total is not None and 0 < total <= MAX_TOTAL_POWER
-    quorum = int(evidence.quorum) if evidence.quorum is not None and can_sign else None
-    signed = int(evidence.power_signed)
-    return RefundView(
-        valid=evidence.valid,
-        proven=evidence.proven,
-        signers=tuple(
-            SignerLine(
-                row.address, int(row.power), share_down(int(row.power), total), row.signed, row.signature
-            )
-            for row in evidence.signers
-        ),
-        not_signed=tuple(row.address for row in evidence.signers if not row.signed),
-        power_signed=signed,
-        quorum=quorum,
-        power_total=total,
-        share_signed=share_down(signed, total),
-        share_needed=share_up(quorum, total) if quorum is not None else "",
-        missing=evidence.missing,
-        explanation=evidence,
-    )
-
-
-def share_down(part: int, whole: int | None) -> str:
-    """A share in percent, rounded down to tenths; empty where the whole is zero or unknown."""
-    if not whole:
-        return ""
-    tenths = part * 1000 // whole
-    return f"{tenths // 10}.{tenths % 10} %"
-
-
-def share_up(part: int, whole: int | None) -> str:
-    """A share in percent, rounded up to hundredths, so that it is never below what is needed.
-
-    ``66.67 %``; a hundredth of zero is left out: ``67.0 %``. Empty where the whole is zero or unknown.
-    """
-    if not whole:
-        return ""
-    hundredths = -(-part * 10_000 // whole)
-    return f"{hundredths // 100}.{hundredths % 100:02}".removesuffix("0") + " %"
-
 
 MOST: Final = 100
 """Refunds on the page, the longest waiting: the evidence of each is validated again."""
@@ -123,14 +53,18 @@ class WaitingRefund(Struct, frozen=True):
 
     @property
     def can_be_signed(self) -> bool:
-        """Whether a request is known that the source chain's validators can sign."""
-        return self.refund.quorum is not None and self.refund.explanation.request is not None
+        """Whether it waits for signatures alone."""
+        return self.refund.lacks is Wait.SIGNATURES
 
     def is_enough(self, signer: SignerLine) -> bool:
         """Whether the signature of this validator is the last one that is needed."""
-        return (
-            self.refund.quorum is not None and self.refund.power_signed + signer.power >= self.refund.quorum
-        )
+        return self.refund.is_enough(signer)
+
+    @property
+    def words(self) -> WaitWords | None:
+        """What it waits for, from whom, and what to do; None where it is ready since."""
+        waiting = refund_waits_for(self.refund, self.line.since, {})
+        return None if waiting is None else wait_words(waiting, self.line.src, self.line.dst)
 
 
 class MissingSigner(Struct, frozen=True):
@@ -168,9 +102,7 @@ def waiting_refunds(
     return tuple(found)
 
 
-def by_missing_signer(
-    waiting: Iterable[WaitingRefund], contacts: Mapping[bytes, tuple[str, str]]
-) -> list[MissingSigner]:
+def by_missing_signer(waiting: Iterable[WaitingRefund], contacts: Contacts) -> list[MissingSigner]:
     """The validators whose signatures are missing, first those that complete and hold up the most refunds.
 
     :param contacts: names and contacts by address.
@@ -181,7 +113,7 @@ def by_missing_signer(
             if not signer.signed:
                 missing[signer.address].append((refund, signer))
     signers = [
-        MissingSigner(address, *contacts.get(parse_evm_address(address) or b"", ("", "")), tuple(refunds))
+        MissingSigner(address, *contact_of(contacts, address), tuple(refunds))
         for address, refunds in missing.items()
     ]
     return sorted(signers, key=lambda each: (-each.last, -len(each.refunds), each.address))

@@ -18,6 +18,7 @@ from app.network.terms import NetworkTerms
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
+from app.refunds.waits import refund_view, refund_waits_for
 from app.transfer_page.languages import language_of, reading
 from app.transfer_page.reader import ENGLISH, Reader
 from app.transfer_page.steps import (
@@ -150,8 +151,13 @@ def _named(
     return NamedTransfer(f"0x{entry.transfer_id.hex()}", situation.transfer, explain(situation).headline)
 
 
-def situation_of(found: FoundTransfer, reader: Reader) -> Situation:
-    """What the words for a transfer depend on."""
+def situation_of(
+    found: FoundTransfer, reader: Reader, evidence: RefundExplanation | None = None
+) -> Situation:
+    """What the words for a transfer depend on.
+
+    :param evidence: of its refund, where that is being prepared.
+    """
     listed, rests_on = found.listed, found.certainty.event
     return Situation(
         status=listed.status.status,
@@ -165,6 +171,7 @@ def situation_of(found: FoundTransfer, reader: Reader) -> Situation:
         in_a_block=rests_on != TransferSubmitted.type,
         block_delay=listed.status.block_delay,
         refund_held=rests_on == RefundDelayed.type,
+        waiting=None if evidence is None else refund_waits_for(refund_view(evidence), None, {}),
         reader=reader,
     )
 
@@ -191,17 +198,47 @@ def _https(link: str) -> str:
 class PageWording:
     """The words of the page, for the look-up (``app.transfers.services.lookups.Wording``)."""
 
-    def words(self, found: FoundTransfer, lang: str) -> Words:
+    def words(
+        self, database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer], lang: str
+    ) -> list[Words]:
         """The words in a language, which is named as browsers do; in English where it is not known."""
+        evidence = _evidence_of_waiting(database, snapshots, found)
         with reading(language_of(lang) or ENGLISH.language) as reader:
-            explanation = explain(situation_of(found, reader))
-            return Words(
-                reader.language,
-                explanation.headline,
-                explanation.now,
-                explanation.next,
-                how_sure(found.certainty, _chain_name(found), reader),
-            )
+            return [_words(each, evidence.get(each.listed.transfer_id), reader) for each in found]
+
+
+def _words(found: FoundTransfer, evidence: RefundExplanation | None, reader: Reader) -> Words:
+    explanation = explain(situation_of(found, reader, evidence))
+    return Words(
+        reader.language,
+        explanation.headline,
+        explanation.now,
+        explanation.next,
+        how_sure(found.certainty, _chain_name(found), reader),
+    )
+
+
+def _evidence_of_waiting(
+    database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer]
+) -> Mapping[TransferId, RefundExplanation]:
+    """The evidence of those transfers whose refunds are being prepared."""
+    preparing = Status.TRANSFER_REQUESTING_REFUND
+    ids = [each.listed.transfer_id for each in found if each.listed.status.status is preparing]
+    if not ids:
+        return {}
+    histories, facts = database.public.run_reads(_load_refunds, ids)
+    infos = snapshots.current().terms.chain_infos
+    return {
+        transfer_id: evidence_of(histories[transfer_id], preparing, facts, infos)
+        for transfer_id in ids
+        if histories[transfer_id].log
+    }
+
+
+def _load_refunds(
+    connection: Connection, ids: Sequence[TransferId]
+) -> tuple[Mapping[bytes, TransferHistory], NetworkFacts]:
+    return load_histories(connection, ids, basis_only=True), load_network_facts(connection)
 
 
 class _PageBuilder:
@@ -229,7 +266,7 @@ class _PageBuilder:
 
     def build(self) -> FollowedTransfer:
         """The complete transfer."""
-        situation = situation_of(self._found, self._reader)
+        situation = situation_of(self._found, self._reader, self._evidence)
         return FollowedTransfer(
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,

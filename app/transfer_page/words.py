@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from app.refunds.waits import Wait, Waiting
 from app.transfer_page.reader import ENGLISH, Reader, message
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
@@ -85,7 +86,7 @@ class Situation(Struct, frozen=True):
 
     ``amount`` and ``paid_out`` are formatted for people, such as ``25 USDT``; ``src`` and ``dst`` are names
     of chains. ``in_a_block``: the source transaction is in a block. ``refund_held``: the refund was taken by
-    the contract and waits in its delay queue.
+    the contract and waits in its delay queue. ``waiting`` is what a refund that is prepared waits for.
     """
 
     status: Status
@@ -99,6 +100,7 @@ class Situation(Struct, frozen=True):
     in_a_block: bool = True
     block_delay: int = 0
     refund_held: bool = False
+    waiting: Waiting | None = None
     reader: Reader = ENGLISH
 
     @property
@@ -281,20 +283,37 @@ def _to_be_refunded(of: Situation) -> Explanation:
 
 def _refund_being_prepared(of: Situation) -> Explanation:
     text = of.reader.text
+    prepared = text(
+        "%(transfer)s could not be completed, and its refund on %(source)s is being prepared. Your funds "
+        "are safe.",
+        transfer=of.transfer,
+        source=of.source,
+    )
     return Explanation(
         text("Your refund is being prepared"),
-        text(
-            "%(transfer)s could not be completed, and its refund on %(source)s is being prepared. Your funds "
-            "are safe.",
-            transfer=of.transfer,
-            source=of.source,
-        ),
+        " ".join(filter(None, (prepared, _what_the_refund_lacks(of)))),
         text(
             "As soon as it is ready, the app you sent it from will ask you to confirm it with one "
             "transaction on %(source)s, for which you pay the gas.",
             source=of.source,
         ),
     )
+
+
+def _what_the_refund_lacks(of: Situation) -> str:
+    """What the bridge still has to do; empty where it is not known."""
+    text, waiting = of.reader.text, of.waiting
+    if waiting is None:
+        return ""
+    if waiting.what is Wait.REFUND_REQUEST:
+        return text("The bridge has to write it down first, and then to approve it.")
+    if waiting.what is Wait.SIGNATURES:
+        return text(
+            "The bridge has to approve it: %(given)s of the votes are in, and %(needed)s are needed.",
+            given=waiting.share_signed or "0 %",
+            needed=waiting.share_needed,
+        )
+    return text("Somebody at the bridge has to correct something before it can be approved.")
 
 
 def _refund_ready(of: Situation) -> Explanation:

@@ -49,12 +49,11 @@ def get_transfer_history(requested: dict[str, Any]) -> HistoryPage:
 
 def get_transfer(requested: dict[str, Any]) -> FoundTransfers:
     """Which transfers are behind this id or transaction?"""
-    found = find_transfers(
-        current(Database), current(SnapshotSource), requested["key"], requested.get("chain_id")
-    )
+    parts = current(Database), current(SnapshotSource)
+    found = find_transfers(*parts, requested["key"], requested.get("chain_id"))
     lang = requested.get("lang")
     if not lang:
         return found
-    wording = current(Wording)
-    worded = [replace(each, words=wording.words(each, lang)) for each in found.transfers]
+    words = current(Wording).words(*parts, found.transfers, lang)
+    worded = [replace(each, words=own) for each, own in zip(found.transfers, words, strict=True)]
     return replace(found, transfers=worded)

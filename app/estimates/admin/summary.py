@@ -12,7 +12,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.explanation import CheckOutcome
 from app.estimates.queries import estimate_counts
-from app.refunds.admin import share_down
+from app.refunds.waits import share_down
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import MINUTE, minute_of, minute_start
 

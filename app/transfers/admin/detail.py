@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.network.queries import load_network_facts
+from app.network.queries import load_contacts, load_network_facts
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms
-from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
+from app.refunds.waits import Contacts, RefundView, Waiting, refund_view, waiting_for
 from app.transfer_page.steps import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION
 from app.transfer_page.words import Situation, explain
 from app.transfers.admin.components import (
@@ -31,21 +31,24 @@ from app.transfers.admin.components import (
     TransferLine,
     amount_of,
     anomaly_line,
+    chain_name,
     transaction,
     transfer_line,
 )
 from app.transfers.admin.event_lines import Context, EventLine, event_lines
 from app.transfers.admin.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
-from app.transfers.events import TransferReleased
+from app.transfers.admin.waits import WaitWords, wait_words
+from app.transfers.events import NetworkStatus, TransferReleased
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.queries.lists import transfers_with_ids
+from app.transfers.queries.trends import progress_of_chain
+from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
 from app.transfers.services.status import progress_of_row, transfer_not_found
 from app.transfers.stages import Progress, StageName, stages_of
 from app.transfers.state import TransferState, transfer_state
 from app.transfers.status import WITHDRAWS
-from app.values.codes import REFUND_STATUSES, XferStatus
-from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import REFUND_STATUSES
 from app.values.identifiers import TransferId
 
 REFUND_TRANSACTIONS: Final = frozenset(each.type for each in WITHDRAWS)
@@ -66,9 +69,10 @@ class TransferDetail(Struct, frozen=True):
 
     ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are those of the status answer. ``paid_out``
     is the amount released, in destination units; None before the release, and where no event has the amount.
-    ``refund_reason`` is empty unless the status is 6. ``asked_at`` is when the user requested the refund.
-    ``refund`` is None until a refund is due or evidence of one is known. ``events`` are in the order in which
-    they happened, and include those that are no longer canonical.
+    ``refund_reason`` is empty unless it is refunded. ``asked_at`` is when the user requested the refund.
+    ``refund`` is None until a refund is due or evidence of one is known. ``waiting`` is what it waits for,
+    and ``wait_words`` the same in words; None where it has ended. ``events`` are in the order in which they
+    happened, and include those that are no longer canonical.
     """
 
     line: TransferLine
@@ -86,7 +90,17 @@ class TransferDetail(Struct, frozen=True):
     stages: tuple[StageLine, ...]
     events: tuple[EventLine, ...]
     refund: RefundView | None
+    waiting: Waiting | None
+    wait_words: WaitWords | None
+    readings: tuple[ReadChain, ...]
     anomalies: tuple[AnomalyLine, ...]
+
+
+class ReadChain(Struct, frozen=True):
+    """How far a chain of the transfer is read; ``reading`` is None where nothing of it was ever reported."""
+
+    chain: ChainName
+    reading: ChainReading | None
 
 
 def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferDetail:
@@ -125,6 +139,8 @@ class _Found(Struct, frozen=True):
     evidence: RefundExplanation
     lines: tuple[EventLine, ...]
     anomalies: tuple[AnomalyLine, ...]
+    contacts: Contacts
+    readings: tuple[ReadChain, ...]
 
 
 def _read(connection: Connection, terms: NetworkTerms, transfer_id: TransferId) -> _Found | None:
@@ -137,20 +153,31 @@ def _read(connection: Connection, terms: NetworkTerms, transfer_id: TransferId) 
     evidence = evidence_of(history, state.status, facts, terms.chain_infos)
     lines = event_lines(connection, history, _context(terms, state, evidence))
     anomalies = tuple(anomaly_line(row) for row in anomalies_of(connection, transfer_id))
-    return _Found(history, state, evidence, lines, anomalies)
+    contacts, readings = load_contacts(connection), tuple(_readings(connection, terms, state))
+    return _Found(history, state, evidence, lines, anomalies, contacts, readings)
+
+
+def _readings(connection: Connection, terms: NetworkTerms, state: TransferState) -> Iterator[ReadChain]:
+    """How far its chains are read, each named once."""
+    for chain_id in dict.fromkeys((state.src_chain_id, state.dst_chain_id)):
+        if chain_id is not None:
+            yield ReadChain(chain_name(terms.chain_infos, chain_id), progress_of_chain(connection, chain_id))
 
 
 def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> TransferDetail:
     terms = snapshot.terms
     history, state, evidence, lines = found.history, found.state, found.evidence, found.lines
     progress = progress_of_row(database, snapshot, state)
+    line, refund = transfer_line(terms, state), refund_view(evidence)
+    in_a_block = state.sent_at is not None
+    waiting = waiting_for(state.status, state.status_since, refund, found.contacts, in_a_block=in_a_block)
     return TransferDetail(
-        line=transfer_line(terms, state),
+        line=line,
         now=database.clock(),
         next_actor=NEXT_ACTOR_WORDS[progress.next_actor],
         next_poll_seconds=progress.next_poll_seconds,
         kind=KIND_WORDS[state.kind] if state.kind else "",
-        refund_reason=_reason(state),
+        refund_reason=_reason(history, state),
         asked_at=history.asked_at,
         block_delay=_block_delay(terms, state),
         paid_out=_paid_out(terms, history, state),
@@ -159,7 +186,10 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
         refund_transaction=_refund_transaction(lines),
         stages=_stages(history, state),
         events=lines,
-        refund=refund_view(evidence) if state.status in REFUND_STATUSES or evidence.wd_onchain else None,
+        refund=refund if state.status in REFUND_STATUSES or evidence.wd_onchain else None,
+        waiting=waiting,
+        wait_words=None if waiting is None else wait_words(waiting, line.src, line.dst),
+        readings=found.readings,
         anomalies=found.anomalies,
     )
 
@@ -169,10 +199,12 @@ def _context(terms: NetworkTerms, state: TransferState, evidence: RefundExplanat
     return Context(terms, state.src_chain_id, state.dst_chain_id, state.symbol, signers)
 
 
-def _reason(state: TransferState) -> str:
-    if state.status is not Status.TRANSFER_TO_BE_REFUNDED or state.refund_reason is XferStatus.UNKNOWN:
+def _reason(history: TransferHistory, state: TransferState) -> str:
+    """Why it is refunded: the last of the validators' decisions that names a reason."""
+    if state.status not in REFUND_STATUSES:
         return ""
-    return REFUND_REASONS[state.refund_reason]
+    decisions = [event.xfer_status for event in history.standing().every(NetworkStatus)]
+    return next((REFUND_REASONS[each] for each in reversed(decisions) if each.is_bad), "")
 
 
 def _block_delay(terms: NetworkTerms, state: TransferState) -> int:
@@ -278,6 +310,7 @@ def _situation(detail: TransferDetail) -> Situation:
         in_a_block=line.sent_at is not None,
         block_delay=detail.block_delay,
         refund_held=refund is not None and refund.explanation.delayed is not None,
+        waiting=detail.waiting,
     )
 
 

@@ -118,6 +118,9 @@ _ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 500
 
+_MOST_SIGNERS: Final = 10
+"""Absent signers that are listed where a refund waits for them. The section about the refund has all."""
+
 
 class TransfersView(ConsoleView):
     """The list of transfers, and the page of one."""
@@ -256,6 +259,7 @@ class TransfersView(ConsoleView):
             others=some_rows(timeline.others, section="events"),
             signers=some_rows(detail.refund.signers if detail.refund else (), section="signers"),
             most_events=ROWS,
+            most_signers=_MOST_SIGNERS,
             reply=reply_to_user(detail, page),
             page=page,
             notes=some_rows(transfer_notes(database, wanted), section="notes"),

@@ -68,10 +68,12 @@ class FoundTransfer(Struct, frozen=True):
 
 
 class Wording(Protocol):
-    """What puts a transfer into words. It is handed in: the words are those of the page of a transfer."""
+    """What puts transfers into words. It is handed in: the words are those of the page of a transfer."""
 
-    def words(self, found: FoundTransfer, lang: str) -> Words:
-        """The words in a language, which is named as browsers do."""
+    def words(
+        self, database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer], lang: str
+    ) -> list[Words]:
+        """The words for each transfer in a language, which is named as browsers do."""
 
 
 class FoundTransfers(Struct, frozen=True):
