@@ -94,7 +94,7 @@ WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
         "Enter the opening validators of {src}, or have their set reported.",
     ),
     Wait.OTHER_VALIDATORS: (
-        "Another validator set of {src}: the present one cannot sign.",
+        "The validator set cannot sign: {src} needs another one.",
         "The bridge’s contract on {src}.",
         f"Ask {_TEAM} for a new set. The contract pays nothing until then.",
     ),
