@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from msgspec import Struct
 from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
 from app.admin.freshness import ChainFreshness, Freshness, Reading, freshness
 from app.console.access import READ, REFRESH
+from app.console.formats import Look, grouped, look_of_count
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.db.engine import reading
@@ -53,6 +54,35 @@ class StatusCount(Struct, frozen=True):
     words: StatusWords
     day: Count
     week: Count
+
+
+class Doubt(Struct, frozen=True):
+    """Why something may be wrong that nobody reported. ``since`` is None where it never was known."""
+
+    words: str
+    since: datetime | None
+
+
+class Tile(Struct, frozen=True):
+    """What a tile shows. ``doubt`` is why its number may be wrong."""
+
+    shown: str
+    look: Look
+    note: str = ""
+    doubt: Doubt | None = None
+    is_age: bool = False
+
+
+TILES: Final = (
+    ("stuck", "Stuck: bridge must act", "#stuck"),
+    ("waiting", "Stuck: user must act", "#waiting"),
+    ("refunds", "Refunds waiting", "#refunds"),
+    ("anomalies", "Open anomalies", "#anomalies"),
+    ("not_read", "Chains not read", "#freshness"),
+    ("pools", "Pools near a limit", "#pools"),
+    ("last_event", "Last event", "#freshness"),
+)
+"""The tiles in their order: name, label, and the panel that each opens."""
 
 
 class Dashboard:
@@ -142,6 +172,45 @@ class Dashboard:
         """The chains in service that nobody reads."""
         return tuple(chain for chain in self.freshness.chains if chain.reading is Reading.NOT_READ)
 
+    @cached_property
+    def doubt(self) -> Doubt | None:
+        """Why none of something is no good news; None where every chain in service is read."""
+        if self.freshness.feed.received_at is None:
+            return Doubt("no event was ever reported", None)
+        if not self.not_read:
+            return None
+        number, times = len(self.not_read), [chain.read_at for chain in self.not_read]
+        known = [at for at in times if at is not None]
+        since = min(known) if len(known) == number else None
+        return Doubt("1 chain is not read" if number == 1 else f"{number} chains are not read", since)
+
+    def tile(self, name: str) -> Tile:
+        """What the tile with this name shows."""
+        match name:
+            case "stuck":
+                return self._count(self.stuck_number.number, Look.BAD, _new(self.stuck_number))
+            case "waiting":
+                return self._count(self.waiting_number.number, Look.PLAIN, _new(self.waiting_number))
+            case "refunds":
+                return self._count(self.refunds_number, Look.WARN)
+            case "anomalies":
+                return self._count(self.anomalies_open, Look.BAD)
+            case "not_read":
+                chains = len(self.freshness.chains)
+                return _number_of(len(self.not_read), Look.WARN, chains, "no chain is configured")
+            case "pools" if not self.pools:
+                return _number_of(0, Look.WARN, 0, "no pool is configured")
+            case "pools":
+                return self._count(Count(self.pools_near_a_limit), Look.WARN)
+        feed = self.freshness.feed
+        note = f"from {feed.reporter}" if feed.reporter else ""
+        return Tile(feed.age, feed.look, note, is_age=True)
+
+    def _count(self, count: Count, otherwise: Look, note: str = "") -> Tile:
+        """A number of which 0 may be wrong: what is not read may have more."""
+        doubt = None if count.number else self.doubt
+        return Tile(str(count), look_of_count(count.number, otherwise, known=doubt is None), note, doubt)
+
     def is_troubled(self, panel: str) -> bool:
         """Whether there is something to do about what a panel shows. Panels are closed where there is not."""
         match panel:
@@ -174,6 +243,16 @@ class Dashboard:
     @cached_property
     def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:
         return anomalies_to_acknowledge(self._database)
+
+
+def _new(count: StuckCount) -> str:
+    return f"{grouped(count.new)} new in 24 h" if count.new else ""
+
+
+def _number_of(number: int, otherwise: Look, existing: int, where_none: str) -> Tile:
+    """A number of some that exist. Where none exist, nothing is known of them."""
+    look = look_of_count(number, otherwise, known=existing > 0)
+    return Tile(grouped(number), look) if existing else Tile("–", look, where_none)
 
 
 def status_counts(database: Database) -> tuple[StatusCount, ...]:
@@ -241,6 +320,7 @@ class HomeView(ConsoleView):
             refresh_url=url_for("admin.refresh", period=period.value),
             refresh_seconds=REFRESH_SECONDS,
             panel=partial(_panel, board),
+            tiles=TILES,
             shown=SHOWN,
             tile=_tile,
             estimates_chart=lambda: estimates_chart(board.estimates),
@@ -282,7 +362,7 @@ def _tile(label: str, target: str, caller: Callable[[], Any]) -> Markup:
     except Exception as error:
         _report(label, error)
         content = Markup(
-            '<span class="tile-number tile-failed">?</span>'
+            '<span class="tile-number tile-unknown">?</span>'
             '<span>{} <span class="faint">not available</span></span>'
         ).format(label)
     return Markup('<li class="tile"><a href="{}">{}</a></li>').format(target, content)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 
+from app.console.formats import Look, look_of_age
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
@@ -35,8 +37,19 @@ class Reading(StrEnum):
     """Its transfers are stopped, so nothing is expected of it."""
 
 
+LOOKS: Final[Mapping[Reading, Look]] = {
+    Reading.FRESH: Look.GOOD,
+    Reading.QUIET: Look.PLAIN,
+    Reading.NOT_READ: Look.UNKNOWN,
+    Reading.STOPPED: Look.BAD,
+}
+
+
 class ChainFreshness(Struct, frozen=True):
-    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it."""
+    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it.
+
+    ``read_at`` is when it was last read: by its watcher, or else by whoever reported the newest event.
+    """
 
     chain: ChainName
     disabled: bool
@@ -44,6 +57,12 @@ class ChainFreshness(Struct, frozen=True):
     newest_at: datetime | None
     age: str
     reading: Reading
+    read_at: datetime | None
+
+    @property
+    def look(self) -> Look:
+        """Of a chain that is not read nothing current is known."""
+        return LOOKS[self.reading]
 
 
 class FeedFreshness(Struct, frozen=True):
@@ -53,6 +72,7 @@ class FeedFreshness(Struct, frozen=True):
     age: str
     label: str
     reporter: str
+    look: Look
 
 
 class Freshness(Struct, frozen=True):
@@ -77,6 +97,8 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
     lines = []
     for chain_id in sorted(terms.chain_infos.keys() | progress.keys()):
         row, configured = progress.get(chain_id), terms.chains.get(chain_id)
+        watching = watched.get(chain_id)
+        newest_at = row.newest_at if row else None
         chain = chain_name(terms.chain_infos, chain_id)
         stopped = configured is not None and configured.disabled
         lines.append(
@@ -84,19 +106,19 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
                 chain=chain,
                 disabled=stopped,
                 highest_block=row.highest_block if row else None,
-                newest_at=row.newest_at if row else None,
-                age=age_in_words(now - row.newest_at) if row else "Never",
-                reading=Reading.STOPPED
-                if stopped
-                else _reading(watched.get(chain_id), None if row is None else row.newest_at, now),
+                newest_at=newest_at,
+                age=age_in_words(now - newest_at) if newest_at else "Never",
+                reading=Reading.STOPPED if stopped else _reading(watching, newest_at, now),
+                read_at=watching.read_at if watching else newest_at,
             )
         )
     lines.sort(key=lambda line: line.reading is not Reading.NOT_READ)
     if newest is None:
-        feed = FeedFreshness(None, "Never", "", "")
+        feed = FeedFreshness(None, "Never", "", "", Look.UNKNOWN)
     else:
         age, label = age_in_words(now - newest.received_at), EVENT_CLASSES[newest.type].label
-        feed = FeedFreshness(newest.received_at, age, label, newest.reporter)
+        look = look_of_age(newest.received_at, now, UNREAD_AFTER)
+        feed = FeedFreshness(newest.received_at, age, label, newest.reporter, look)
     return Freshness(tuple(lines), feed, sandbox)
 
 

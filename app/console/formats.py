@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flask import Flask, current_app, url_for
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from app.http.headers import digest
 from app.values import amounts
@@ -21,8 +21,39 @@ from app.values.json_values import read_time
 from app.values.times import rfc3339, span_in_words
 
 
+class Look(StrEnum):
+    """How a state looks, as a pill or a tile. Pages take the looks of everything that they show from here."""
+
+    GOOD = "good"
+    """It is known that nothing is wrong."""
+    WARN = "warn"
+    BAD = "bad"
+    BUSY = "busy"
+    PLAIN = "plain"
+    """Neither good nor bad."""
+    UNKNOWN = "unknown"
+    """It is not known. It says since when, or that it never was."""
+
+
+def look_of_count(number: int, otherwise: Look, *, known: bool) -> Look:
+    """The look of how many things need somebody: none is good only where it is known that there are none.
+
+    :param otherwise: the look of any other number.
+    """
+    if number:
+        return otherwise
+    return Look.GOOD if known else Look.UNKNOWN
+
+
+def look_of_age(at: datetime | None, now: datetime, allowed: timedelta) -> Look:
+    """The look of something that has to happen again and again: unknown where it never did."""
+    if at is None:
+        return Look.UNKNOWN
+    return Look.WARN if now - at > allowed else Look.GOOD
+
+
 class Tone(StrEnum):
-    """How a status looks: the shape and colour of its pill."""
+    """What kind of status a transfer has."""
 
     UNKNOWN = "unknown"
     MOVING = "moving"
@@ -85,7 +116,7 @@ def register(app: Flask) -> None:
     app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
-        cut, when, grouped, figure, units, pill, span, duration, share, sentence, worded,
+        cut, when, grouped, figure, units, pill, unknown, span, duration, share, sentence, worded,
         browser_name, action_words,
     )  # fmt: skip
     for function in filters:
@@ -93,12 +124,12 @@ def register(app: Flask) -> None:
 
 
 TONES: Final = {
-    Tone.UNKNOWN.value: "plain",
-    Tone.MOVING.value: "busy",
-    Tone.DONE.value: "good",
-    Tone.FAILED.value: "bad",
-    Tone.REFUND.value: "warn",
-    Tone.WAITING_FOR_USER.value: "plain",
+    Tone.UNKNOWN.value: Look.UNKNOWN,
+    Tone.MOVING.value: Look.BUSY,
+    Tone.DONE.value: Look.GOOD,
+    Tone.FAILED.value: Look.BAD,
+    Tone.REFUND.value: Look.WARN,
+    Tone.WAITING_FOR_USER.value: Look.PLAIN,
 }
 """The look of a state's pill by its tone."""
 
@@ -188,9 +219,19 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
 
 
-def pill(text: Any, kind: str = "plain") -> Markup:
-    """A state as a pill; ``kind`` is good, warn, bad, busy or plain."""
-    return Markup('<span class="pill pill-{}">{}</span>').format(escape(kind), text)
+def pill(text: Any, look: str = Look.PLAIN) -> Markup:
+    """A state as a pill.
+
+    :param look: the value of a ``Look``.
+    :raises ValueError: there is no such look.
+    """
+    return Markup('<span class="pill pill-{}">{}</span>').format(Look(look).value, text)
+
+
+def unknown(text: Any, since: datetime | None = None) -> Markup:
+    """A state that is not known, as a pill, and since when; without a time it never was known."""
+    words = Markup("since {}").format(when(since)) if since else "never"
+    return pill(text, Look.UNKNOWN) + Markup(' <small class="since-unknown">{}</small>').format(words)
 
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
