@@ -11,7 +11,6 @@ from typing import Any, Final
 from markupsafe import Markup
 from msgspec import Struct
 
-from app.admin.freshness import UNREAD_AFTER
 from app.audit.services import AuditFilter, AuditRow, list_audit
 from app.db.database import Database
 from app.db.engine import reading
@@ -29,9 +28,9 @@ from app.transfers.admin.stuck import StuckTransfer, stuck_of_chain
 from app.transfers.queries.trends import progress_of_chain
 from app.transfers.reorganisations import ChainReading
 from app.values.identifiers import ChainId
-from app.watcher.admin import WatchedPage, watched_page
+from app.watcher.admin import WatchedPage, watch_pill, watched_page
 from app.watcher.services.lease import MAX_REASON
-from app.watcher.watched import WatchState
+from app.watcher.watched import WatchState, is_reported
 
 SHOWN: Final = 5
 """Stuck transfers and changes on the page."""
@@ -72,13 +71,21 @@ class ChainAbout(Struct, frozen=True):
     now: datetime
 
     @property
+    def reported_at(self) -> datetime | None:
+        """When the newest event of it happened; None where there is none."""
+        return None if self.reported is None else self.reported.newest_at
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether reporters should read it and have not been heard lately."""
+        return self.watched is None and not is_reported(self.reported_at, self.now)
+
+    @property
     def problems(self) -> Iterator[tuple[str, str]]:
         """What needs attention, in a sentence each, with the section that has more."""
         if self.watched is not None and self.watched.line.chain.state is not WatchState.READING:
             yield "reading", self.watched.line.meaning
-        if self.watched is None and (
-            self.reported is None or self.now - self.reported.newest_at > UNREAD_AFTER
-        ):
+        if self.is_unheard:
             yield "reading", "No reporter has sent an event of this chain in the last 15 minutes."
         if not self.sets:
             yield "validators", "No validators are known, so refunds on this chain cannot be verified."
@@ -169,6 +176,7 @@ class ChainPageView(ChainsView):
         return {
             "about": about,
             "percent": percent,
+            "watch_pill": watch_pill,
             "shown": SHOWN,
             "longest": MAX_REASON,
             "most_sets": SETS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -19,11 +19,7 @@ from app.transfers.events import EVENT_CLASSES
 from app.transfers.queries.trends import chain_progress, last_event
 from app.values.times import age_in_words
 from app.watcher.services.chains import watched_chains
-from app.watcher.watched import WatchedChain, WatchState
-
-UNREAD_AFTER: Final = timedelta(minutes=15)
-"""A chain in service that a reporter reads counts as not read when nothing was reported of it for longer than
-this: it is not known whether its head moves."""
+from app.watcher.watched import UNREAD_AFTER, WatchedChain, WatchState, is_reported
 
 
 class Reading(StrEnum):
@@ -125,8 +121,7 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
 def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: datetime) -> Reading:
     """For a watched chain the watcher's own state counts, for any other the last reported event."""
     if watched is None:
-        unread = newest_at is None or now - newest_at > UNREAD_AFTER
-        return Reading.NOT_READ if unread else Reading.FRESH
+        return Reading.FRESH if is_reported(newest_at, now) else Reading.NOT_READ
     if watched.state is not WatchState.READING:
         return Reading.NOT_READ
     return Reading.QUIET if watched.is_quiet(now) else Reading.FRESH

@@ -229,9 +229,12 @@ def pill(text: Any, look: str = Look.PLAIN) -> Markup:
 
 
 def unknown(text: Any, since: datetime | None = None) -> Markup:
-    """A state that is not known, as a pill, and since when; without a time it never was known."""
-    words = Markup("since {}").format(when(since)) if since else "never"
-    return pill(text, Look.UNKNOWN) + Markup(' <small class="since-unknown">{}</small>').format(words)
+    """A state that is not known, as a pill, and since when; without a time it never was known.
+
+    :param text: what does not happen or is not there, such as *not read*.
+    """
+    words = Markup("since {}").format(when(since)) if since else "so far"
+    return pill(text, Look.UNKNOWN) + Markup(' <small class="smallest since">{}</small>').format(words)
 
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -9,12 +9,13 @@ from typing import Final
 from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from markupsafe import Markup
 from msgspec import Struct
 
 from app.audit.keys import AuditKeys
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor
-from app.console.formats import sentence
+from app.console.formats import Look, pill, sentence, unknown
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
@@ -27,23 +28,23 @@ from app.watcher.services.lease import MAX_REASON
 from app.watcher.steps import WaitingKind
 from app.watcher.watched import WatchedChain, WatchState
 
-STATE_WORDS: Final[Mapping[WatchState, tuple[str, str, str]]] = {
-    WatchState.READING: ("reading", "good", "A watcher reads the chain, and new blocks arrive."),
+STATE_WORDS: Final[Mapping[WatchState, tuple[str, Look, str]]] = {
+    WatchState.READING: ("reading", Look.GOOD, "A watcher reads the chain, and new blocks arrive."),
     WatchState.STANDING: (
         "no new blocks",
-        "warn",
+        Look.WARN,
         "A watcher reads the chain, but its nodes have reported no new block for a long time. Either the "
         "chain or the nodes have stopped: try another node.",
     ),
     WatchState.NOT_READ: (
         "not read",
-        "bad",
+        Look.UNKNOWN,
         "No watcher reads the chain, or the watcher cannot read it. Check that one is running (flask --app "
         "wsgi watch), and see the last error.",
     ),
     WatchState.STOPPED: (
         "stopped",
-        "bad",
+        Look.BAD,
         "Nothing is read until reading is started again. It then continues where it stopped.",
     ),
 }
@@ -63,7 +64,7 @@ class WatchedLine(Struct, frozen=True):
 
     chain: WatchedChain
     word: str
-    look: str
+    look: Look
     meaning: str
     is_read: bool
     """Whether the lag is known. It is not while no watcher reads the chain."""
@@ -116,6 +117,11 @@ def _line(chain: WatchedChain, now: datetime) -> WatchedLine:
         head_age="never" if chain.head_at is None else age_in_words(now - chain.head_at),
         backfill_ppm=_backfill_ppm(chain),
     )
+
+
+def watch_pill(line: WatchedLine) -> Markup:
+    """The state of the reading; since when the chain is not read, where it is not."""
+    return unknown(line.word, line.chain.read_at) if line.look is Look.UNKNOWN else pill(line.word, line.look)
 
 
 def _backfill_ppm(chain: WatchedChain) -> int | None:

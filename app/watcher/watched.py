@@ -19,6 +19,18 @@ LATE_POLLS: Final = 5
 QUIET_AFTER: Final = timedelta(minutes=15)
 """A chain that is read but has had nothing new for longer than this is quiet."""
 
+UNREAD_AFTER: Final = timedelta(minutes=15)
+"""A chain in service that a reporter reads counts as not read when nothing was reported of it for longer than
+this: it is not known whether its head moves."""
+
+
+def is_reported(newest_at: datetime | None, now: datetime) -> bool:
+    """Whether reporters that read a chain have been heard lately.
+
+    :param newest_at: when its newest event happened; None where there is none.
+    """
+    return newest_at is not None and now - newest_at <= UNREAD_AFTER
+
 
 class WatchState(StrEnum):
     """Whether a chain is read now."""

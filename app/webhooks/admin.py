@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from markupsafe import Markup
 
 from app.audit.keys import AuditKeys
 from app.console.access import Access, Audience
 from app.console.caller import actor
-from app.console.formats import grouped, sentence
+from app.console.formats import Look, grouped, pill, sentence, unknown
 from app.console.row_pages import LINES, some_rows
 from app.console.views import ConsoleView
 from app.db.database import Database
@@ -24,6 +26,7 @@ from app.webhooks.services.delivering import replay, retry, unsent_since
 from app.webhooks.services.shown import (
     MOST_COUNTED,
     PAGE,
+    Shown,
     delivery_log,
     list_subscriptions,
     show_subscription,
@@ -39,10 +42,27 @@ from app.webhooks.services.subscriptions import (
 from app.webhooks.subscription import DeliveryState, State
 
 LOOKS: Final = {
-    State.ACTIVE: "good", State.PAUSED: "plain", State.OFF: "bad",
-    DeliveryState.WAITING: "busy", DeliveryState.DELIVERED: "good", DeliveryState.FAILED: "bad",
+    State.PAUSED: Look.PLAIN, State.OFF: Look.BAD,
+    DeliveryState.WAITING: Look.BUSY, DeliveryState.DELIVERED: Look.GOOD, DeliveryState.FAILED: Look.BAD,
 }  # fmt: skip
-"""The look of each state's pill."""
+"""The look of each state's pill; that of a subscription in service depends on what it delivered."""
+
+
+def state_pill(hook: Shown, unsent: datetime | None) -> Markup:
+    """The state of a subscription. Whether one in service works is not known before it has delivered.
+
+    :param unsent: since when no sender seems to run.
+    """
+    state = hook.state.value
+    if hook.state is not State.ACTIVE:
+        return pill(state, LOOKS[hook.state])
+    if unsent is not None:
+        return unknown(f"{state}, nothing is sent", unsent)
+    if hook.last is None:
+        return unknown(f"{state}, nothing delivered")
+    failed = hook.last is DeliveryState.FAILED
+    return pill(f"{state}, last delivery failed" if failed else state, LOOKS[hook.last])
+
 
 _BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _SENSITIVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
@@ -76,7 +96,7 @@ class WebhooksView(ConsoleView):
         return self.render(
             "console/webhooks/index.html",
             found=some_rows(found, LINES),
-            looks=LOOKS,
+            state_pill=state_pill,
             audiences=AUDIENCES,
             most=MOST_COUNTED,
             unsent=unsent_since(current(Database)),
@@ -127,6 +147,7 @@ class WebhooksView(ConsoleView):
             state=state,
             states=list(DeliveryState),
             looks=LOOKS,
+            state_pill=state_pill,
             audiences=AUDIENCES,
             alerts=ALERTS,
             most=MOST_COUNTED,

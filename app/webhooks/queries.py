@@ -336,6 +336,25 @@ def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[st
     return found
 
 
+def last_ended_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, DeliveryState]:
+    """By subscription, how the newest of its last ``most`` deliveries ended that has ended.
+
+    Subscriptions without one are left out.
+    """
+    newest = (
+        select(Delivery.id, Delivery.state)
+        .where(Delivery.subscription_id == Subscription.id)
+        .order_by(Delivery.id.desc())
+        .limit(most)
+        .correlate(Subscription)
+        .subquery()
+    )
+    ended = select(newest.c.state).where(newest.c.state != DeliveryState.WAITING)
+    state = ended.order_by(newest.c.id.desc()).limit(1).scalar_subquery()
+    rows = connection.execute(select(Subscription.id, state.label("state")).where(Subscription.id.in_(ids)))
+    return {row.id: DeliveryState(row.state) for row in rows if row.state is not None}
+
+
 def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, tuple[int, int]]:
     """By subscription, how many deliveries wait, counted up to ``most``, and how many of these failed at
     their last attempt.

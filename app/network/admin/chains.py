@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
-from flask import flash, redirect, request, url_for
+from flask import flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -14,7 +16,7 @@ from wtforms import HiddenField
 from app.accounts.sign_in.step_up import step_up
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
-from app.console.formats import grouped, pill, sentence
+from app.console.formats import grouped, pill, sentence, unknown
 from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
 from app.console.views import after_saving
@@ -28,8 +30,11 @@ from app.network.edits.results import Invalid
 from app.network.edits.rows import Switch
 from app.network.models import Chain
 from app.network.queries import rows_with
+from app.transfers.queries.trends import chain_progress
 from app.values.amounts import is_ascii_digits
-from app.watcher.admin import watched_now
+from app.values.identifiers import ChainId
+from app.watcher.admin import watch_pill, watched_now
+from app.watcher.watched import is_reported
 
 PICKED: Final = "chain"
 """The name of the inputs that hold the chains."""
@@ -76,14 +81,27 @@ def _state(chain: Chain) -> Any:
     return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
 
 
-def _reading(chain_id: int) -> Any:
-    """How the watcher reads the chain, and how far behind it is."""
-    line = next((line for line in watched_now() if line.chain.chain_id == chain_id), None)
+def _reading(chain: Chain) -> Any:
+    """How the watcher reads the chain, and how far behind it is; or whether its reporters are heard."""
+    line = next((line for line in watched_now() if line.chain.chain_id == chain.chain_id), None)
     if line is None:
-        return Markup('<span class="faint">by reporters</span>')
+        newest_at = _reported_at().get(ChainId(chain.chain_id))
+        heard = chain.disabled or is_reported(newest_at, current(Database).clock())
+        return Markup('<span class="faint">by reporters</span> {}').format(
+            "" if heard else unknown("not reported", newest_at)
+        )
     lag = line.chain.lag if line.is_read else None
     behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
-    return Markup('{}<small class="smallest">{}</small>').format(pill(line.word, line.look), behind)
+    return Markup('{}<small class="smallest">{}</small>').format(watch_pill(line), behind)
+
+
+def _reported_at() -> Mapping[ChainId, datetime]:
+    """When the newest event of each chain happened, read once per request."""
+    if "chains_reported_at" not in g:
+        with reading(current(Database).reads) as connection:
+            g.chains_reported_at = {row.chain_id: row.newest_at for row in chain_progress(connection)}
+    found: Mapping[ChainId, datetime] = g.chains_reported_at
+    return found
 
 
 class ChainsView(NetworkView):
@@ -117,7 +135,7 @@ class ChainsView(NetworkView):
     column_formatters = {
         "pick": lambda v, c, m, p: _pick(m),
         "disabled": lambda v, c, m, p: _state(m),
-        "reading": lambda v, c, m, p: _reading(m.chain_id),
+        "reading": lambda v, c, m, p: _reading(m),
         "act": lambda v, c, m, p: v.switch(m),
     }
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from app.audit.services import Conflict
 from app.console.access import EDIT
-from app.console.formats import pill, span, when
+from app.console.formats import pill, span, unknown, when
 from app.console.lists import Choice
 from app.console.row_pages import LINES, some_rows
 from app.console.views import after_saving
@@ -193,13 +193,17 @@ def _rate(route: Route) -> str:
     return f"fixed {route.rate_value}" if route.rate_model == "fixed" else f"curve, A {route.amplification}"
 
 
-def _state(symbol: str, src: int, dst: int) -> Any:
-    """Whether estimates are given for a route now."""
-    terms = current(SnapshotSource).current().terms
-    key = RouteKey(symbol, ChainId(src), ChainId(dst))
+def _state(row: Row) -> Any:
+    """Whether estimates are given for a route now. It is not known while its base fee is not."""
+    terms, key = current(SnapshotSource).current().terms, route_key(row)
     if key not in terms.routes:  # just added, and not yet loaded by this process
         return pill("new")
-    return pill("open", "good") if is_open(terms, key, False) else pill("stopped", "bad")
+    if not is_open(terms, key, False):
+        return pill("stopped", "bad")
+    found = fee_now(route_terms(row), _reported().get(key), current(Database).clock())
+    if found.fee is None:
+        return unknown("no base fee")
+    return unknown("old base fee", found.fee.since) if found.stale else pill("open", "good")
 
 
 class RoutesView(NetworkView):
@@ -226,7 +230,7 @@ class RoutesView(NetworkView):
         Choice(Route.rate_model, "Rate", [("fixed", "fixed"), ("stableswap", "curve")]),
     )
     column_formatters = {
-        "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
+        "state": lambda v, c, m, p: _state(v.values_of(m)),
         "rate_model": lambda v, c, m, p: _rate(m),
         "base_fee": lambda v, c, m, p: fee_cell(v.values_of(m)),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),

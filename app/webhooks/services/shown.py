@@ -15,6 +15,7 @@ from app.db.engine import reading
 from app.webhooks.queries import (
     SubscriptionRow,
     deliveries,
+    last_ended_of,
     subjects_of,
     subscription,
     subscriptions,
@@ -31,7 +32,10 @@ MOST_COUNTED: Final = 1000
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A subscription. ``waiting`` counts up to ``MOST_COUNTED`` deliveries, of which ``failing`` failed."""
+    """A subscription. ``waiting`` counts up to ``MOST_COUNTED`` deliveries, of which ``failing`` failed.
+
+    ``last`` is how the newest delivery ended that has ended; None where none of the newest has.
+    """
 
     public_id: str
     name: str
@@ -50,6 +54,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     owner_key: str | None
     waiting: int
     failing: int
+    last: DeliveryState | None
 
 
 class ShownDelivery(Struct, frozen=True, kw_only=True):
@@ -129,6 +134,7 @@ def _row(connection: Connection, public_id: str) -> SubscriptionRow:
 def _shown(connection: Connection, rows: Sequence[SubscriptionRow]) -> list[Shown]:
     ids = [row.id for row in rows]
     subjects, waiting = subjects_of(connection, ids), waiting_of(connection, ids, MOST_COUNTED)
+    last = last_ended_of(connection, ids, MOST_COUNTED)
     columns = (
         "public_id", "name", "url", "state_reason", "state_at", "quiet_until", "old_until", "created_at",
         "created_by", "owner_key",
@@ -143,6 +149,7 @@ def _shown(connection: Connection, rows: Sequence[SubscriptionRow]) -> list[Show
             state=State(row.state),
             waiting=waiting[row.id][0],
             failing=waiting[row.id][1],
+            last=last.get(row.id),
         )
         for row in rows
     ]

@@ -1,0 +1,123 @@
+"""What is not known, in a browser: it never looks good, has a look of its own, and says since when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import update
+
+from app import create_app
+from app.accounts.roles import Role
+from app.db.engine import writing
+from app.values.times import rfc3339
+from app.watcher.models import ChainWatch
+from tests.admin.visitor import add_account, email_of
+from tests.applications import close_connections, make_settings
+from tests.browser.conftest import Visit
+from tests.browser.test_incidents import look
+from tests.databases import SharedSqlite
+from tests.feed.services.world import event, feed, write_network
+from tests.gateway import Gateway, gateway_of
+from tests.serving.server import Server
+from tests.watcher.services.world import watch_a_chain
+
+_IS_GREEN = """tile => {
+  const probe = document.createElement("i");
+  probe.style.color = "var(--good)";
+  document.body.append(probe);
+  const good = getComputedStyle(probe).color;
+  probe.remove();
+  return getComputedStyle(tile).borderLeftColor === good;
+}"""
+
+
+@pytest.fixture(scope="module")
+def server(running: Server, sandbox: SharedSqlite) -> Server:
+    """The server with accounts and nothing else."""
+    sandbox.empty()
+    in_gateway(sandbox, lambda gateway: None, accounts=True)
+    return running
+
+
+def in_gateway(sandbox: SharedSqlite, act: Callable[[Gateway], object], *, accounts: bool = False) -> None:
+    """Act in a process of its own on the server's database."""
+    app = create_app(make_settings(sandbox.url))
+    with app.app_context():
+        if accounts:
+            for role in Role:
+                add_account(app, role)
+        act(gateway_of(app))
+        close_connections()
+
+
+def tile(page: Page, label: str) -> Locator:
+    return page.locator("#tiles > .tile").filter(has_text=label)
+
+
+def is_green(found: Locator) -> bool:
+    return bool(found.evaluate(_IS_GREEN))
+
+
+def reload_until(page: Page, found: Locator, text: str) -> None:
+    """A process reads the configuration again within seconds."""
+    for _ in range(20):
+        if text in found.inner_text():
+            return
+        page.wait_for_timeout(500)
+        page.reload()
+    expect(found).to_contain_text(text)
+
+
+def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, sandbox: SharedSqlite) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/")
+    tiles = page.locator("#tiles > .tile")
+    expect(tiles).to_have_count(7)
+    assert not any(is_green(each) for each in tiles.all()), "of empty tables nothing is known to be good"
+    expect(page.locator("#tiles .tile-unknown")).to_have_count(7)
+    expect(tile(page, "Last event")).to_contain_text("Never")
+    expect(tile(page, "Open anomalies")).to_contain_text("not known: no event was ever reported")
+    expect(tile(page, "Chains not read")).to_contain_text("no chain is configured")
+    look(visit)
+
+    def one_fact(gateway: Gateway) -> None:
+        write_network(gateway.engine)
+        feed(gateway, event("chain.head", chain_id=1, block=500) | {"at": rfc3339(gateway.clock())})
+
+    in_gateway(sandbox, one_fact)
+    page.reload()
+    reload_until(page, tile(page, "Chains not read"), "2")
+    assert is_green(tile(page, "Last event"))
+    assert [is_green(each) for each in tiles.all()].count(True) == 1
+    expect(tile(page, "Open anomalies")).to_contain_text("not known: 2 chains are not read")
+    freshness = page.locator("#freshness")
+    expect(freshness.locator(".pill-unknown")).to_have_count(2)
+    expect(freshness.locator(".pill-unknown").first).to_have_css("border-top-style", "dashed")
+    expect(freshness).to_contain_text("Not read so far")
+    page = visit.open("/admin/chains/")
+    expect(page.get_by_role("row", name="Chain 2")).to_contain_text("not reported so far")
+    expect(page.get_by_role("row", name="Chain 1")).not_to_contain_text("not reported")
+    look(visit)
+
+    def dead_watcher(gateway: Gateway) -> None:
+        watch_a_chain(gateway)
+        ago = gateway.clock() - timedelta(hours=1)
+        with writing(gateway.engine) as connection:
+            connection.execute(update(ChainWatch).values(until=ago, read_at=ago))
+
+    in_gateway(sandbox, dead_watcher)
+    page.reload()
+    row = page.get_by_role("row", name="Chain 1")
+    reload_until(page, row, "not read")
+    expect(row).to_contain_text(re.compile(r"not read\s+since \d"))
+    page = visit.open("/admin/chains/1")
+    expect(page.locator(".pill-unknown").first).to_have_text("not read")
+    expect(page.locator("#reading")).to_contain_text("used last")
+    expect(page.locator("#reading .pill-good")).to_have_count(0)
+    look(visit)
+    page = visit.open("/admin/")
+    expect(tile(page, "Chains not read")).to_contain_text("3")
