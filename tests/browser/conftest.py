@@ -45,6 +45,7 @@ FLAGS = [
     "--disable-sync",
 ]
 DESKTOP = ViewportSize(width=1280, height=860)
+PHONE_WIDTH = 390
 
 
 class Visit:
@@ -88,6 +89,18 @@ class Visit:
         """No finding of axe-core on the page as it stands."""
         found = accessibility(self.page)
         assert not found, f"{self.page.url}\n" + "\n".join(found)
+
+    def check_look(self) -> None:
+        """Accessible in both themes, and no wider than a phone."""
+        page, size = self.page, self.page.viewport_size
+        assert size is not None
+        page.emulate_media(color_scheme="dark")
+        self.check_accessibility()
+        page.emulate_media(color_scheme="light")
+        self.check_accessibility()
+        page.set_viewport_size({"width": PHONE_WIDTH, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH, page.url
+        page.set_viewport_size(size)
 
 
 @pytest.fixture(scope="module")

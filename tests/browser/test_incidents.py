@@ -18,7 +18,6 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import go, save
 from tests.serving.server import Server
 
-PHONE_WIDTH = 390
 NEW = 8454
 MOST_CLICKS = 15
 MOST_CLICKS_TO_UNDO = 3
@@ -36,19 +35,6 @@ class Clicks:
         self.count += 1
 
 
-def look(visit: Visit) -> None:
-    """Accessible in both themes, and no wider than a phone."""
-    page = visit.page
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        visit.check_accessibility()
-    size = page.viewport_size
-    page.set_viewport_size({"width": PHONE_WIDTH, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH, page.url
-    assert size is not None
-    page.set_viewport_size(size)
-
-
 @pytest.mark.soak("seconds of a browser; tests/admin has the forms")
 def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
@@ -56,7 +42,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     for name in ("Optimism", "Polygon"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     go(page.get_by_role("button", name="Stop selected"))
-    look(visit)
+    visit.check_look()
     expect(page.locator("[name=disabled_reason]")).to_be_focused()
     page.keyboard.type("RPC compromised")
     page.get_by_label("to confirm").fill("STOP 2 CHAINS")
@@ -64,12 +50,12 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     banner = page.get_by_role("region", name="Stopped chains")
     assert "Optimism stopped" in banner.inner_text()
     assert "by operator@example.org: RPC compromised" in banner.inner_text()
-    look(visit)
+    visit.check_look()
     in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
     for name in ("Optimism", "Polygon"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     go(page.get_by_role("button", name="Resume selected"))
-    look(visit)
+    visit.check_look()
     save(page.get_by_role("button", name="Resume 2 chains"))
     assert "Optimism stopped" not in banner.inner_text()
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
@@ -87,19 +73,19 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     page = visit.open("/admin/chains/137")
     go(page.get_by_role("link", name="History"))
     expect(page.get_by_text("ticket 9")).to_be_visible()
-    look(visit)
+    visit.check_look()
     go(page.get_by_role("link", name="Restore this version").first)
-    look(visit)
+    visit.check_look()
     save(page.get_by_role("button", name="Save change"))
     go(page.get_by_role("link", name="Audit record"))
-    look(visit)
+    visit.check_look()
     go(page.get_by_role("link", name="Open row"))
     assert page.get_by_label("Block delay").input_value() == "120"
 
     time.sleep(0.01)
     page.goto(f"{visit.base}/admin/history/at?time={then:%Y-%m-%dT%H:%M:%S.%f}Z")
     expect(page.get_by_text("Nothing in the configuration differs"), "there and back").to_be_visible()
-    look(visit)
+    visit.check_look()
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the forms")
@@ -115,19 +101,19 @@ def test_a_change_of_many_routes_is_undone(visit: Visit, server: Server) -> None
         records.append(page.locator("main tbody a.row-link").first.inner_text())
     page.goto(f"{visit.base}/admin/history/undo/{records[0]}")
     expect(page.get_by_text("Some of its rows were changed later")).to_be_visible()
-    look(visit)
+    visit.check_look()
     for record in reversed(records):
         before = estimate(server)["base_fee"]
         page = visit.open("/admin/audit/")
         clicks = Clicks(page)
         clicks.press("link", record)
         clicks.press("link", "Undo")
-        look(visit)
+        visit.check_look()
         save(page.get_by_role("button", name=re.compile("^Undo [0-9]+ changes$")))
         assert clicks.count + 1 <= MOST_CLICKS_TO_UNDO
         in_time(server, lambda answer, before=before: answer["base_fee"] != before)
     expect(page.get_by_role("link", name="Undo", exact=True)).to_be_visible()
-    look(visit)
+    visit.check_look()
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the lists")
@@ -143,7 +129,7 @@ def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Stop Polygon":
             break
-    look(visit)
+    visit.check_look()
     go(page.locator("*:focus"))
     expect(page.get_by_role("heading", name="Stop Polygon?")).to_be_visible()
 
@@ -152,7 +138,7 @@ def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
 def test_document_is_applied_in_part(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")
-    look(visit)
+    visit.check_look()
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
     rows = json.loads(download.value.path().read_text())
@@ -163,10 +149,10 @@ def test_document_is_applied_in_part(visit: Visit, server: Server) -> None:
     )
     go(page.get_by_role("button", name="Compare"))
     expect(page.get_by_text("2 rows differ")).to_be_visible()
-    look(visit)
+    visit.check_look()
     page.get_by_role("checkbox").last.uncheck()
     go(page.get_by_role("button", name="Preview selected"))
-    look(visit)
+    visit.check_look()
     save(page.get_by_role("button", name="Apply 1 difference"))
     assert "apply 1 of 2 differences" in page.get_by_role("status").first.inner_text()
 
@@ -178,10 +164,10 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
     clicks = Clicks(page)
     clicks.press("link", re.compile("^Chains( [0-9]+ waiting)?$"))
     clicks.press("link", "Connect a chain")
-    look(visit)
+    visit.check_look()
     page.get_by_label("Copy from").select_option(label="Optimism (10)")
     clicks.press("button", "Continue")
-    look(visit)
+    visit.check_look()
     for label, text in (
         ("Chain ID", str(NEW)),
         ("Name", "New chain"),
@@ -194,7 +180,7 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
             contract.fill(f"0x{len(symbol):040x}")
             page.get_by_label(f"Opening liquidity of {symbol}", exact=True).fill("100000")
     clicks.press("button", "Preview change")
-    look(visit)
+    visit.check_look()
     clicks.press("button", "Connect chain")
     in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
     expect(page).to_have_url(re.compile(f"src={NEW}"))

@@ -18,7 +18,6 @@ from app.watcher.models import ChainWatch
 from tests.admin.visitor import add_account, email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
-from tests.browser.test_incidents import look
 from tests.databases import SharedSqlite
 from tests.feed.services.world import event, feed, write_network
 from tests.gateway import Gateway, gateway_of
@@ -82,7 +81,7 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     expect(tile(page, "Last event")).to_contain_text("Never")
     expect(tile(page, "Open anomalies")).to_contain_text("not known: no event was ever reported")
     expect(tile(page, "Chains not read")).to_contain_text("no chain is configured")
-    look(visit)
+    visit.check_look()
 
     def one_fact(gateway: Gateway) -> None:
         write_network(gateway.engine)
@@ -101,7 +100,7 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     page = visit.open("/admin/chains/")
     expect(page.get_by_role("row", name="Chain 2")).to_contain_text("not reported so far")
     expect(page.get_by_role("row", name="Chain 1")).not_to_contain_text("not reported")
-    look(visit)
+    visit.check_look()
 
     def dead_watcher(gateway: Gateway) -> None:
         watch_a_chain(gateway)
@@ -118,6 +117,6 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     expect(page.locator(".pill-unknown").first).to_have_text("not read")
     expect(page.locator("#reading")).to_contain_text("used last")
     expect(page.locator("#reading .pill-good")).to_have_count(0)
-    look(visit)
+    visit.check_look()
     page = visit.open("/admin/")
     expect(tile(page, "Chains not read")).to_contain_text("3")

@@ -12,7 +12,6 @@ from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
-from tests.browser.test_incidents import look
 from tests.databases import SharedSqlite
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
@@ -34,7 +33,7 @@ def test_a_stuck_refund_says_whom_to_call(visit: Visit, sandbox: SharedSqlite) -
     expect(waits).to_contain_text(re.compile("Since.*for 3 h"))
     expect(waits).to_contain_text("ask them to sign")
     expect(page.get_by_role("region", name="Reply to the user")).to_contain_text("66.67 % are needed")
-    look(visit)
+    visit.check_look()
     visit.open("/admin/refunds/")
     expect(page.get_by_role("heading", name="Staking Ltd")).to_be_visible()
-    look(visit)
+    visit.check_look()
