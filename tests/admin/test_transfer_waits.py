@@ -89,6 +89,20 @@ def test_every_status_says_what_is_missing(app: Flask, sandbox: Gateway, of: San
     assert ("Since Not known" in said) == (of.status == Status.TRANSFER_UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("status", "variant", "words"),
+    [
+        (Status.TRANSFER_SUBMITTING, 1, r"[\d ]+ of 120 blocks are known on top of block [\d ]+\."),
+        (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, r" [\d ]+ blocks are known on top of block [\d ]+\."),
+    ],
+)
+def test_what_is_not_final_says_how_deep_it_is(
+    app: Flask, sandbox: Gateway, status: Status, variant: int, words: str
+) -> None:
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
+    assert re.search(words, part(page))
+
+
 @pytest.mark.parametrize("status", [6, 7])
 def test_refunds_say_why_the_transfer_was_refused(app: Flask, sandbox: Gateway, status: int) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(Status(status))}").text

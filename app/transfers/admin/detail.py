@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -20,7 +21,7 @@ from app.network.terms import NetworkTerms
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
-from app.refunds.waits import Contacts, RefundView, Waiting, refund_view, waiting_for
+from app.refunds.waits import Contacts, RefundView, Wait, Waiting, refund_view, waiting_for
 from app.transfer_page.steps import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION
 from app.transfer_page.words import Situation, explain
 from app.transfers.admin.components import (
@@ -38,7 +39,7 @@ from app.transfers.admin.components import (
 from app.transfers.admin.event_lines import Context, EventLine, event_lines
 from app.transfers.admin.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
 from app.transfers.admin.waits import WaitWords, wait_words
-from app.transfers.events import NetworkStatus, TransferReleased
+from app.transfers.events import BlockEvent, NetworkStatus, TransferReleased, TransferSent
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.trends import progress_of_chain
@@ -48,6 +49,7 @@ from app.transfers.services.status import progress_of_row, transfer_not_found
 from app.transfers.stages import Progress, StageName, stages_of
 from app.transfers.state import TransferState, transfer_state
 from app.transfers.status import WITHDRAWS
+from app.values.amounts import grouped
 from app.values.codes import REFUND_STATUSES
 from app.values.identifiers import TransferId
 
@@ -171,6 +173,8 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
     line, refund = transfer_line(terms, state), refund_view(evidence)
     in_a_block = state.sent_at is not None
     waiting = waiting_for(state.status, state.status_since, refund, found.contacts, in_a_block=in_a_block)
+    if waiting is not None and (depth := _depth(terms, found, waiting.what)):
+        waiting = replace(waiting, details=(depth,))
     return TransferDetail(
         line=line,
         now=database.clock(),
@@ -192,6 +196,23 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
         readings=found.readings,
         anomalies=found.anomalies,
     )
+
+
+def _depth(terms: NetworkTerms, found: _Found, what: Wait) -> str:
+    """How many blocks are known on top of the one that has to become final; empty where it is not known."""
+    standing, events = found.history.standing(), list[BlockEvent]()
+    if what is Wait.FINALITY:
+        events = [*standing.every(TransferSent)]
+    elif what is Wait.REFUND_FINALITY:
+        events = [*standing.refunds_under_way]
+    block = next((event.block for event in events if event.block is not None), None)
+    src = next((each.reading for each in found.readings if each.chain.id == found.state.src_chain_id), None)
+    if block is None or src is None or src.highest_block is None:
+        return ""
+    delay = _block_delay(terms, found.state)
+    needed = f" of {grouped(delay)}" if what is Wait.FINALITY and delay else ""
+    known = grouped(max(0, src.highest_block - block))
+    return f"{known}{needed} blocks are known on top of block {grouped(block)}"
 
 
 def _context(terms: NetworkTerms, state: TransferState, evidence: RefundExplanation) -> Context:
