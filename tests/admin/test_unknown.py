@@ -119,6 +119,7 @@ def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Gateway)
     assert "not known: 1 chain is not read since <time" in tile
 
 
+@pytest.mark.every_database
 def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
     listed = visitor.get("/admin/routes/").text
@@ -132,6 +133,7 @@ def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Gateway) ->
     assert 'pill-unknown">no base fee</span>' in listed and 'pill-good">open' not in listed
 
 
+@pytest.mark.every_database
 def test_a_webhook_that_has_delivered_nothing_is_unknown(app: Flask, network: Gateway) -> None:
     hook = {
         "public_id": "wh_1", "name": "shop", "url": "https://shop.example/", "place": "shop.example:443",
