@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -21,7 +22,7 @@ from tests.browser.conftest import Visit
 from tests.databases import SharedSqlite
 from tests.feed.services.world import event, feed, write_network
 from tests.gateway import Gateway, gateway_of
-from tests.serving.server import Server
+from tests.serving.server import UNLIMITED, Server, serving
 from tests.watcher.services.world import watch_a_chain
 
 _IS_GREEN = """tile => {
@@ -35,11 +36,20 @@ _IS_GREEN = """tile => {
 
 
 @pytest.fixture(scope="module")
-def server(running: Server, sandbox: SharedSqlite) -> Server:
-    """The server with accounts and nothing else."""
-    sandbox.empty()
+def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[SharedSqlite]:
+    """A database of its own, as it has another network than the other modules have."""
+    database = SharedSqlite(sqlite_template, tmp_path_factory.mktemp("unknown") / "gateway.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def server(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with accounts and nothing else."""
     in_gateway(sandbox, lambda gateway: None, accounts=True)
-    return running
+    log = tmp_path_factory.mktemp("server") / "log"
+    with serving(UNLIMITED, log, DATABASE_URL=sandbox.url, WEB_CONCURRENCY="1") as running:
+        yield running
 
 
 def in_gateway(sandbox: SharedSqlite, act: Callable[[Gateway], object], *, accounts: bool = False) -> None:
