@@ -234,7 +234,9 @@ def unknown(text: Any, since: datetime | None = None) -> Markup:
     :param text: what does not happen or is not there, such as *not read*.
     """
     words = Markup("since {}").format(when(since)) if since else "so far"
-    return pill(text, Look.UNKNOWN) + Markup(' <small class="smallest since">{}</small>').format(words)
+    return Markup('<span class="unknown">{} <small class="smallest since">{}</small></span>').format(
+        pill(text, Look.UNKNOWN), words
+    )
 
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
