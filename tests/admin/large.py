@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from tests.webhooks.services.hooks import to_everything
 
 RECORDED = Path(__file__).parents[1] / "contract" / "vectors" / "transfer_configs_mainnet.json"
 
+HEX = re.compile("0x[0-9a-fA-F]+")
+
 MANY = 120
 """More rows than a page shows."""
 
@@ -42,6 +45,28 @@ def production_document() -> dict[str, Any]:
     document["validators"] = [validator(1, address(n), str(n + 1)) for n in range(VALIDATORS)]
     document["blocked_addresses"] = [{"address": address(n), "reason": "a list"} for n in range(VALIDATORS)]
     return document
+
+
+def tripled_document() -> dict[str, Any]:
+    """The recorded configuration with three tokens, pools and routes for each."""
+    document = production_document()
+    for section in ("tokens", "pools", "routes"):
+        rows = document[section]
+        document[section] = [_another(row, number) for number in range(3) for row in rows]
+    return document
+
+
+def _another(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """The row for another token, which has a contract of its own."""
+    if number == 0:
+        return row
+    own = {"symbol": f"{row['symbol']}{number}"}
+    contract = row.get("address", "")
+    if HEX.fullmatch(contract):
+        own["address"] = f"0x{int(contract, 16) ^ number:0{len(contract) - 2}x}"
+    elif contract:
+        own["address"] = f"{contract}{number}"
+    return row | own
 
 
 def address(n: int) -> str:

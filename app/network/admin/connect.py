@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ _CHANGED: Final = (
     "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
     "they are now."
 )
+_MOST_LINES: Final = 60
+"""Tokens and routes of an example that one page has. Of a chain with more, the tokens are chosen first."""
 _NOTHING: Final = "nothing"
 """In the address: a chain without an example."""
 
@@ -52,14 +55,24 @@ class ConnectView(ConsoleView):
 
     @expose("/", methods=("GET", "POST"))
     def index(self) -> ResponseReturnValue:
-        """Choose an example, fill in the form, preview the effects, save."""
+        """Choose an example, and of a large one its tokens; fill in the form, preview the effects, save."""
         like = request.args.get("like", "") or ("" if chain_choices() else _NOTHING)
         example = _example(like)
         if example is None:
             if like:
                 flash("There is no such chain. Choose one from the list.", "warning")
             return self.render("console/connect/choose.html", chains=chain_choices())
+        if wanted := request.args.getlist("token"):
+            example = example.only(wanted)
+        elif request.method == "GET" and len(example.tokens) + len(example.routes) > _MOST_LINES:
+            return self._choose_tokens(example, like)
         return self._connect(example, None)
+
+    def _choose_tokens(self, example: Example, like: str) -> ResponseReturnValue:
+        if "chosen" in request.args:
+            flash("Select at least one token.", "warning")
+        routes = Counter(each.symbol for each in example.routes)
+        return self.render("console/connect/tokens.html", example=example, like=like, routes=routes)
 
     @expose("/token", methods=("GET", "POST"))
     def token(self) -> ResponseReturnValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -90,6 +90,15 @@ class Example(Struct, frozen=True):
         """The fingerprint of all that is copied, in the order in which a form numbers its lines."""
         copied = [self.tokens, self.routes, sorted(self.decimals.items())]
         return hashlib.sha256(orjson.dumps(to_builtins(copied), option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    def only(self, symbols: Collection[str]) -> Example:
+        """The chain with these of its tokens only, and their routes."""
+        return Example(
+            self.chain,
+            tuple(each for each in self.tokens if each.token["symbol"] in symbols),
+            tuple(each for each in self.routes if each.symbol in symbols),
+            {key: decimals for key, decimals in self.decimals.items() if key[1] in symbols},
+        )
 
 
 NO_EXAMPLE: Final = Example({}, (), (), {})
