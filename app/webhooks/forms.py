@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from wtforms import BooleanField, SelectField, SelectMultipleField, StringField, TextAreaField
 from wtforms.fields.choices import SelectChoice
@@ -77,13 +77,21 @@ class NewWebhookForm(ConsoleForm):
         )
 
 
-class ReplayForm(ConsoleForm):
-    """A span of time in UTC."""
+class TimeField(StringField):
+    """A time that is typed in the reader's zone, like every time of the console; without scripts in UTC."""
 
-    since = StringField(
-        "From", description="UTC, such as 2026-01-31 12:00.", render_kw={"autocomplete": "off"}
-    )
-    until = StringField("To", description="UTC. Empty: until now.", render_kw={"autocomplete": "off"})
+    zoned = True
+
+    def __init__(self, label: str, **kwargs: Any) -> None:
+        shown = {"autocomplete": "off", "placeholder": "2027-01-31 18:00", "data-utc": ""}
+        super().__init__(label, render_kw=shown, **kwargs)
+
+
+class ReplayForm(ConsoleForm):
+    """A span of time."""
+
+    since = TimeField("From")
+    until = TimeField("To", description="Empty: until now.")
     delivered_too = BooleanField("Also what was delivered")
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:

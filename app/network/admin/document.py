@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -26,12 +27,13 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.http.application import current
+from app.json_documents import UnreadableJson, loads
 from app.network.admin.change_words import DescribedChange, described_change
 from app.network.admin.paged_changes import MOST_LINES, changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
-from app.network.edits.planning import Edit
+from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import FieldError, InUse, Invalid, Preview, counted
 from app.network.edits.rows import Edits
 from app.network.history import BeforeTheLog, NetworkAt, network_at
@@ -276,9 +278,10 @@ class DocumentView(ConsoleView):
                 return after_saving(outcome, url_for("document.index"))
             return self._preview(form, outcome)
         except (Conflict, InUse) as refused:
-            form.form_errors.append(f"Nothing was changed: {refused}.")
+            form.form_errors += _with_names([f"Nothing was changed: {refused}."], form.document)
         except Invalid as refused:
-            form.form_errors += [f"Nothing was changed: {error}." for error in refused.errors[:_MOST_ERRORS]]
+            errors = [f"Nothing was changed: {error}." for error in refused.errors[:_MOST_ERRORS]]
+            form.form_errors += _with_names(errors, form.document)
         except NetworkRefused:
             pass  # the comparison says why
         return self._compare(form, form.document, source)
@@ -290,7 +293,7 @@ class DocumentView(ConsoleView):
             form = form if "file" in form else DocumentForm()  # what was to be applied is shown as typed
             if len(form.text.text) > _LONGEST_SHOWN:
                 form.text.text = ""
-            form.form_errors += refused.errors[:_MOST_ERRORS]
+            form.form_errors += _with_names(refused.errors[:_MOST_ERRORS], document)
             if len(refused.errors) > _MOST_ERRORS:
                 form.form_errors.append(f"and {grouped(len(refused.errors) - _MOST_ERRORS)} further errors")
             return self.render("console/document/index.html", form=form), 400
@@ -317,6 +320,30 @@ class DocumentView(ConsoleView):
                 *((n, "whole") for n in form.picked.sections),
             ],
         )
+
+
+_ROW: Final = re.compile(r"\b([a-z_]+)\[(\d{1,7})\][\w.\[\]]*", re.ASCII)
+"""Where in the document something is: ``tokens[5].decimal``."""
+
+_LONGEST_NAME: Final = 200
+
+
+def _with_names(errors: Sequence[str], text: bytes) -> list[str]:
+    """Errors of a document. Each says which row it is about, with the place in the document behind it."""
+    try:
+        document = loads(text)
+    except UnreadableJson:
+        return list(errors)
+
+    def named(place: re.Match[str]) -> str:
+        try:
+            row = document[place[1]][int(place[2])]
+            name = SECTION_BY_NAME[place[1]].describe(row)
+        except (LookupError, TypeError, AttributeError):
+            return place[0]  # the row is not one, or has no name yet
+        return f"{name[:_LONGEST_NAME]} ({place[0]})"
+
+    return [_ROW.sub(named, error) for error in errors]
 
 
 class ListedSection(Struct, frozen=True):

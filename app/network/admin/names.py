@@ -100,7 +100,7 @@ def chain_page(chain_id: int, section: str | None = None) -> str:
 
 
 _IDS: Final = re.compile(
-    r" \(chain \d+\)"  # after the chain's name
+    r" \(chain (?P<behind>\d+)\)"  # after the chain's name
     r"|\bchain (?P<chain>\d{1,20})\b"
     r"|(?P<of>\b(?:route|block) of [^,:;]+? from |\bpegged pair of [^,:;]+, )"
     r"(?P<src>\d{1,20}) to (?P<dst>\d{1,20})\b"
@@ -109,20 +109,22 @@ _IDS: Final = re.compile(
 )
 
 
-def readable(text: str) -> Markup:
+def readable(text: str, *, numbered: bool = False) -> Markup:
     """A sentence of a service or of the audit log with the names of its chains, and times as pages show them.
 
     The log names rows by the ids of chains, because these never change. A chain that is not configured
     stays as it is, and so does what only looks like a time.
+
+    :param numbered: a chain's id follows its name.
     """
     parts, end = list[str](), 0
     for match in _IDS.finditer(text):
-        parts += [text[end : match.start()], *_named(text, match)]
+        parts += [text[end : match.start()], *_named(text, match, numbered)]
         end = match.end()
     return Markup("").join([*parts, text[end:]])
 
 
-def _named(text: str, match: re.Match[str]) -> Iterator[str]:
+def _named(text: str, match: re.Match[str], numbered: bool) -> Iterator[str]:
     """In place of a match. What is cut from the text is as safe as the text is."""
     if match["time"]:
         seconds = "" if match["time"].count(":") > 1 else ":00"
@@ -131,7 +133,10 @@ def _named(text: str, match: re.Match[str]) -> Iterator[str]:
         except ValueError:  # somebody wrote a time that does not exist
             yield match[0]
     elif match["chain"]:
-        yield chain_names().get(int(match["chain"]), match[0])
+        name = chain_names().get(int(match["chain"]))
+        yield match[0] if name is None else f"{name} ({match['chain']})" if numbered else name
+    elif numbered and match["behind"]:
+        yield f" ({match['behind']})"
     elif match["of"]:
         yield text[match.start("of") : match.end("of")]
         ends = (chain_names().get(int(match[end]), match[end]) for end in ("src", "dst"))
