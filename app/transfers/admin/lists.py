@@ -16,6 +16,7 @@ from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import TransferLine, transfer_line
+from app.transfers.queries.counting import Listed, count_listed
 from app.transfers.queries.lists import (
     EVERYTHING,
     Branch,
@@ -29,7 +30,7 @@ from app.transfers.queries.lists import (
     by_source,
     newest_transfers,
 )
-from app.transfers.queries.sorting import Listed, Order, Position, count_listed, sorted_transfers
+from app.transfers.queries.sorting import Order, Position, sorted_transfers
 from app.values.codes import FINISHED_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import from_unix_microseconds, unix_microseconds
@@ -147,7 +148,7 @@ def list_transfers(
 
 
 def count_transfers(database: Database, filters: TransferFilters) -> Listed:
-    """How many transfers match the filters, on all pages: exactly, or about."""
+    """How many transfers match the filters, on all pages: exactly, or at least."""
     with reading(database.reads) as connection:
         branches, _ = _choose_index(connection, filters)
         return count_listed(connection, branches, filters.narrowed(), Span(filters.since, filters.until))

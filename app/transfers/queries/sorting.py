@@ -1,4 +1,4 @@
-"""Reads transfers by age, or by the amounts of one token, and counts how many a list has.
+"""Reads transfers by age, or by the amounts of one token.
 
 A list of few rows is read by its own index and sorted here. A list of many is walked in the index of the
 order: where many rows meet the filters, the next page is near. So a page reads a bounded number of rows.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import (
@@ -23,7 +23,6 @@ from sqlalchemy import (
     or_,
     select,
     tuple_,
-    union_all,
 )
 
 from app.db.types import UtcTime, at_most, exact_order
@@ -41,16 +40,6 @@ from app.transfers.queries.lists import (
 )
 from app.values.amounts import MAX_UINT256
 from app.values.times import from_unix_microseconds, unix_microseconds
-
-SAMPLE: Final = 4_000
-"""Transfers that a number is estimated from: of half of them it is right within some 2 %."""
-
-SLICES: Final = 16
-
-_ID: Final = 32
-_ID_START: Final = 8
-_WHOLE: Final = 256**_ID_START
-"""The first bytes of an id as a number, and how many such numbers there are."""
 
 
 class Order(StrEnum):
@@ -180,68 +169,6 @@ def _sorted_here(
         return [lanes[0].place(row) for row in rows]
     of_chain = {lane.values[1]: lane for lane in lanes}
     return [of_chain[row.src_chain_id].place(row) for row in rows if row.src_chain_id in of_chain]
-
-
-def _number(connection: Connection, rows: Subquery, *conditions: ColumnElement[bool]) -> int:
-    return connection.scalar(select(func.count()).select_from(rows).where(*conditions)) or 0
-
-
-class Listed(Struct, frozen=True):
-    """How many transfers a list has: exactly, or ``about`` so many; then none of a sample is fewer than."""
-
-    number: int
-    about: bool = False
-    fewer: bool = False
-
-
-def count_listed(
-    connection: Connection, branches: Sequence[Branch], narrowed: Narrowed, span: Span
-) -> Listed:
-    """How many transfers in the branches meet the filters: exact where the branches have few rows.
-
-    Of many rows the number is estimated. Transfers have hashes for ids, so some ranges of ids are a sample.
-    """
-    if not branches:
-        return Listed(0)
-    few = min(branch.sortable for branch in branches)
-    if has_at_most(connection, branches, span, few):
-        within = rows_within(branches, span, few)
-        return Listed(_number(connection, within, *narrowed.conditions(within.c)))
-    met, share = _sampled(connection, narrowed)
-    return Listed(_rounded(max(met, _OF_NONE) * _WHOLE // share), about=True, fewer=met == 0)
-
-
-def _sampled(connection: Connection, narrowed: Narrowed) -> tuple[int, int]:
-    """How many of a sample meet the filters, and which part of ``_WHOLE`` the sample is.
-
-    Some rows from each of several starts on, spread over all ids, so that no part of them decides.
-    """
-    starts = [number * _WHOLE // SLICES for number in range(SLICES)]
-    each = at_most(SAMPLE // SLICES)
-    rows, ends = [], []
-    for start in starts:
-        from_here = Transfer.transfer_id >= start.to_bytes(_ID_START, "big").ljust(_ID, b"\0")
-        walk = select(*COLUMNS).where(from_here).order_by(Transfer.transfer_id)
-        rows.append(select(walk.limit(each).subquery()))
-        end = walk.with_only_columns(Transfer.transfer_id).offset(at_most(SAMPLE // SLICES - 1))
-        ends.append(end.limit(at_most(1)).scalar_subquery())
-    sample = union_all(*rows).subquery()
-    met = _number(connection, sample, *narrowed.conditions(sample.c))
-    reached = [
-        _WHOLE if last is None else int.from_bytes(last[:_ID_START], "big") + 1
-        for last in connection.execute(select(*ends)).one()
-    ]
-    return met, sum(reached) - sum(starts)
-
-
-_OF_NONE: Final = 3
-"""Where none of a sample meets the filters, fewer than so many times its share do, in 19 of 20 lists."""
-
-
-def _rounded(number: int) -> int:
-    """To two digits, as an estimate is not better."""
-    step: int = 10 ** max(0, len(str(number)) - 2)
-    return (number + step // 2) // step * step
 
 
 def _walked(
