@@ -1,23 +1,26 @@
 """Counts how many transfers a list has, on all its pages. A number is exact, or said to be the least.
 
 Every filter that has an index is tried: where one of them leads to few enough rows, these are read, and
-the number is exact. Otherwise some rows are read, and as many as meet the filters are the least number.
+the number is exact. Otherwise some rows of each are read, and as many as meet the filters are the least
+number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Subquery, func, literal, literal_column, select, union_all
 
 from app.db.types import UtcTime, at_most, exact_order
 from app.transfers.models import BEGAN, Transfer
 from app.transfers.queries.lists import COLUMNS, Branch, Narrowed, Span, has_at_most, rows_within
 
-READ: Final = 30_000
-"""Rows that are read to count those which meet the filters."""
+READ: Final = 20_000
+"""Rows that are read to count those which meet the filters. As two branches may share rows, it is twice
+``LEAST``."""
 
 LEAST: Final = 10_000
 """Up to here every number is worth reading rows for; of more, *at least* so many is said."""
@@ -33,43 +36,72 @@ class Listed(Struct, frozen=True):
 
 
 def count_listed(
-    connection: Connection, branches: Sequence[Branch], narrowed: Narrowed, span: Span
+    connection: Connection, branches: Sequence[Branch], narrowed: Narrowed, others: Narrowed, span: Span
 ) -> Listed:
-    """How many transfers in the branches meet the filters."""
+    """How many transfers in the branches meet the filters.
+
+    :param others: those of the filters that no index of the branches serves.
+    """
     if not branches:
         return Listed(0)
     few = min(branch.sortable for branch in branches)
-    if has_at_most(connection, branches, span, few):
-        return Listed(_met(connection, rows_within(branches, span, few), narrowed))
-    for parts in _by_an_index(narrowed):
-        if _has_at_most(connection, parts):
-            return Listed(_met(connection, _rows(parts), narrowed))
-    number = _met(connection, rows_within(branches, span, READ), narrowed)
-    if number < LEAST and has_at_most(connection, branches, span, READ):
-        return Listed(number)
-    return Listed(min(number, LEAST), at_least=True)
+    for most in (few, READ):
+        if has_at_most(connection, branches, span, most):
+            return Listed(_met(connection, rows_within(branches, span, most), narrowed))
+    if not others:
+        return Listed(LEAST, at_least=True)
+    ranges = list(_ranges(narrowed))
+    for each in ranges:
+        if _has_at_most(connection, each.parts):
+            return Listed(_met(connection, _rows(each.parts), narrowed))
+        if not each.others:
+            return Listed(LEAST, at_least=True)
+    least = 0
+    for rows in (rows_within(branches, span, READ), *(_rows(each.parts) for each in ranges)):
+        least = max(least, _met(connection, rows, narrowed, LEAST))
+        if least == LEAST:
+            break
+    return Listed(least, at_least=True)
 
 
-def _by_an_index(narrowed: Narrowed) -> Iterator[list[_Conditions]]:
-    """For each filter the ranges of an index that have all its transfers, each in one of them."""
-    statuses = narrowed.values.get("status", ())
-    if statuses:
-        yield [(Transfer.status == status,) for status in statuses]
-    for (symbol,) in [narrowed.values[name] for name in ("symbol",) if name in narrowed.values]:
+class _Ranges(Struct, frozen=True):
+    """Ranges of one index, which have all transfers that meet some filters, each in one of them.
+
+    :ivar others: the other filters.
+    """
+
+    parts: Sequence[_Conditions]
+    others: Narrowed
+
+
+def _ranges(narrowed: Narrowed) -> Iterator[_Ranges]:
+    """The ranges of each index that serves a filter."""
+    values = narrowed.values
+
+    def without(*names: str) -> Narrowed:
+        return replace(narrowed, values={name: each for name, each in values.items() if name not in names})
+
+    if "status" in values:
+        yield _Ranges([(Transfer.status == each,) for each in values["status"]], without("status"))
+    if "symbol" in values:
+        (symbol,), chains = values["symbol"], values.get("src_chain_id", ())
         token = Transfer.symbol == symbol
         if narrowed.amounts is not None:
             amount = exact_order(Transfer.amount)
-            yield [
+            bounds = {
+                chain: [literal(bound, amount.type) for bound in each]
+                for chain, each in narrowed.amounts.items()
+            }
+            parts = [
                 (token, Transfer.src_chain_id == chain, amount >= low, amount <= high)
-                for chain, (low, high) in narrowed.amounts.items()
-                for low, high in [(literal(each, amount.type) for each in (low, high))]
+                for chain, (low, high) in bounds.items()
             ]
-        chains = narrowed.values.get("src_chain_id", ())
-        yield [(token, Transfer.src_chain_id.in_(chains))] if chains else [(token,)]
+            yield _Ranges(parts, replace(without("symbol"), amounts=None))
+        of_chains = [(token, Transfer.src_chain_id == chain) for chain in chains]
+        yield _Ranges(of_chains or [(token,)], without("symbol", "src_chain_id"))
     if narrowed.began != Span():
-        yield [narrowed.began.meets(literal_column(BEGAN, UtcTime))]
-    if narrowed.changed != Span():
-        yield [narrowed.changed.meets(Transfer.updated_at)]
+        began = narrowed.began.meets(literal_column(BEGAN, UtcTime))
+        yield _Ranges([began], replace(narrowed, began=Span()))
 
 
 def _has_at_most(connection: Connection, parts: Sequence[_Conditions]) -> bool:
@@ -85,11 +117,13 @@ def _has_at_most(connection: Connection, parts: Sequence[_Conditions]) -> bool:
 
 
 def _rows(parts: Sequence[_Conditions]) -> Subquery:
+    """So many rows of the ranges as are read."""
     each = [select(*COLUMNS).where(*of) for of in parts] or [select(*COLUMNS).limit(at_most(0))]
-    return union_all(*(select(some.limit(at_most(READ)).subquery()) for some in each)).subquery()
+    rows = union_all(*(select(some.limit(at_most(READ)).subquery()) for some in each))
+    return rows.limit(at_most(READ)).subquery()
 
 
-def _met(connection: Connection, rows: Any, narrowed: Narrowed) -> int:
-    """How many of the rows meet the filters."""
-    counted = select(func.count()).select_from(rows).where(*narrowed.conditions(rows.c))
-    return connection.scalar(counted) or 0
+def _met(connection: Connection, rows: Subquery, narrowed: Narrowed, most: int = READ) -> int:
+    """How many of the rows meet the filters, counted up to ``most``."""
+    met = select(literal(1)).select_from(rows).where(*narrowed.conditions(rows.c)).limit(at_most(most))
+    return connection.scalar(select(func.count()).select_from(met.subquery())) or 0
