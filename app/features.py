@@ -31,6 +31,7 @@ from app.credentials import callers
 from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
+from app.estimates.planned import try_routes
 from app.estimates.services import EstimateCounts
 from app.feed.projection.journal import JOURNAL_WRITTEN
 from app.feed.projection.transfers import STATUSES_CHANGED
@@ -42,6 +43,7 @@ from app.http.limits import LimitStore, RefundRequestLimit
 from app.http.public import PublicInterface
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
+from app.network.edits.trying import TRIAL_ESTIMATES
 from app.network.queries import share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
@@ -100,7 +102,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
 
 
 def _share(database: Database, snapshots: NetworkSnapshots) -> None:
-    """Give transactions the network in memory, and writers what features above them then do."""
+    """Give transactions the network in memory, and what features above them then do, or know of a plan."""
     for engine in database.engines:
         share_facts(engine, snapshots)
     for engine in (database.engine, database.feed):
@@ -108,6 +110,7 @@ def _share(database: Database, snapshots: NetworkSnapshots) -> None:
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)
         REQUEST_STORED.hand_in(engine, follow_refund_request)
         STATUSES_CHANGED.hand_in(engine, publish_changes)
+    TRIAL_ESTIMATES.hand_in(database.engine, try_routes)
 
 
 COMMANDS: Final = {

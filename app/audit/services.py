@@ -117,7 +117,7 @@ def shown_values(shown: str | None) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-HEAD_WRITTEN: Final = HandedIn[[str, datetime]]("audit_head")
+HEAD_WRITTEN: Final = HandedIn[[str, datetime], None]("audit_head")
 """Called when a new record is the end of the log, with its head as ``ID:MAC``, and the time."""
 
 DETAIL_LENGTH = 1000

@@ -33,6 +33,7 @@ from app.db.upserts import PENDING, Pending, run_writes, send_pending
 from app.db.writes import writes_of
 
 P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 WRITER = "gateway_writer"
@@ -336,24 +337,26 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-class HandedIn(Generic[P]):
+class HandedIn(Generic[P, R]):
     """A hook in a feature's transactions for features above it, which it does not know.
 
-    Examples: subscribers are notified of changes in the transaction that makes them, and stored events are
-    validated again in that of a change of the network. The feature calls the hook with the transaction and
-    with what has happened. ``app/features.py`` hands in what is done; connections of an engine carry it.
+    Examples: subscribers are notified of changes in the transaction that makes them, stored events are
+    validated again in that of a change of the network, and a planned change of routes is priced. The feature
+    calls the hook with the transaction and with what has happened, or is planned. ``app/features.py`` hands
+    in what is done; connections of an engine carry it.
     """
 
     def __init__(self, name: str) -> None:
         self._option = f"gateway_handed_in_{name}"
 
-    def hand_in(self, engine: Engine, act: Callable[Concatenate[Connection, P], None]) -> None:
+    def hand_in(self, engine: Engine, act: Callable[Concatenate[Connection, P], R]) -> None:
         """Set what is done in the transactions of an engine."""
         engine.update_execution_options(**{self._option: act})
 
-    def __call__(self, connection: Connection, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Do what was handed in.
+    def __call__(self, connection: Connection, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Do what was handed in, and return its result.
 
         :raises KeyError: nothing was: the engine was opened without the features.
         """
-        connection.get_execution_options()[self._option](connection, *args, **kwargs)
+        act: Callable[..., R] = connection.get_execution_options()[self._option]
+        return act(connection, *args, **kwargs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from app.estimates.pricing import Priced, is_pegged, price_transfer
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import amount_zero, chain_unknown
 from app.network.pools import PoolState
-from app.network.route_terms import RouteBlock, RouteTerms, base_fee_now
+from app.network.route_terms import RouteBlock, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms
 from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
@@ -88,56 +88,56 @@ def estimate_inputs(
     :param snapshot: the configuration; None for the present one.
     """
     snapshot = snapshot or snapshots.current()
-    now, route_key = database.clock(), request.route_key
-    terms, src, dst = snapshot.terms, route_key.src, route_key.dst
-    moved = _moved(database, terms, request, now)
+    now, terms = database.clock(), snapshot.terms
+    facts, age = _facts(database, terms, request, now)
+    return replace(
+        inputs_with(terms, request, facts, now),
+        caller_blocked=caller is not None and snapshot.blocked_networks.blocks(caller, now),
+        address_blocked=bool(usr_addr) and snapshot.blocked_addresses.blocks(usr_addr or "", now),
+        facts_age=age,
+    )
+
+
+def _facts(
+    database: Database, terms: NetworkTerms, request: EstimateRequest, now: datetime
+) -> tuple[EstimateFacts | None, float | None]:
+    """The reported facts where the transfer goes through pools, and how many seconds ago they were read."""
+    key = request.route_key
+    src_pool, routed = terms.pools.get(key.src), key in terms.routes
+    by_pair = is_pegged(request.is_pegged, joined=key in terms.pegged, routed=routed)
+    if not routed or src_pool is None or key.dst not in terms.pools or by_pair:
+        return None, None
+    return cached_facts(database, key, src_pool, now)
+
+
+def inputs_with(
+    terms: NetworkTerms, request: EstimateRequest, facts: EstimateFacts | None, now: datetime
+) -> EstimateInputs:
+    """Everything that an estimate depends on, in any configuration, for a caller who is not blocked.
+
+    :param facts: what was reported of the route; None: the route and its pools are as configured.
+    """
+    key = request.route_key
+    src, dst = key.src, key.dst
+    route, src_pool, dst_pool = terms.routes.get(key), terms.pools.get(src), terms.pools.get(dst)
+    if facts is not None and route is not None and src_pool is not None and dst_pool is not None:
+        route = replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now))
+        src_pool, dst_pool = src_pool.moved_by(facts.src, facts.epoch_volume), dst_pool.moved_by(facts.dst)
     return EstimateInputs(
         request=request,
         now=now,
-        caller_blocked=caller is not None and snapshot.blocked_networks.blocks(caller, now),
-        address_blocked=bool(usr_addr) and snapshot.blocked_addresses.blocks(usr_addr or "", now),
         src_chain=terms.chains.get(request.src_chain_id),
         dst_chain=terms.chains.get(request.dst_chain_id),
         src_token=terms.tokens.get(src),
         dst_token=terms.tokens.get(dst),
-        route=moved.route,
-        pegged=terms.pegged.get(route_key),
-        block=terms.blocks.get(route_key, RouteBlock.NONE),
-        src_pool=moved.src_pool,
-        dst_pool=moved.dst_pool,
-        symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
+        route=route,
+        pegged=terms.pegged.get(key),
+        block=terms.blocks.get(key, RouteBlock.NONE),
+        src_pool=src_pool,
+        dst_pool=dst_pool,
+        symbol_chains=terms.symbol_chains.get(key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
         spelling=None if src in terms.tokens else terms.spellings.get(src.in_any_case),
-        facts_age=moved.age,
-    )
-
-
-class _Moved(NamedTuple):
-    """The route and its pools, updated with the reported facts.
-
-    ``age`` is how many seconds ago these facts were read; None where route and pools are as configured.
-    """
-
-    route: RouteTerms | None
-    src_pool: PoolState | None
-    dst_pool: PoolState | None
-    age: float | None
-
-
-def _moved(database: Database, terms: NetworkTerms, request: EstimateRequest, now: datetime) -> _Moved:
-    """Read the reported facts, where the transfer goes through pools."""
-    key = request.route_key
-    route, src_pool, dst_pool = terms.routes.get(key), terms.pools.get(key.src), terms.pools.get(key.dst)
-    by_pair = is_pegged(request.is_pegged, joined=key in terms.pegged, routed=route is not None)
-    if route is None or src_pool is None or dst_pool is None or by_pair:
-        return _Moved(route, src_pool, dst_pool, age=None)
-    facts, age = cached_facts(database, key, src_pool, now)
-    base_fee = base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)
-    return _Moved(
-        replace(route, base_fee=base_fee),
-        src_pool.moved_by(facts.src, facts.epoch_volume),
-        dst_pool.moved_by(facts.dst),
-        age,
     )
 
 

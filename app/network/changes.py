@@ -19,7 +19,7 @@ from app.network.queries import load_versions
 from app.network.sections import SECTIONS, Part, Row, Section
 from app.values.amounts import tokens_text
 
-NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime]]("network_change")
+NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime], None]("network_change")
 """The moment when rows of the network were changed. Receivers get the changes and the time."""
 
 

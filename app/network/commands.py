@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import BinaryIO, Final
 
 import click
@@ -12,6 +13,7 @@ from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.http.application import current
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
+from app.network.edits.results import TriedRoute
 from app.network.from_configs import UNKNOWN, document_from_configs
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
 
@@ -78,6 +80,7 @@ def import_(
 
 def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
     """Print what changed, or would change, and whether that would need a second person."""
+    _say_trials(outcome.trials)
     for change in outcome.changes:
         say(f"would {change}" if dry_run else _made(change))
     if not outcome.changes:
@@ -87,6 +90,19 @@ def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
             "this import would need a second approval or --break-glass REASON: "
             f"it changes {', '.join(outcome.guarded)}"
         )
+
+
+def _say_trials(trials: Sequence[TriedRoute]) -> None:
+    """Print the trial estimates of the routes on standard error, those with a warning first."""
+    for tried in trials:
+        say(f"{'HIGH IMPACT: ' if tried.warnings else ''}trial estimate of {tried.name}", err=True)
+        if tried.refused:
+            say(f"- no amount passes the check “{tried.refused}”", err=True)
+        for figures in tried.figures:
+            before = f", before: {figures.before}" if figures.before else ""
+            say(f"- {figures.sent} → {figures.after}{before}", err=True)
+        for warning in tried.warnings:
+            say(f"- {warning}", err=True)
 
 
 _PAST: Final = {"add": "added", "change": "changed", "remove": "removed"}

@@ -21,7 +21,9 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, compare
+from app.network.edits.results import TriedRoute
 from app.network.edits.saving import Description, NetworkChange, network_change
+from app.network.edits.trying import shown, try_change
 from app.network.guards import faults, pins_too_long, refusals
 from app.network.queries import load_rows
 from app.network.schemas import DOCUMENT_VERSION, document_schema
@@ -104,12 +106,14 @@ _SUBJECT: Final = "network document"
 class ImportResult(Struct, frozen=True):
     """What an import changed, or would change: a sentence for each row, in the order of the document.
 
-    ``guarded`` are the changed sections that need a second person.
+    ``guarded`` are the changed sections that need a second person. ``trials`` are those of the
+    routes that it opens or changes.
     """
 
     changes: tuple[str, ...]
     applied: bool
     guarded: tuple[str, ...] = ()
+    trials: tuple[TriedRoute, ...] = ()
 
 
 def import_network(
@@ -135,11 +139,13 @@ def import_network(
     """
     document = read_document(text)
     with (reading_consistently if dry_run else writing)(database.engine) as connection:
-        planned = _planned(connection, document, database.clock(), only_first=only_first)
+        now = database.clock()
+        planned = _planned(connection, document, now, only_first=only_first)
+        trials = shown(try_change(connection, planned.before, planned.after, now), planned.after)
         if not dry_run:
             carry_out(connection, database, audit_keys, two_persons, actor, planned, break_glass=break_glass)
     guarded = tuple(planned.guarded(two_persons))
-    return ImportResult(planned.sentences, applied=not dry_run, guarded=guarded)
+    return ImportResult(planned.sentences, not dry_run, guarded, trials)
 
 
 def import_within(connection: Connection, document: Document, now: datetime) -> Sequence[Change]:
@@ -181,7 +187,7 @@ def written(document: Mapping[str, object]) -> bytes:
 def _planned(
     connection: Connection, document: Document, now: datetime, *, only_first: bool = False
 ) -> NetworkChange:
-    """The change that the import makes. No page previews it, so its effects are not computed."""
+    """The change that the import makes. No page previews it, so it has neither effects nor trials."""
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):
         raise NetworkRefused((_NOT_EMPTY,))
@@ -189,7 +195,7 @@ def _planned(
     if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
         raise NetworkRefused(refused)
     described = Description("", {}, "network.import", lambda *_: (), about=_SUBJECT)
-    return network_change(described, changes, present, document)
+    return network_change(described, changes, present, document, {})
 
 
 def changes_between(present: Document, document: Document) -> list[Change]:

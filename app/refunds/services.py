@@ -39,7 +39,7 @@ from app.values.identifiers import ChainId, TransferId
 from app.values.ip_addresses import IPAddress
 from app.values.times import rfc3339
 
-REQUEST_STORED: Final = HandedIn[[TransferId, datetime]]("refund_request")
+REQUEST_STORED: Final = HandedIn[[TransferId, datetime], None]("refund_request")
 """A refund was requested. Arguments: the transfer, and the time of the request."""
 
 PAGE: Final = 500

@@ -59,7 +59,8 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "tokens": ({"xfer_disabled": "stopped"}, {"xfer_disabled": True}),
     "pools": ({"total_cap": "", "epoch_cap": "5"}, {"total_cap": None, "epoch_cap": "5" + "0" * 18}),
     "routes": (
-        {"rate_model": "fixed", "rate_value": "1.5", "base_fee_max_age_seconds": ""},
+        # A rate far from 1 is confirmed by the token's symbol.
+        {"rate_model": "fixed", "rate_value": "1.5", "base_fee_max_age_seconds": "", "typed": "usdt"},
         {"rate": {"model": "fixed", "value": "1.5"}, "base_fee_max_age_seconds": None},
     ),
     "route_blocks": (

@@ -29,7 +29,7 @@ from app.transfers.status_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
 
-JOURNAL_WRITTEN: Final = HandedIn[Collection[TransferId] | None]("journal_written")
+JOURNAL_WRITTEN: Final = HandedIn[[Collection[TransferId] | None], None]("journal_written")
 """Called when rows about these transfers are written; with None where others change, too, without rows."""
 
 _CAUSE: Final = "gateway_cause"

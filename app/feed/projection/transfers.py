@@ -42,7 +42,7 @@ CHUNK = 500
 
 States = Mapping[TransferId, TransferState]
 
-STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime]]("statuses_changed")
+STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime], None]("statuses_changed")
 """Called when transfers are projected, with those whose status changed, and the time."""
 
 _SILENT: Final = "gateway_tells_nothing"

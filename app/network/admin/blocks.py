@@ -82,7 +82,7 @@ class BlockEdit(Struct, frozen=True):
             coming = [each.after for each in change.rows if each.after is not None]
             return block_effects(connection, section.name, coming, typed, now)
 
-        return network_change(Description("blocks", {}, "network.block", effects), changes, {}, {})
+        return network_change(Description("blocks", {}, "network.block", effects), changes, {}, {}, {})
 
     def by_outcome(self, preview: Preview) -> dict[str, list[str]]:
         """The lines by their effect.

@@ -22,10 +22,11 @@ from app.network.edits.consequences import (
 )
 from app.network.edits.results import Effect, Severity, counted
 from app.network.edits.saving import NetworkChange, Rows, stops
+from app.network.edits.trying import planned_terms
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Part, Row
-from app.network.terms import NetworkTerms, build_terms, in_force
+from app.network.terms import NetworkTerms
 from app.transfers.queries.usage import (
     COUNT_LIMIT,
     count_under_way,
@@ -157,7 +158,7 @@ def _of_core(
     connection: Connection, changes: Sequence[Change], plan: NetworkChange, now: datetime
 ) -> Iterator[Effect]:
     """The effects on chains, tokens, routes and prices."""
-    before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
+    before, after = (planned_terms(rows, now) for rows in (plan.before, plan.after))
     for change in changes:
         yield from _of_chain(connection, change, plan.after["validators"])
     route_changes = RouteChanges.between(before, after)
@@ -201,12 +202,6 @@ def _of_validators(changes: Sequence[Change], after: Rows) -> Iterator[Effect]:
                 f"no opening validators of {name} are left: refunds there cannot be verified until the feed"
             )
             yield Effect(f"{text} reports a rotation", Severity.GRAVE)
-
-
-def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
-    """The rows that count now. A new route gets its time here, before it is saved."""
-    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
-    return {**in_force(rows, now), "routes": dated}
 
 
 def _of_chain(connection: Connection, change: Change, validators: Sequence[Row]) -> Iterator[Effect]:

@@ -21,9 +21,10 @@ from app.network.document import messages_by_path
 from app.network.edits.edit_effects import effects_of
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
 from app.network.edits.saving import Description, NetworkChange, Rows, network_change
+from app.network.edits.trying import try_change
 from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.queries import load_rows, rows_with
-from app.network.sections import BLOCKED, SECTIONS, Row, Section
+from app.network.sections import BLOCKED, SECTIONS, Part, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 
 NAMED: Final = 10
@@ -141,7 +142,7 @@ class Edit(Struct, frozen=True):
 
 def plan_edits(
     connection: Connection, described: Description, edits: Sequence[Edit], now: datetime, *,
-    as_document: bool = False,
+    as_document: bool = False, with_trials: bool = True,
 ) -> NetworkChange:  # fmt: skip
     """The change that several edits make together, checked as if they were one.
 
@@ -151,6 +152,7 @@ def plan_edits(
     :param as_document: whether they come from a network document, which may have what the console's forms
         refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
         ended.
+    :param with_trials: whether the routes are tried that it opens or changes: not where it changes no rate.
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.
     """
     rows = _rows(connection, edits)
@@ -177,7 +179,10 @@ def plan_edits(
     after_all = {name: list(found.values()) for name, found in planned.items()}
     _require_not_blocked(connection, changes)
     _require_unused(connection, (change for _, change in changes), after_all)
-    return network_change(described, _checked(connection, changes, after_all, now), rows, after_all)
+    checked = _checked(connection, changes, after_all, now)
+    of_routes = with_trials and any(change.section.part is Part.CORE for change in checked)
+    trials = try_change(connection, rows, after_all, now) if of_routes else {}
+    return network_change(described, checked, rows, after_all, trials)
 
 
 def _checked(

@@ -34,12 +34,34 @@ class Effect(Struct, frozen=True):
     transfer_ids: tuple[bytes, ...] = ()
 
 
+class TrialFigures(Struct, frozen=True):
+    """What an amount brings on a route before and after a change, in words; empty where it brings nothing."""
+
+    sent: str
+    before: str
+    after: str
+
+
+class TriedRoute(Struct, frozen=True):
+    """The trial estimates of a route that a change opens or changes.
+
+    ``warnings`` are why the change has to be confirmed. ``refused`` is the condition that no amount meets;
+    without it there are figures of a small amount and of the largest.
+    """
+
+    name: str
+    figures: tuple[TrialFigures, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refused: str = ""
+
+
 class Preview(Struct, frozen=True):
     """What an edit would do. Without ``changes`` it would do nothing.
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
     but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
-    together; ``fingerprint`` is of the present rows, which the save sends back.
+    together; ``fingerprint`` is of the present rows, which the save sends back. ``trials`` are those of the
+    routes that it opens or changes, those with a warning first.
     """
 
     subject: str
@@ -50,10 +72,13 @@ class Preview(Struct, frozen=True):
     waits: bool = False
     audited: tuple[AuditedChange, ...] = ()
     fingerprint: str = ""
+    trials: tuple[TriedRoute, ...] = ()
 
     @property
     def severity(self) -> Severity:
-        """The severity of the most serious effect."""
+        """The severity of the most serious effect; a warning of a trial is as serious as any."""
+        if any(tried.warnings for tried in self.trials):
+            return Severity.GRAVE
         return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
 
     @property

@@ -21,6 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import Change, apply, audited, in_brief
 from app.network.edits.results import Effect, Preview, counted
+from app.network.edits.trying import Trials, risky, shown
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
 from app.values.texts import one_line
@@ -86,12 +87,20 @@ def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:
     )
 
 
-def _needs_typed(changes: Sequence[Change]) -> str | None:
-    """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
+def _needs_typed(changes: Sequence[Change], trials: Trials) -> str | None:
+    """What to type before the changes are saved, if anything.
+
+    It is the name of a stopped chain, or how many are stopped; otherwise the symbol of routes whose rate is
+    far from 1, or how many such routes there are.
+    """
     stopped = [change.row["name"] for change in changes if stops(change)]
-    if len(stopped) < 2:
-        return stopped[0] if stopped else None
-    return f"stop {counted(len(stopped), 'chain')}"
+    if stopped:
+        return stopped[0] if len(stopped) == 1 else f"stop {counted(len(stopped), 'chain')}"
+    routes = risky(trials)
+    symbols = sorted({key.symbol for key in routes})
+    if symbols:
+        return symbols[0] if len(symbols) == 1 else f"change {counted(len(routes), 'rate')}"
+    return None
 
 
 def stops(change: Change) -> bool:
@@ -140,14 +149,15 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
     """A change of the network, planned from the present rows, wherever it was requested.
 
     ``rows`` are the rows that it changes. ``before`` and ``after`` are the rows of every section except
-    blocked accounts and networks, where effects depend on them. ``detail`` is the text of its audit record,
-    ``reason`` why it is made.
+    blocked accounts and networks, where effects depend on them. ``trials`` are those of the routes that it
+    opens or changes. ``detail`` is the text of its audit record, ``reason`` why it is made.
     """
 
     described: Description
     rows: tuple[Change, ...]
     before: Rows
     after: Rows
+    trials: Trials
     detail: str
     reason: str = ""
 
@@ -179,6 +189,9 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
     def effects_on(self, connection: Connection, now: datetime) -> Iterable[Effect]:
         return self.described.effects(connection, self, now)
 
+    def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
+        return replace(super().preview(connection, two_persons, now), trials=shown(self.trials, self.after))
+
     def require_seen(self) -> None:
         """Check that what the change depends on is still as it was shown to the operator.
 
@@ -190,7 +203,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
 
 
 def network_change(
-    described: Description, rows: Sequence[Change], before: Rows, after: Rows
+    described: Description, rows: Sequence[Change], before: Rows, after: Rows, trials: Trials
 ) -> NetworkChange:
     """The change of these rows, which every rule allows."""
     decimals = {(row["chain_id"], row["symbol"]): row["decimal"] for row in before.get("tokens", ())}
@@ -203,11 +216,12 @@ def network_change(
         rows=tuple(rows),
         before=before,
         after=after,
+        trials=trials,
         changes=audited(rows),
         subject=described.about or (several if single is None else single.section.describe(single.row)),
         summary=words if words and single is None else in_brief(rows, decimals, done=False),
         detail=words or in_brief(rows, decimals),
-        needs_typed=_needs_typed(rows),
+        needs_typed=_needs_typed(rows, trials),
     )
 
 

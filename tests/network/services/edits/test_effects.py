@@ -111,7 +111,7 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
     (
         {"rate": {"model": "fixed", "value": "1.05"}},
         "rate about 1.05 times the old one (1.000001 → 1.05)",
-        Severity.NOTICE,
+        Severity.GRAVE,
     ),
     (
         {"rate": {"model": "fixed", "value": "10"}},

@@ -1,0 +1,104 @@
+"""Tries the routes that a change of the configuration opens or changes, and shows the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.db.engine import HandedIn
+from app.network.edits.consequences import is_open, route_text
+from app.network.edits.results import TrialFigures, TriedRoute
+from app.network.sections import Row
+from app.network.terms import NetworkTerms, build_terms, in_force
+from app.network.trials import Quote, RouteTrial, dangers, rate_down
+from app.values.amounts import tokens_text
+from app.values.identifiers import RouteKey
+
+Trials = Mapping[RouteKey, RouteTrial]
+
+TRIAL_ESTIMATES: Final = HandedIn[[NetworkTerms, NetworkTerms, Sequence[RouteKey], datetime], Trials](
+    "trial_estimates"
+)
+"""Prices routes of a planned configuration with the pools' present counters, by the code of the estimates.
+It gets the present configuration, the planned one, the routes, and the time."""
+
+Rows = Mapping[str, list[Row]]
+
+
+def planned_terms(rows: Rows, now: datetime) -> NetworkTerms:
+    """The terms of the rows that count now. A new route gets its time here, before it is saved."""
+    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
+    return build_terms({**in_force(rows, now), "routes": dated})
+
+
+def try_change(connection: Connection, before: Rows, after: Rows, now: datetime) -> Trials:
+    """The trials of the routes that the change of the rows opens or changes."""
+    was, will = planned_terms(before, now), planned_terms(after, now)
+    routes = sorted(key for key in will.routes if _is_opened_or_changed(was, will, key))
+    return TRIAL_ESTIMATES(connection, was, will, routes, now) if routes else {}
+
+
+def _is_opened_or_changed(was: NetworkTerms, will: NetworkTerms, key: RouteKey) -> bool:
+    if not is_open(will, key, is_pegged=False):
+        return False
+    if key not in was.routes or not is_open(was, key, is_pegged=False):
+        return True
+    return _prices(was, key) != _prices(will, key)
+
+
+def _prices(terms: NetworkTerms, key: RouteKey) -> tuple[object, ...]:
+    """Everything in the configuration that the route's estimates depend on, except stops and names."""
+    ends = key.src, key.dst
+    return (
+        terms.routes[key],
+        *(terms.pools[end] for end in ends),
+        *(terms.tokens[end] for end in ends),
+        terms.chains[key.src_chain_id].minimal_max_slippage,
+    )
+
+
+def risky(trials: Trials) -> list[RouteKey]:
+    """The routes whose rate has to be confirmed by a typed name."""
+    return [key for key, trial in trials.items() if any(dangers(trial))]
+
+
+def shown(trials: Trials, after: Rows) -> tuple[TriedRoute, ...]:
+    """The trials in words, those with a warning first.
+
+    :param after: the planned rows, with the names of chains.
+    """
+    if not trials:
+        return ()
+    names = {row["chain_id"]: row["name"] for row in after["chains"]}
+    found = [
+        TriedRoute(
+            route_text(key, names), tuple(_figures(trial)), tuple(dangers(trial)), trial.after.refused_by
+        )
+        for key, trial in trials.items()
+    ]
+    return tuple(sorted(found, key=lambda tried: not tried.warnings))
+
+
+def _figures(trial: RouteTrial) -> Iterator[TrialFigures]:
+    """Figures of the small amount, and of the largest where that is another one."""
+    before, after = trial.before, trial.after
+    pairs = [
+        (None if before is None else before.small, after.small),
+        (None if before is None else before.large, after.large),
+    ]
+    for then, now in dict.fromkeys(pairs):
+        if now is None:
+            continue
+        sent, got = tokens_text(now.amt, trial.src_decimals, trial.symbol), _received(trial, now)
+        yield TrialFigures(sent, "" if then is None else _received(trial, then, now.amt), got)
+
+
+def _received(trial: RouteTrial, quote: Quote, shown_amt: int | None = None) -> str:
+    """What a quote brings before fees, and its rate; with its own amount where another one is shown."""
+    text = f"{tokens_text(quote.eq, trial.dst_decimals, trial.symbol)} (rate {rate_down(quote.rate)})"
+    if shown_amt in (None, quote.amt):
+        return text
+    return f"{text} for {tokens_text(quote.amt, trial.src_decimals, trial.symbol)}"
