@@ -87,8 +87,9 @@ def send(visitor: Visitor, path: str, page: TestResponse | None = None, **change
     return visitor.post(path, form_of(shown) | changes)
 
 
-def save(visitor: Visitor, path: str, **changes: Any) -> TestResponse:
-    """A form filled in, sent, looked at and confirmed."""
+def save(visitor: Visitor, path: str, typed: str = "", **changes: Any) -> TestResponse:
+    """A form filled in, sent, looked at and confirmed, by a typed name where the preview requires one."""
     preview = send(visitor, path, **changes)
     assert 'name="confirm"' in preview.text, preview.text
-    return send(visitor, path, preview, confirm="1")
+    assert ('name="typed"' in preview.text) == bool(typed), preview.text
+    return send(visitor, path, preview, confirm="1", **{"typed": typed} if typed else {})

@@ -185,7 +185,9 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     assert not {"id", "validators", "token1_address"} & set(form)
     refused = send(operator, path)
     assert "Enter the token&#39;s contract on Base." in refused.text
-    preview = send(operator, path, token0_address=CONTRACT, token0_liquidity="1000.5")
+    filled = {"token0_address": CONTRACT, "token0_liquidity": "1000.5"}
+    assert "Enter a rate: curve 200 of Ethereum is not copied" in send(operator, path, **filled).text
+    preview = send(operator, path, **filled, route2_rate_there="1")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text
     before = document(network)

@@ -139,7 +139,8 @@ def test_removed_row_is_restored(operator: Visitor, network: Gateway, section: s
     assert restore.replace("&", "&amp;") in operator.get(f"/admin/audit/{removal.id}").text
     preview = operator.get(restore)
     assert "Added" in preview.text, preview.text
-    assert send(operator, restore, preview, confirm="1").status_code == 302
+    typed = CHANGES[section][0].get("typed", "")
+    assert send(operator, restore, preview, confirm="1", typed=typed).status_code == 302
     assert document(network)[section][-1] == changed
     added = f"/admin/{section}/restore/{removal.id}/0"
     assert "/remove" in operator.get(added).location, "a version without the row is its removal"

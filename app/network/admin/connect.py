@@ -17,12 +17,19 @@ from app.console.formats import sentence
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
-from app.network.admin.connect_form import ConnectForm, NewRow, connect_form
+from app.network.admin.connect_form import ConnectForm, NewRow, connect_form, rate_text
 from app.network.admin.editing import page_of_token
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import saved_or_previewed
-from app.network.edits.connecting import NO_EXAMPLE, Example, connection_edits, example_of, token_example
+from app.network.edits.connecting import (
+    NO_EXAMPLE,
+    Example,
+    connection_edits,
+    example_of,
+    token_example,
+    unfit_rates,
+)
 from app.network.edits.results import Invalid
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId, PoolKey
@@ -108,6 +115,10 @@ class ConnectView(ConsoleView):
         added = [(new.section, new.row) for new in rows]
         try:
             edits = connection_edits(name, chain_id, added, form.symbol)
+            if copied := form.copied_rates(rows):
+                form.leave_open(unfit_rates(current(Database), edits, copied.keys()), copied)
+            if form.errors:
+                return self._form_page(form)
             outcome = saved_or_previewed(form, edits)
         except Invalid as refused:
             form.add_errors_of(rows, refused.errors)
@@ -126,7 +137,7 @@ class ConnectView(ConsoleView):
         )
 
     def _form_page(self, form: ConnectForm) -> ResponseReturnValue:
-        page = self.render("console/connect/form.html", form=form, example=form.example)
+        page = self.render("console/connect/form.html", form=form, example=form.example, rate_text=rate_text)
         return (page, 400) if form.form_errors else page
 
 

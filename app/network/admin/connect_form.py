@@ -13,17 +13,18 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
-from app.console.forms.numbers import number_text, without_spaces
+from app.console.forms.numbers import number_text, whole_digits, without_spaces
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.forms import RowForm, row_inputs
 from app.network.admin.names import chain_names
 from app.network.admin.validators import ValidatorsField
-from app.network.edits.connecting import Example, pool_like, route_like, token_like
+from app.network.edits.connecting import Example, fits_anywhere, pool_like, route_like, token_like
 from app.network.edits.results import FieldError
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
 from app.values.amounts import format_units, is_uint256
+from app.values.identifiers import RouteKey
 
 
 class UnitsField(TextValueField):
@@ -35,6 +36,32 @@ class UnitsField(TextValueField):
         if not self.needed and not without_spaces(text):
             return None
         return Fraction(number_text(text, "12.5"))
+
+
+_CURVE: Final = "curve"
+
+
+class ConnectedRateField(LineField):
+    """A rate in one input: a number is a fixed one, ``curve 200`` a curve with that amplification."""
+
+    def parse(self, text: str) -> Any:
+        """The rate as the document writes it; None where nothing is typed."""
+        words = text.casefold().removesuffix(_CURVE).removeprefix(_CURVE)
+        if not text.strip():
+            return None
+        if words == text.casefold():
+            return {"model": "fixed", "value": number_text(text, "1")}
+        if (digits := whole_digits(words)) is None:
+            raise ValueError("Enter a rate such as 1, or a curve with its amplification, such as curve 200.")
+        return {"model": "stableswap", "amplification": int(digits)}
+
+    def format(self, value: Any) -> str:
+        return "" if value is None else rate_text(value)
+
+
+def rate_text(rate: Mapping[str, Any]) -> str:
+    """A rate as it is typed: ``1`` or ``curve 200``."""
+    return str(rate["value"]) if rate["model"] == "fixed" else f"{_CURVE} {rate['amplification']}"
 
 
 class _TokenLine(Form):
@@ -55,8 +82,10 @@ class _RouteLine(Form):
     Meta = FieldIds
     partial = True
     there = FlagField("From the new chain")
+    rate_there = ConnectedRateField("Rate from the new chain", needed=False)
     fee_there = UnitsField("Base fee from the new chain", needed=False)
     back = FlagField("To the new chain")
+    rate_back = ConnectedRateField("Rate to the new chain", needed=False)
     fee_back = UnitsField("Base fee to the new chain", needed=False)
 
 
@@ -188,16 +217,37 @@ class ConnectForm(RowForm):
     def _routes(self, decimals: dict[tuple[int, str], int], symbols: set[str]) -> Iterator[NewRow]:
         """The picked routes of the tokens that get a pool."""
         for route, line in self.route_lines():
-            for there, wanted, fee, dst in (
-                (True, line.there.data, line.fee_there, route.peer),
-                (False, line.back.data, line.fee_back, self.chain_id),
+            for there, wanted, rate, fee, dst in (
+                (True, line.there.data, line.rate_there, line.fee_there, route.peer),
+                (False, line.back.data, line.rate_back, line.fee_back, self.chain_id),
             ):
                 if wanted and (dst, route.symbol) in decimals:
                     amount = _smallest(fee, decimals[dst, route.symbol], self.fee_unit, up=True)
                     if route.symbol in symbols:
-                        row = route_like(route, self.chain_id, amount, decimals, there=there)
+                        row = route_like(route, self.chain_id, amount, decimals, rate=rate.data, there=there)
                         way = "to" if there else "from"
-                        yield NewRow("routes", row, f"Route of {route.symbol} {way} {route.peer_name}")
+                        title = f"Route of {route.symbol} {way} {route.peer_name}"
+                        yield NewRow("routes", row, title, {"rate": rate, "base_fee": fee})
+
+    def copied_rates(self, rows: Sequence[NewRow]) -> dict[RouteKey, NewRow]:
+        """The routes that have the example's rate, as none was entered."""
+        return {
+            RouteKey(new.row["symbol"], new.row["src_chain_id"], new.row["dst_chain_id"]): new
+            for new in rows
+            if new.section == "routes"
+            and new.inputs["rate"].data is None
+            and not fits_anywhere(new.row["rate"])
+        }
+
+    def leave_open(self, unfit: Mapping[RouteKey, str], copied: Mapping[RouteKey, NewRow]) -> None:
+        """Request a rate for each route that the example's does not fit."""
+        for key, why in unfit.items():
+            new = copied[key]
+            _add(
+                new.inputs["rate"],
+                f"Enter a rate: {rate_text(new.row['rate'])} of {self.example.chain['name']} is not copied, "
+                f"as {why}.",
+            )
 
     def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
         """Add each error of the service to the inputs of the row that it is about."""
@@ -232,12 +282,19 @@ def connect_form(example: Example, to: int | None, **kwargs: Any) -> ConnectForm
         given = {
             "there": route.there is not None,
             "back": route.back is not None,
+            "rate_there": _proposed(route.there),
+            "rate_back": _proposed(route.back),
             "fee_there": route.fee_there,
             "fee_back": route.fee_back,
         }
         lines[f"route{number}"] = FormField(_RouteLine, separator="_", default=given)
     form: ConnectForm = type("ConnectForm", (ConnectForm,), lines)(example, to, **kwargs)
     return form
+
+
+def _proposed(route: Mapping[str, Any] | None) -> Any:
+    """The rate that is filled in. Whether a curve fits is known only once the liquidity is entered."""
+    return route["rate"] if route is not None and fits_anywhere(route["rate"]) else None
 
 
 def _smallest(field: UnitsField, decimals: int, unit: UnitField, *, up: bool = False) -> int | None:

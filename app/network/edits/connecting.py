@@ -23,7 +23,9 @@ from app.network.models.columns import declared
 from app.network.models.value_fields import NEW_RATE, NEW_TIERS
 from app.network.queries import load_rows, rows_with
 from app.network.sections import Row
-from app.values.amounts import format_units, mul_div_up, scale_factors
+from app.network.trials import FITTING_PPM, RouteTrial, is_far
+from app.values.amounts import format_units, mul_div_up, parse_decimal, scale_factors, tokens_text
+from app.values.identifiers import RouteKey
 
 _VALIDATORS = SECTION_BY_NAME["validators"]
 
@@ -258,11 +260,13 @@ def route_like(
     base_fee: int | None,
     decimals: Mapping[tuple[int, str], int],
     *,
+    rate: Documented | None,
     there: bool,
 ) -> Documented:
-    """A route from a new chain (``there``) or to it, with the example's rate and protocol fee.
+    """A route from a new chain (``there``) or to it, with the example's protocol fee.
 
     :param base_fee: in the destination token's smallest units; None is not known.
+    :param rate: as the document writes it; None: the example's.
     """
     like = (example.there if there else example.back) or {}
     symbol, peer = example.symbol, example.peer
@@ -274,11 +278,42 @@ def route_like(
     return own | {
         "src_chain_id": src,
         "dst_chain_id": dst,
+        "rate": like["rate"] if rate is None else rate,
         "base_fee": None if base_fee is None else str(base_fee),
         "perc_fee_tiers": None
         if tiers is None
         else [{"from": str(rescaled(int(tier["from"]), was, will)), "ppm": tier["ppm"]} for tier in tiers],
     }
+
+
+def fits_anywhere(rate: Documented) -> bool:
+    """Whether a rate may be copied without a look at the pools: fixed, and near 1."""
+    return rate["model"] == "fixed" and not is_far(parse_decimal(rate["value"]), FITTING_PPM)
+
+
+def unfit_rates(database: Database, edits: Edits, copied: Collection[RouteKey]) -> Mapping[RouteKey, str]:
+    """Why copied rates do not fit the pools as they are with these edits; without the routes whose rate fits.
+
+    :param copied: the routes that got the rate of another one.
+    :raises EditRefused: why the edits would be refused.
+    """
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
+        trials = edits.planned(connection, now).trials
+    found = {key: _misfit(trials.get(key)) for key in copied}
+    return {key: why for key, why in found.items() if why}
+
+
+def _misfit(trial: RouteTrial | None) -> str:
+    if trial is None:
+        return "a stopped route cannot be tried"
+    if trial.after.small is None:
+        return f"no amount passes the check “{trial.after.refused_by}”, so it cannot be tried"
+    if is_far(trial.after.small.rate, FITTING_PPM):
+        sent = tokens_text(trial.after.small.amt, trial.src_decimals, trial.symbol)
+        got = tokens_text(trial.after.small.eq, trial.dst_decimals, trial.symbol)
+        return f"with these balances {sent} would bring {got}, more than 0.1 % from 1"
+    return ""
 
 
 def _documented(section: str, row: Row) -> Documented:
