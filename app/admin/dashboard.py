@@ -22,9 +22,13 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
+from app.estimates.planned import far_routes
 from app.http.application import current
 from app.latency.admin import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
+from app.network.edits.consequences import chain_names
+from app.network.edits.results import TriedRoute
+from app.network.edits.trying import shown
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.refunds.admin import WaitingRefund, waiting_refunds
@@ -163,6 +167,12 @@ class Dashboard:
         return pool_lines(self._database, self._snapshots)
 
     @cached_property
+    def far_routes(self) -> tuple[TriedRoute, ...]:
+        """The open routes whose rate is far from 1."""
+        found = far_routes(self._database, self._snapshots)
+        return shown(found, chain_names(self._snapshots.current().terms))
+
+    @cached_property
     def pools_near_a_limit(self) -> int:
         """How many of them have a warning."""
         return sum(bool(pool.warnings) for pool in self.pools)
@@ -224,6 +234,8 @@ class Dashboard:
                 return bool(self.not_read)
             case "pools":
                 return self.pools_near_a_limit > 0
+            case "rates":
+                return bool(self.far_routes)
         return False
 
     @cached_property

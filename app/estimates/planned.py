@@ -16,7 +16,7 @@ from app.network.pools import PoolCounters
 from app.network.route_terms import FixedRate
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms, pool_is_open
-from app.network.trials import RouteTrial, is_far, is_far_at
+from app.network.trials import RouteTrial, dangers, is_far
 from app.values.identifiers import PoolKey, RouteKey
 from app.values.times import Epoch
 
@@ -57,8 +57,7 @@ def far_routes(database: Database, snapshots: SnapshotSource) -> Mapping[RouteKe
     found = {}
     for key in routes:
         tried = try_route(None, inputs_with(terms, trial_request(key), facts[key], now))
-        small, large = tried.after.small, tried.after.large
-        if small is not None and large is not None and is_far_at(small.rate, large.rate):
+        if any(dangers(tried)):
             found[key] = tried
     return found
 

@@ -23,6 +23,7 @@ from app.credentials.models import IngestToken
 from app.credentials.queries import every_credential, last_accepted
 from app.db.database import Database
 from app.db.engine import FairPool, reading, run_read
+from app.estimates import planned
 from app.estimates.queries import pool_counters
 from app.http.limits import LimitStore
 from app.latency.median import window
@@ -123,6 +124,14 @@ def config_version(snapshots: SnapshotSource) -> int:
     """
     version = snapshots.current().versions.get(Part.CORE.value)
     return 0 if version is None else version.version
+
+
+def far_routes(database: Database, snapshots: SnapshotSource) -> int:
+    """How many open routes have a rate far from 1.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return len(planned.far_routes(database, snapshots))
 
 
 def pool_levels(database: Database, snapshots: SnapshotSource) -> Mapping[PoolKey, PoolLevel]:

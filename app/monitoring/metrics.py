@@ -150,6 +150,12 @@ def _configuration(database: Database, snapshots: SnapshotSource) -> Sequence[Me
     ]
 
 
+def _routes(database: Database, snapshots: SnapshotSource) -> Sequence[Metric]:
+    number = figures.far_routes(database, snapshots)
+    text = "Open routes whose estimates bring over 1 % more or less than 1 for 1"
+    return [_one("gateway_routes_far_rate", text, number)]
+
+
 def _feed(
     database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
 ) -> Sequence[Metric]:
@@ -237,6 +243,7 @@ def parts_of_state(
     """The parts that are read from the database."""
     return (
         Part("configuration", SOON, partial(_configuration, database, snapshots)),
+        Part("routes", SELDOM, partial(_routes, database, snapshots)),
         Part("feed", SOON, partial(_feed, database, snapshots, environment_tokens)),
         Part("webhooks", SOON, partial(_webhooks, database)),
         Part("transfers", SELDOM, partial(_transfers, database)),

@@ -23,7 +23,7 @@ from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, compare
 from app.network.edits.results import TriedRoute
 from app.network.edits.saving import Description, NetworkChange, network_change
-from app.network.edits.trying import shown, try_change
+from app.network.edits.trying import names_in, shown, try_change
 from app.network.guards import faults, pins_too_long, refusals
 from app.network.queries import load_rows
 from app.network.schemas import DOCUMENT_VERSION, document_schema
@@ -141,11 +141,11 @@ def import_network(
     with (reading_consistently if dry_run else writing)(database.engine) as connection:
         now = database.clock()
         planned = _planned(connection, document, now, only_first=only_first)
-        trials = shown(try_change(connection, planned.before, planned.after, now), planned.after)
+        tried = try_change(connection, planned.before, planned.after, now)
         if not dry_run:
             carry_out(connection, database, audit_keys, two_persons, actor, planned, break_glass=break_glass)
     guarded = tuple(planned.guarded(two_persons))
-    return ImportResult(planned.sentences, not dry_run, guarded, trials)
+    return ImportResult(planned.sentences, not dry_run, guarded, shown(tried, names_in(planned.after)))
 
 
 def import_within(connection: Connection, document: Document, now: datetime) -> Sequence[Change]:

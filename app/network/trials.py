@@ -68,14 +68,6 @@ def is_far(rate: Fraction, most_ppm: int = FAR_PPM) -> bool:
     return abs(rate - 1) * PPM > most_ppm
 
 
-def is_far_at(small: Fraction, large: Fraction) -> bool:
-    """Whether a route gives money away or takes it, by its rates at a small amount and at the largest.
-
-    A large amount may get much less than 1: a curve charges for the balance that it uses up.
-    """
-    return is_far(small) or gives_away(large)
-
-
 def gives_away(rate: Fraction) -> bool:
     """Whether more than 1 is given for 1, beyond what is accepted."""
     return (rate - 1) * PPM > FAR_PPM
@@ -87,7 +79,10 @@ def has_moved(before: Fraction, after: Fraction) -> bool:
 
 
 def dangers(trial: RouteTrial) -> Iterator[str]:
-    """Why the change of a route has to be confirmed by a typed name; nothing where it has not."""
+    """Why the change of a route has to be confirmed by a typed name; nothing where it has not.
+
+    The largest amount may get much less than 1: a curve charges for the balance that the amount uses up.
+    """
     small, large = trial.after.small, trial.after.large
     if small is not None and is_far(small.rate):
         yield f"the rate of a small amount, {rate_down(small.rate)}, differs from 1 by more than 1 %"

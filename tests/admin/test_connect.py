@@ -186,7 +186,7 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     refused = send(operator, path)
     assert "Enter the token&#39;s contract on Base." in refused.text
     filled = {"token0_address": CONTRACT, "token0_liquidity": "1000.5"}
-    assert "Enter a rate: curve 200 of Ethereum is not copied" in send(operator, path, **filled).text
+    assert "That of Ethereum, curve 200, is not copied" in send(operator, path, **filled).text
     preview = send(operator, path, **filled, route2_rate_there="1")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text

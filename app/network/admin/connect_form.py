@@ -242,12 +242,8 @@ class ConnectForm(RowForm):
     def leave_open(self, unfit: Mapping[RouteKey, str], copied: Mapping[RouteKey, NewRow]) -> None:
         """Request a rate for each route that the example's does not fit."""
         for key, why in unfit.items():
-            new = copied[key]
-            _add(
-                new.inputs["rate"],
-                f"Enter a rate: {rate_text(new.row['rate'])} of {self.example.chain['name']} is not copied, "
-                f"as {why}.",
-            )
+            of, rate = self.example.chain["name"], rate_text(copied[key].row["rate"])
+            _add(copied[key].inputs["rate"], f"Enter a rate. That of {of}, {rate}, is not copied: {why}.")
 
     def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
         """Add each error of the service to the inputs of the row that it is about."""

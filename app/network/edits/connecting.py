@@ -308,11 +308,11 @@ def _misfit(trial: RouteTrial | None) -> str:
     if trial is None:
         return "a stopped route cannot be tried"
     if trial.after.small is None:
-        return f"no amount passes the check “{trial.after.refused_by}”, so it cannot be tried"
+        return f"no amount passes the check “{trial.after.refused_by}”"
     if is_far(trial.after.small.rate, FITTING_PPM):
         sent = tokens_text(trial.after.small.amt, trial.src_decimals, trial.symbol)
         got = tokens_text(trial.after.small.eq, trial.dst_decimals, trial.symbol)
-        return f"with these balances {sent} would bring {got}, more than 0.1 % from 1"
+        return f"{sent} would bring {got}"
     return ""
 
 

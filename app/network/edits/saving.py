@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import Change, apply, audited, in_brief
 from app.network.edits.results import Effect, Preview, counted
-from app.network.edits.trying import Trials, risky, shown
+from app.network.edits.trying import Trials, names_in, risky, shown
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
 from app.values.texts import one_line
@@ -190,7 +190,9 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
         return self.described.effects(connection, self, now)
 
     def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
-        return replace(super().preview(connection, two_persons, now), trials=shown(self.trials, self.after))
+        return replace(
+            super().preview(connection, two_persons, now), trials=shown(self.trials, names_in(self.after))
+        )
 
     def require_seen(self) -> None:
         """Check that what the change depends on is still as it was shown to the operator.

@@ -60,19 +60,21 @@ def _prices(terms: NetworkTerms, key: RouteKey) -> tuple[object, ...]:
     )
 
 
+def names_in(rows: Rows) -> Mapping[int, str]:
+    """The names of the chains among the rows, by id; none where only blocked accounts and networks change."""
+    return {row["chain_id"]: row["name"] for row in rows.get("chains", ())}
+
+
 def risky(trials: Trials) -> list[RouteKey]:
     """The routes whose rate has to be confirmed by a typed name."""
     return [key for key, trial in trials.items() if any(dangers(trial))]
 
 
-def shown(trials: Trials, after: Rows) -> tuple[TriedRoute, ...]:
+def shown(trials: Trials, names: Mapping[int, str]) -> tuple[TriedRoute, ...]:
     """The trials in words, those with a warning first.
 
-    :param after: the planned rows, with the names of chains.
+    :param names: of the chains, by id.
     """
-    if not trials:
-        return ()
-    names = {row["chain_id"]: row["name"] for row in after["chains"]}
     found = [
         TriedRoute(
             route_text(key, names), tuple(_figures(trial)), tuple(dangers(trial)), trial.after.refused_by
