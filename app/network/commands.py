@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import BinaryIO, Final
 
@@ -13,7 +14,9 @@ from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.http.application import current
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
-from app.network.edits.results import TriedRoute
+from app.network.edits.consequences import LISTED
+from app.network.edits.planning import NAMED
+from app.network.edits.results import TriedRoute, counted
 from app.network.from_configs import UNKNOWN, document_from_configs
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
 
@@ -93,16 +96,23 @@ def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
 
 
 def _say_trials(trials: Sequence[TriedRoute]) -> None:
-    """Print the trial estimates of the routes on standard error, those with a warning first."""
-    for tried in trials:
-        say(f"{'HIGH IMPACT: ' if tried.warnings else ''}trial estimate of {tried.name}", err=True)
-        if tried.refused:
-            say(f"- no amount passes the check “{tried.refused}”", err=True)
-        for figures in tried.figures:
+    """Print the trial estimates of routes on standard error: every warning, and the first of the others."""
+    tried = [each for each in trials if each.figures]
+    others = [each for each in tried if not each.warnings]
+    for route in (*(each for each in tried if each.warnings), *others[:LISTED]):
+        say(f"{'HIGH IMPACT: ' if route.warnings else ''}trial estimate of {route.name}", err=True)
+        for figures in route.figures:
             before = f", before: {figures.before}" if figures.before else ""
             say(f"- {figures.sent} → {figures.after}{before}", err=True)
-        for warning in tried.warnings:
+        for warning in route.warnings:
             say(f"- {warning}", err=True)
+    if len(others) > LISTED:
+        say(f"and {counted(len(others) - LISTED, 'trial estimate')} near 1 more", err=True)
+    refused = Counter(each.refused for each in trials if not each.figures)
+    for check, number in refused.items():
+        say(f"no amount passes the check “{check}” on {counted(number, 'route')}", err=True)
+        names = [each.name for each in trials if each.refused == check]
+        say(f"- {', '.join(names[:NAMED])}{', …' if number > NAMED else ''}", err=True)
 
 
 _PAST: Final = {"add": "added", "change": "changed", "remove": "removed"}
