@@ -100,7 +100,7 @@ def _say_trials(trials: Sequence[TriedRoute]) -> None:
     tried = [each for each in trials if each.figures]
     others = [each for each in tried if not each.warnings]
     for route in (*(each for each in tried if each.warnings), *others[:LISTED]):
-        say(f"{'HIGH IMPACT: ' if route.warnings else ''}trial estimate of {route.name}", err=True)
+        say(f"{'HIGH IMPACT: ' if route.high_impact else ''}trial estimate of {route.name}", err=True)
         for figures in route.figures:
             before = f", before: {figures.before}" if figures.before else ""
             say(f"- {figures.sent} → {figures.after}{before}", err=True)

@@ -47,6 +47,16 @@ class Trial(Struct, frozen=True):
     large: Quote | None = None
     refused_by: str = ""
 
+    @property
+    def is_far(self) -> bool:
+        """Whether the small amount gets more or less than 1, beyond what is accepted."""
+        return self.small is not None and is_far(self.small.rate)
+
+    @property
+    def gives_away(self) -> bool:
+        """Whether the largest amount gets more than 1, beyond what is accepted."""
+        return self.large is not None and (self.large.rate - 1) * PPM > FAR_PPM
+
 
 class RouteTrial(Struct, frozen=True):
     """A route tried in two configurations with the same pools. ``before`` is None where it was not there.
@@ -68,31 +78,37 @@ def is_far(rate: Fraction, most_ppm: int = FAR_PPM) -> bool:
     return abs(rate - 1) * PPM > most_ppm
 
 
-def gives_away(rate: Fraction) -> bool:
-    """Whether more than 1 is given for 1, beyond what is accepted."""
-    return (rate - 1) * PPM > FAR_PPM
-
-
 def has_moved(before: Fraction, after: Fraction) -> bool:
     """Whether a rate leaves its former value by more than is accepted."""
     return abs(after - before) * PPM > before * FAR_PPM
 
 
 def dangers(trial: RouteTrial) -> Iterator[str]:
-    """Why the change of a route has to be confirmed by a typed name; nothing where it has not.
+    """What is wrong with the rate of a route, or with its change.
 
     The largest amount may get much less than 1: a curve charges for the balance that the amount uses up.
     """
     small, large = trial.after.small, trial.after.large
-    if small is not None and is_far(small.rate):
+    if small is not None and trial.after.is_far:
         yield f"the rate of a small amount, {rate_down(small.rate)}, differs from 1 by more than 1 %"
-    if large is not None and gives_away(large.rate):
+    if large is not None and trial.after.gives_away:
         yield f"the rate of the largest amount, {rate_down(large.rate)}, is more than 1.01"
     for before, after in trial.same:
         if has_moved(before.rate, after.rate):
             amount = tokens_text(after.amt, trial.src_decimals, trial.symbol)
             rates = f"{rate_down(before.rate)} → {rate_down(after.rate)}"
             yield f"the rate of {amount} changes by more than 1 %: {rates}"
+
+
+def has_high_impact(trial: RouteTrial) -> bool:
+    """Whether the change of a route has to be confirmed by a typed name.
+
+    A change that moves no rate, such as one of a fee, has not led to what was wrong before it.
+    """
+    before, after = trial.before or Trial(), trial.after
+    moves_none = bool(trial.same) and all(old.rate == new.rate for old, new in trial.same)
+    as_before = moves_none and before.is_far >= after.is_far and before.gives_away >= after.gives_away
+    return not as_before and any(dangers(trial))
 
 
 def rate_down(rate: Fraction) -> str:

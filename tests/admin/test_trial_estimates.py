@@ -182,12 +182,37 @@ def test_change_that_opens_no_route_tries_none(console: Visitor, gateway: Gatewa
 
 
 def test_resumed_chain_is_tried(console: Visitor, gateway: Gateway) -> None:
+    """It is no longer than before: the change does not lead to the rate."""
     send(console, "/admin/chains/1/stop", disabled_reason="x", typed="ethereum", confirm="1")
     leave(gateway, 1)
     page = console.get("/admin/chains/1/resume")
     assert FAR in page.text
-    assert 'name="typed"' in page.text
-    assert "Nothing was saved" in send(console, "/admin/chains/1/resume", confirm="1").text
+    assert "as before the change" in page.text
+    assert 'name="typed"' not in page.text
+    assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
+
+
+def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, gateway: Gateway) -> None:
+    leave(gateway, 42161)
+    preview = send(console, "/admin/routes/1", base_fee="2")
+    assert "as before the change" in preview.text
+    assert 'name="typed"' not in preview.text
+
+
+def test_routes_of_a_stopped_chain_are_tried_as_if_it_ran(console: Visitor, gateway: Gateway) -> None:
+    send(console, "/admin/chains/42220/stop", disabled_reason="x", typed="celo", confirm="1")
+    assert connect(console, "250000").text.count("is not copied: 1 USDT would bring") == 4
+    preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "curve 200"))
+    assert 'name="typed"' in preview.text
+
+
+def test_unblocked_route_with_a_far_rate_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+    block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
+    save(console, "/admin/route_blocks/new", **block)
+    leave(gateway, 42161)
+    preview = console.get("/admin/route_blocks/1/remove")
+    assert FAR in preview.text
+    assert 'name="typed"' in preview.text
 
 
 def test_route_that_nothing_passes_says_which_check_refuses(console: Visitor, gateway: Gateway) -> None:

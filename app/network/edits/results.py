@@ -45,14 +45,16 @@ class TrialFigures(Struct, frozen=True):
 class TriedRoute(Struct, frozen=True):
     """The trial estimates of a route that a change opens or changes.
 
-    ``warnings`` are why the change has to be confirmed. ``refused`` is the condition that no amount meets;
-    without it there are figures of a small amount and of the largest.
+    ``warnings`` are what is wrong with its rate; with ``high_impact`` the change has to be confirmed.
+    ``refused`` is the condition that no amount meets; without it there are figures of a small amount and of
+    the largest.
     """
 
     name: str
     figures: tuple[TrialFigures, ...] = ()
     warnings: tuple[str, ...] = ()
     refused: str = ""
+    high_impact: bool = False
 
 
 class Preview(Struct, frozen=True):
@@ -76,8 +78,8 @@ class Preview(Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """The severity of the most serious effect; a warning of a trial is as serious as any."""
-        if any(tried.warnings for tried in self.trials):
+        """The severity of the most serious effect; a trial with high impact is as serious as any."""
+        if any(tried.high_impact for tried in self.trials):
             return Severity.GRAVE
         return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.db.engine import HandedIn
-from app.network.edits.consequences import is_open, route_text
+from app.network.edits.consequences import RouteChanges, is_open, route_text
 from app.network.edits.results import TrialFigures, TriedRoute
 from app.network.sections import Row
 from app.network.terms import NetworkTerms, build_terms, in_force
-from app.network.trials import Quote, RouteTrial, dangers, rate_down
+from app.network.trials import Quote, RouteTrial, dangers, has_high_impact, rate_down
 from app.values.amounts import tokens_text
 from app.values.identifiers import RouteKey
 
@@ -35,13 +36,25 @@ def planned_terms(rows: Rows, now: datetime) -> NetworkTerms:
 
 
 def try_change(connection: Connection, before: Rows, after: Rows, now: datetime) -> Trials:
-    """The trials of the routes that the change of the rows opens or changes."""
+    """The trials of the routes that the change of the rows opens or changes.
+
+    The routes of a stopped chain are tried as if it ran: it may be resumed long after the change.
+    """
     was, will = planned_terms(before, now), planned_terms(after, now)
-    routes = sorted(key for key in will.routes if _is_opened_or_changed(was, will, key))
+    opened = RouteChanges.between(was, will).opened
+    resumed = {opening.route_key for opening in opened if opening.bridge is None}
+    was, will = _running(was), _running(will)
+    routes = sorted(key for key in will.routes if key in resumed or _is_changed(was, will, key))
     return TRIAL_ESTIMATES(connection, was, will, routes, now) if routes else {}
 
 
-def _is_opened_or_changed(was: NetworkTerms, will: NetworkTerms, key: RouteKey) -> bool:
+def _running(terms: NetworkTerms) -> NetworkTerms:
+    """The configuration as if no chain were stopped."""
+    chains = {chain_id: replace(chain, disabled=False) for chain_id, chain in terms.chains.items()}
+    return replace(terms, chains=chains)
+
+
+def _is_changed(was: NetworkTerms, will: NetworkTerms, key: RouteKey) -> bool:
     if not is_open(will, key, is_pegged=False):
         return False
     if key not in was.routes or not is_open(was, key, is_pegged=False):
@@ -67,7 +80,7 @@ def names_in(rows: Rows) -> Mapping[int, str]:
 
 def risky(trials: Trials) -> list[RouteKey]:
     """The routes whose rate has to be confirmed by a typed name."""
-    return [key for key, trial in trials.items() if any(dangers(trial))]
+    return [key for key, trial in trials.items() if has_high_impact(trial)]
 
 
 def shown(trials: Trials, names: Mapping[int, str]) -> tuple[TriedRoute, ...]:
@@ -77,11 +90,15 @@ def shown(trials: Trials, names: Mapping[int, str]) -> tuple[TriedRoute, ...]:
     """
     found = [
         TriedRoute(
-            route_text(key, names), tuple(_figures(trial)), tuple(dangers(trial)), trial.after.refused_by
+            route_text(key, names),
+            tuple(_figures(trial)),
+            tuple(dangers(trial)),
+            trial.after.refused_by,
+            has_high_impact(trial),
         )
         for key, trial in trials.items()
     ]
-    return tuple(sorted(found, key=lambda tried: not tried.warnings))
+    return tuple(sorted(found, key=lambda tried: (not tried.high_impact, not tried.warnings)))
 
 
 def _figures(trial: RouteTrial) -> Iterator[TrialFigures]:

@@ -6,7 +6,16 @@ from fractions import Fraction
 
 import pytest
 
-from app.network.trials import FITTING_PPM, Quote, RouteTrial, Trial, dangers, is_far, rate_down
+from app.network.trials import (
+    FITTING_PPM,
+    Quote,
+    RouteTrial,
+    Trial,
+    dangers,
+    has_high_impact,
+    is_far,
+    rate_down,
+)
 
 UNIT = 10**6
 
@@ -46,6 +55,21 @@ def test_rate_beyond_one_percent_is_a_danger(
     small: str, large: str, before: str | None, warnings: int
 ) -> None:
     assert len(list(dangers(tried(small, large, before)))) == warnings
+
+
+def test_change_that_moves_no_rate_has_no_high_impact() -> None:
+    unmoved, moved = tried("1.5", "1.5", "1.5"), tried("1.5", "1.5", "1.499999")
+    assert list(dangers(unmoved))
+    assert not has_high_impact(unmoved)
+    assert has_high_impact(moved)
+    assert has_high_impact(tried("1.5", "1.5")), "a new route"
+
+
+def test_smaller_amount_at_a_far_rate_has_high_impact() -> None:
+    """A lower minimum moves no rate of an amount, and opens one that was not there."""
+    many, few = quote("1.005", 100 * UNIT), quote("1.02", UNIT)
+    lowered = RouteTrial("USDT", 6, 6, Trial(many, many), Trial(few, many), ((many, many),))
+    assert has_high_impact(lowered)
 
 
 def test_route_without_quotes_is_no_danger() -> None:
