@@ -93,11 +93,11 @@ def dangers(trial: RouteTrial) -> Iterator[str]:
         yield f"the rate of a small amount, {rate_down(small.rate)}, differs from 1 by more than 1 %"
     if large is not None and trial.after.gives_away:
         yield f"the rate of the largest amount, {rate_down(large.rate)}, is more than 1.01"
-    for before, after in trial.same:
-        if has_moved(before.rate, after.rate):
-            amount = tokens_text(after.amt, trial.src_decimals, trial.symbol)
-            rates = f"{rate_down(before.rate)} → {rate_down(after.rate)}"
-            yield f"the rate of {amount} changes by more than 1 %: {rates}"
+    moved = [(before, after) for before, after in trial.same if has_moved(before.rate, after.rate)]
+    for before, after in moved[:1]:
+        amount = tokens_text(after.amt, trial.src_decimals, trial.symbol)
+        rates = f"{rate_down(before.rate)} → {rate_down(after.rate)}"
+        yield f"the rate of {amount} changes by more than 1 %: {rates}"
 
 
 def has_high_impact(trial: RouteTrial) -> bool:

@@ -64,7 +64,7 @@ def test_curve_is_not_copied_onto_unequal_pools(console: Visitor, gateway: Gatew
 
 def test_curve_is_not_copied_onto_an_empty_pool(console: Visitor, gateway: Gateway) -> None:
     page = connect(console, "0")
-    assert page.text.count("is not copied: no amount passes the check") == 4
+    assert page.text.count("is not copied: the new pool is empty") == 4
 
 
 def test_curve_is_copied_where_it_fits(console: Visitor, gateway: Gateway) -> None:

@@ -300,19 +300,25 @@ def unfit_rates(database: Database, edits: Edits, copied: Collection[RouteKey]) 
     now = database.clock()
     with reading_consistently(database.engine) as connection:
         trials = edits.planned(connection, now).trials
-    found = {key: _misfit(trials.get(key)) for key in copied}
+    empty = {
+        edit.values["symbol"]
+        for edit in edits.edits
+        if edit.section == "pools" and edit.values is not None and int(edit.values["liquidity_added"]) == 0
+    }
+    found = {key: _misfit(trials.get(key), empty=key.symbol in empty) for key in copied}
     return {key: why for key, why in found.items() if why}
 
 
-def _misfit(trial: RouteTrial | None) -> str:
+def _misfit(trial: RouteTrial | None, *, empty: bool) -> str:
+    """Why a copied rate does not fit; empty where it does."""
     if trial is None:
         return "a stopped route cannot be tried"
-    if trial.after.small is None:
-        return f"no amount passes the check “{trial.after.refused_by}”"
-    if is_far(trial.after.small.rate, FITTING_PPM):
-        sent = tokens_text(trial.after.small.amt, trial.src_decimals, trial.symbol)
-        got = tokens_text(trial.after.small.eq, trial.dst_decimals, trial.symbol)
-        return f"{sent} would bring {got}"
+    small = trial.after.small
+    if small is None:
+        return "the new pool is empty" if empty else f"no amount passes the check “{trial.after.refused_by}”"
+    if is_far(small.rate, FITTING_PPM):
+        sent = tokens_text(small.amt, trial.src_decimals, trial.symbol)
+        return f"{sent} would bring {tokens_text(small.eq, trial.dst_decimals, trial.symbol)}"
     return ""
 
 

@@ -46,9 +46,9 @@ def tried(small: str, large: str, before: str | None = None) -> RouteTrial:
         ("1", "1.010001", None, 1),  # only the largest gets more
         ("1", "0.2", None, 0),  # a curve that is used up gives less: no money is given away
         ("1.02", "1.02", None, 2),
-        ("1.009", "1.009", "0.999", 2),  # near 1, but far from its former value
+        ("1.009", "1.009", "0.999", 1),  # near 1, but far from its former value
         ("1.0099", "1.0099", "1", 0),
-        ("1", "1", "0", 2),  # it was nothing
+        ("1", "1", "0", 1),  # it was nothing
     ],
 )
 def test_rate_beyond_one_percent_is_a_danger(
