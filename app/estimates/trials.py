@@ -11,7 +11,7 @@ from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.passing import largest_passing, smallest_passing
 from app.estimates.pricing import CurveUnsettled, price_transfer
 from app.estimates.refusals import EstimateRefused
-from app.network.trials import Quote, RouteTrial, Trial
+from app.network.edits.trials import Quote, RouteTrial, Trial
 from app.values.amounts import MAX_UINT256
 from app.values.identifiers import RouteKey
 

@@ -24,7 +24,7 @@ from app.network.edits.saving import Description, NetworkChange, Rows, network_c
 from app.network.edits.trying import try_change
 from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.queries import load_rows, rows_with
-from app.network.sections import BLOCKED, SECTIONS, Part, Row, Section
+from app.network.sections import BLOCKED, SECTIONS, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 
 NAMED: Final = 10
@@ -162,11 +162,9 @@ def plan_edits(
     for number, edit in enumerate(in_turns(edits)):
         section = SECTION_BY_NAME[edit.section]
         before = _row_to_edit(section, edit, current)
-        after = (
-            None
-            if edit.values is None
-            else _read(section, before, edit.values, now, number=number, as_document=as_document)
-        )
+        after = None
+        if edit.values is not None:
+            after = _read(section, before, edit.values, now, number=number, as_document=as_document)
         if before is None and after is not None:
             _require_new(section, after, planned[section.name], number)
         elif before is not None and after is not None:
@@ -180,8 +178,7 @@ def plan_edits(
     _require_not_blocked(connection, changes)
     _require_unused(connection, (change for _, change in changes), after_all)
     checked = _checked(connection, changes, after_all, now)
-    of_routes = with_trials and any(change.section.part is Part.CORE for change in checked)
-    trials = try_change(connection, rows, after_all, now) if of_routes else {}
+    trials = try_change(connection, rows, after_all, now) if with_trials else {}
     return network_change(described, checked, rows, after_all, trials)
 
 

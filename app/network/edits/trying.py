@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from app.db.engine import HandedIn
 from app.network.edits.consequences import RouteChanges, is_open, route_text
 from app.network.edits.results import TrialFigures, TriedRoute
+from app.network.edits.trials import Quote, RouteTrial, dangers, has_high_impact, rate_down
 from app.network.sections import Row
 from app.network.terms import NetworkTerms, build_terms, in_force
-from app.network.trials import Quote, RouteTrial, dangers, has_high_impact, rate_down
 from app.values.amounts import tokens_text
 from app.values.identifiers import RouteKey
 

@@ -1,7 +1,7 @@
 """Trial estimates of a route: what a small and a large amount would bring, and which rates are far from 1.
 
 A route joins two tokens of one symbol, so a rate far from 1 is a typing error, or a curve over pools that it
-does not fit. The pricing itself is handed in (``edits.trying``).
+does not fit. The pricing itself is handed in (``trying``).
 """
 
 from __future__ import annotations
