@@ -39,14 +39,18 @@ def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) 
 
 
 def spell_again(connection: Connection, named: Iterable[PoolKey], now: datetime) -> None:
-    """Sum the liquidity of chains again on which a token that has any may be written otherwise now.
+    """Sum the liquidity of chains again whose configuration writes the symbol of some of it otherwise now.
 
-    :param named: tokens that were added to the configuration or removed.
+    :param named: tokens that were added to the configuration, altered or removed.
     """
     symbols = {key.in_any_case for key in named}
     for chain_id in sorted({key.chain_id for key in symbols}):
-        known = load_liquidity(connection, chain_id)
-        if any(sums and PoolKey(chain_id, symbol).in_any_case in symbols for symbol, sums in known.items()):
+        counted = (symbol for symbol, sums in load_liquidity(connection, chain_id).items() if sums)
+        keys = [
+            key for key in (PoolKey(chain_id, symbol) for symbol in counted) if key.in_any_case in symbols
+        ]
+        spellings = load_configured_facts(connection).spellings if keys else {}
+        if any(spellings.get(key.in_any_case) != key.symbol for key in keys):
             recount_liquidity(connection, chain_id, now)
 
 
