@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
 from app.admin.freshness import ChainFreshness, Freshness, Reading, freshness
+from app.admin.tiles import TILES, Doubt, Tile, new_of, number_of
 from app.console.access import READ, REFRESH
-from app.console.formats import Look, grouped, look_of_count
+from app.console.formats import Look, look_of_count
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.db.engine import reading
@@ -58,35 +59,6 @@ class StatusCount(Struct, frozen=True):
     words: StatusWords
     day: Count
     week: Count
-
-
-class Doubt(Struct, frozen=True):
-    """Why something may be wrong that nobody reported. ``since`` is None where it never was known."""
-
-    words: str
-    since: datetime | None
-
-
-class Tile(Struct, frozen=True):
-    """What a tile shows. ``doubt`` is why its number may be wrong."""
-
-    shown: str
-    look: Look
-    note: str = ""
-    doubt: Doubt | None = None
-    is_age: bool = False
-
-
-TILES: Final = (
-    ("stuck", "Stuck: bridge must act", "#stuck"),
-    ("waiting", "Stuck: user must act", "#waiting"),
-    ("refunds", "Refunds waiting", "#refunds"),
-    ("anomalies", "Open anomalies", "#anomalies"),
-    ("not_read", "Chains not read", "#freshness"),
-    ("pools", "Pools near a limit", "#pools"),
-    ("last_event", "Last event", "#freshness"),
-)
-"""The tiles in their order: name, label, and the panel that each opens."""
 
 
 class Dashboard:
@@ -198,18 +170,18 @@ class Dashboard:
         """What the tile with this name shows."""
         match name:
             case "stuck":
-                return self._count(self.stuck_number.number, Look.BAD, _new(self.stuck_number))
+                return self._count(self.stuck_number.number, Look.BAD, new_of(self.stuck_number))
             case "waiting":
-                return self._count(self.waiting_number.number, Look.PLAIN, _new(self.waiting_number))
+                return self._count(self.waiting_number.number, Look.PLAIN, new_of(self.waiting_number))
             case "refunds":
                 return self._count(self.refunds_number, Look.WARN)
             case "anomalies":
                 return self._count(self.anomalies_open, Look.BAD)
             case "not_read":
                 chains = len(self.freshness.chains)
-                return _number_of(len(self.not_read), Look.WARN, chains, "no chain is configured")
+                return number_of(len(self.not_read), Look.WARN, chains, "no chain is configured")
             case "pools" if not self.pools:
-                return _number_of(0, Look.WARN, 0, "no pool is configured")
+                return number_of(0, Look.WARN, 0, "no pool is configured")
             case "pools":
                 return self._count(Count(self.pools_near_a_limit), Look.WARN)
         feed = self.freshness.feed
@@ -255,16 +227,6 @@ class Dashboard:
     @cached_property
     def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:
         return anomalies_to_acknowledge(self._database)
-
-
-def _new(count: StuckCount) -> str:
-    return f"{grouped(count.new)} new in 24 h" if count.new else ""
-
-
-def _number_of(number: int, otherwise: Look, existing: int, where_none: str) -> Tile:
-    """A number of some that exist. Where none exist, nothing is known of them."""
-    look = look_of_count(number, otherwise, known=existing > 0)
-    return Tile(grouped(number), look) if existing else Tile("–", look, where_none)
 
 
 def status_counts(database: Database) -> tuple[StatusCount, ...]:
