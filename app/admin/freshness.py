@@ -44,7 +44,7 @@ LOOKS: Final[Mapping[Reading, Look]] = {
 class ChainFreshness(Struct, frozen=True):
     """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it.
 
-    ``read_at`` is when it was last read: by its watcher, or else by whoever reported the newest event.
+    ``read_at`` is when it was last read: by its watcher, or else by the reporter of its newest event.
     """
 
     chain: ChainName

@@ -136,10 +136,10 @@ def drop_superseded(connection: Connection, entries: Iterable[LogEntry], canonic
             adds_only = row.seq in canonical and not isinstance(entry.event, ChainReorged)
             before = of_sender[-3 if adds_only else -2 :][0]
             of_sender[:] = sorted({of_sender[0], before, row.seq})
-    kept = {seq for positions in needed.values() for seq in positions}
-    if gone := [row.seq for row in rows if row.seq not in kept]:
+    retained = {seq for positions in needed.values() for seq in positions}
+    if gone := [row.seq for row in rows if row.seq not in retained]:
         remove_acceptances(connection, gone)
-        _number_again(connection, [row for row in rows if row.seq in kept])
+        _number_again(connection, [row for row in rows if row.seq in retained])
 
 
 def _number_again(connection: Connection, rows: Iterable[Row[*tuple[Any, ...]]]) -> None:

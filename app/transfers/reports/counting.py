@@ -55,7 +55,7 @@ def as_reported(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
 def merged(log: Sequence[Logged[T_co]]) -> Sequence[Logged[T_co]]:
     """Acceptances of one subject, each with all that any reporter said of its fact.
 
-    Reports under one id that contradict each other are of several facts. But beside the report of a reporter
+    Reports under one id that contradict each other are of several facts. But where one is by a reporter
     without limits, those that contradict it are left out.
     """
     if all(each.chains is None for each in log):
@@ -240,7 +240,7 @@ def _names(submission: TransferSubmitted, origin: Origin) -> bool:
 def announcing_only(counted: Sequence[Logged[TransferEvent]]) -> Set[str]:
     """Ids of the submissions that give status 1 and nothing else: no link, no amount, no account.
 
-    These are submissions that only limited reporters sent, beside any report of somebody else.
+    These are submissions that only limited reporters sent, where somebody else reported anything, too.
     """
     if all(each.chains is None for each in counted):
         return frozenset()
