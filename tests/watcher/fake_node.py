@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,50 @@ from tests.watcher.fake_chain import FakeBlock, FakeChain, FakeLog
 Reply = tuple[int, dict[str, str], bytes]
 Fault = Callable[[bytes], Reply | None]
 """Answers a request in the node's place, or lets it pass with None."""
+
+
+Call = dict[str, Any]
+"""A call of a request: ``method``, ``params``, ``id``."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request, as a behaviour sees it.
+
+    :param number: of the request, from 1 on.
+    :param calls: the calls in it.
+    :param batch: whether it is a list.
+    """
+
+    number: int
+    calls: list[Call]
+    batch: bool
+
+    def asks(self, method: str) -> bool:
+        """Whether one of the calls is of this method."""
+        return any(call["method"] == method for call in self.calls)
+
+    def blocks(self) -> int:
+        """The longest range of ``eth_getLogs`` in it, in blocks; 0 without one."""
+        ranges = [call["params"][0] for call in self.calls if call["method"] == "eth_getLogs"]
+        return max((int(each["toBlock"], 16) - int(each["fromBlock"], 16) + 1 for each in ranges), default=0)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back.
+
+    :param content: a JSON value, or the bytes of the body; ``DROPPED`` ends the connection without an answer.
+    """
+
+    content: Any
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+DROPPED: Any = object()
+Behaviour = Callable[[Request, Answer], Answer]
+"""What a node does: from a request and the right answer to it, to the answer that it gives."""
 
 
 class RpcError(Exception):
@@ -41,6 +86,7 @@ class FakeNode:
     :param oldest: logs of older blocks are pruned.
     :param fault: stands before the node.
     :param change: changes each result before it is sent: method, result.
+    :param behaviours: what it does with each right answer, one after another.
     """
 
     chain: FakeChain
@@ -57,26 +103,35 @@ class FakeNode:
     finalized_depth: int = 8
     fault: Fault = lambda _body: None
     change: Callable[[str, Any], Any] = lambda _method, result: result
+    behaviours: list[Behaviour] = field(default_factory=list)
     requests: int = 0
     calls: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def answer(self, body: bytes) -> Reply:
-        """The answer to one HTTP request."""
+    def answer(self, body: bytes) -> Reply | None:
+        """The answer to one HTTP request; None where the connection is dropped."""
         with self.lock:
             self.requests += 1
             if (reply := self.fault(body)) is not None:
                 return reply
-            asked = orjson.loads(body)
-            if isinstance(asked, list):
-                if len(asked) > self.most_calls:
-                    error = {"code": -32600, "message": "batch is too large"}
-                    return self._json({"jsonrpc": "2.0", "id": None, "error": error})
-                return self._json([self._call(call) for call in reversed(asked)])
-            return self._json(self._call(asked))
+            sent = orjson.loads(body)
+            batch = isinstance(sent, list)
+            request = Request(self.requests, sent if batch else [sent], batch)
+            answer = self._right(request)
+            for behaviour in self.behaviours:
+                answer = behaviour(request, answer)
+            if answer.content is DROPPED:
+                return None
+            raw = answer.content if isinstance(answer.content, bytes) else orjson.dumps(answer.content)
+            return answer.status, {"Content-Type": "application/json"} | answer.headers, raw
 
-    def _json(self, content: Any) -> Reply:
-        return 200, {"Content-Type": "application/json"}, orjson.dumps(content)
+    def _right(self, request: Request) -> Answer:
+        if not request.batch:
+            return Answer(self._call(request.calls[0]))
+        if len(request.calls) > self.most_calls:
+            error = {"code": -32600, "message": "batch is too large"}
+            return Answer({"jsonrpc": "2.0", "id": None, "error": error})
+        return Answer([self._call(call) for call in reversed(request.calls)])
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
         method = call["method"]
@@ -144,7 +199,9 @@ class FakeNode:
         """For a client in this process: no socket."""
 
         def handle(request: httpx.Request) -> httpx.Response:
-            status, headers, content = self.answer(request.content)
+            if (reply := self.answer(request.content)) is None:
+                raise httpx.RemoteProtocolError("the server disconnected without an answer")
+            status, headers, content = reply
             return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
 
         return httpx.MockTransport(handle)
@@ -160,7 +217,11 @@ def served(node: FakeNode) -> Iterator[str]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, headers, content = node.answer(body)
+            if (reply := node.answer(body)) is None:
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            status, headers, content = reply
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)

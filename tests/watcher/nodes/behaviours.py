@@ -1,0 +1,136 @@
+"""What real nodes do, as functions from a request and the right answer to the answer that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tests.watcher.fake_node import DROPPED, Answer, Behaviour, Call, Request
+
+
+def error(message: str, code: int = -32000) -> dict[str, Any]:
+    """The JSON-RPC error of a call."""
+    return {"code": code, "message": message}
+
+
+def refuse(message: str, code: int = -32000, when: Callable[[Request], bool] = lambda _: True) -> Behaviour:
+    """Answer every call of such a request with an error."""
+
+    def behave(request: Request, right: Answer) -> Answer:
+        if not when(request):
+            return right
+        refused = [
+            {"jsonrpc": "2.0", "id": call["id"], "error": error(message, code)} for call in request.calls
+        ]
+        return Answer(refused if request.batch else refused[0])
+
+    return behave
+
+
+def one_error(
+    message: str,
+    code: int = -32000,
+    *,
+    listed: bool = False,
+    when: Callable[[Request], bool] = lambda _: True,
+) -> Behaviour:
+    """Answer the whole request with one error that names no call, in a list or not."""
+
+    def behave(request: Request, right: Answer) -> Answer:
+        whole = {"jsonrpc": "2.0", "id": None, "error": error(message, code)}
+        return (Answer([whole] if listed else whole)) if when(request) else right
+
+    return behave
+
+
+def page(
+    status: int,
+    text: str = "<html>no</html>",
+    *,
+    when: Callable[[Request], bool] = lambda _: True,
+    **headers: str,
+) -> Behaviour:
+    """Answer with a page for people."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def behave(request: Request, right: Answer) -> Answer:
+        return Answer(text.encode(), status, named) if when(request) else right
+
+    return behave
+
+
+def drop(when: Callable[[Request], bool] = lambda _: True) -> Behaviour:
+    """End the connection without an answer."""
+    return lambda request, right: Answer(DROPPED) if when(request) else right
+
+
+def each_call(change: Callable[[Call, dict[str, Any]], dict[str, Any]]) -> Behaviour:
+    """Change the answer to each call: the call, the right answer with ``result`` or ``error``."""
+
+    def behave(request: Request, right: Answer) -> Answer:
+        calls = {call["id"]: call for call in request.calls}
+
+        def changed(answer: dict[str, Any]) -> dict[str, Any]:
+            call = calls.get(answer.get("id"))
+            return answer if call is None else change(call, answer)
+
+        content = right.content
+        if isinstance(content, list):
+            return replace(right, content=[changed(answer) for answer in content])
+        return replace(right, content=changed(content)) if isinstance(content, dict) else right
+
+    return behave
+
+
+def results(method: str, change: Callable[[Any], Any]) -> Behaviour:
+    """Change the results of one method."""
+
+    def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] != method or "result" not in answer:
+            return answer
+        return answer | {"result": change(answer["result"])}
+
+    return each_call(changed)
+
+
+def refused_calls(message: str, code: int = -32000, *, when: Callable[[Call], bool]) -> Behaviour:
+    """Answer some calls with an error, the others rightly."""
+
+    def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": call["id"], "error": error(message, code)} if when(call) else answer
+
+    return each_call(changed)
+
+
+def calls_over(most: int) -> Callable[[Request], bool]:
+    """Whether a request has more calls."""
+    return lambda request: len(request.calls) > most
+
+
+def blocks_over(most: int) -> Callable[[Request], bool]:
+    """Whether a request is for logs of more blocks."""
+    return lambda request: request.blocks() > most
+
+
+def range_of(call: Call) -> int:
+    """The blocks of a call of ``eth_getLogs``, 0 for another."""
+    if call["method"] != "eth_getLogs":
+        return 0
+    wanted = call["params"][0]
+    return int(wanted["toBlock"], 16) - int(wanted["fromBlock"], 16) + 1
+
+
+def both(first: Behaviour, second: Behaviour) -> Behaviour:
+    """Do one after the other."""
+    return lambda request, right: second(request, first(request, right))
+
+
+def every(nth: int, behaviour: Behaviour) -> Behaviour:
+    """Do it with every n-th request."""
+    return lambda request, right: behaviour(request, right) if request.number % nth == 0 else right
+
+
+def until(number: int, behaviour: Behaviour) -> Behaviour:
+    """Do it with the first requests."""
+    return lambda request, right: behaviour(request, right) if request.number <= number else right

@@ -1,0 +1,131 @@
+"""Whatever a node does, its chain is read: meanwhile where that is possible, else when it answers rightly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from app.watcher.loop.reader import Reader
+from app.watcher.rpc.faults import RpcFault
+from app.watcher.rpc.nodes import Trouble
+from tests.feed.services.world import forget_events
+from tests.gateway import Gateway
+from tests.watcher.fake_node import Behaviour, Call, FakeNode
+from tests.watcher.kit import Watched, answers, row, send
+from tests.watcher.nodes.behaviours import (
+    calls_over,
+    one_error,
+    page,
+    range_of,
+    refused_calls,
+    results,
+)
+
+pytestmark = pytest.mark.one_database
+
+BLOCKS = 150
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a node does, and what the watcher makes of it.
+
+    :param does: in words.
+    :param behaviour: the same as a function.
+    :param reads_on: whether all is read while it goes on; otherwise as soon as it has ended.
+    :param waits: whether a URL may be left alone for a while.
+    :param words: in one of the faults that are shown.
+    :param others: further URLs that answer rightly.
+    """
+
+    does: str
+    behaviour: Behaviour
+    reads_on: bool = True
+    waits: bool = False
+    words: str = ""
+    others: int = 0
+
+
+LONG = calls_over(7)
+"""A batch that is too long for the node."""
+
+
+def is_wide(call: Call) -> bool:
+    """Whether this call is for such a range."""
+    return range_of(call) > 5
+
+
+SIZES = [
+    Row("answers a long batch by one error in unknown words", one_error("no", -32099, when=LONG)),
+    Row("answers long batches with HTTP 400", page(400, when=LONG)),
+    Row("answers long batches with HTTP 413", page(413, when=LONG)),
+    Row("limits long ranges in words", refused_calls("block range is too wide", when=is_wide)),
+]
+
+NOTHING = [
+    Row("returns null for no logs", results("eth_getLogs", lambda logs: logs or None)),
+]
+
+HOURS = [
+    Row("limits the rate with a page for people", page(429), reads_on=False, waits=True, words="HTTP 429"),
+    Row("is out of service", page(503), reads_on=False, waits=True, words="HTTP 503"),
+]
+
+ROWS = [*SIZES, *NOTHING, *HOURS]
+
+
+def turn(watched: Watched, reader: Reader) -> bool:
+    """One round of all that a reader does. Returns whether something failed."""
+    failed = False
+    for work in (reader.poll, reader.background, reader.reread, reader.prove):
+        try:
+            work()
+        except RpcFault:
+            failed = True
+    watched.time.go(1)
+    return failed
+
+
+def is_left_alone(reader: Reader) -> bool:
+    """Whether no URL may be used now."""
+    return not reader.view.nodes.usable()
+
+
+def expect_undisturbed(gateway: Gateway, watched: Watched) -> None:
+    """The answers are those of a reader to whom nothing happened."""
+    found = answers(gateway)
+    forget_events(gateway)
+    watched.settle(watched.reader())
+    assert answers(gateway) == found
+
+
+def _named(each: Row) -> str:
+    return each.does
+
+
+@pytest.mark.parametrize("each", ROWS, ids=_named)
+def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
+    watched.nodes += [FakeNode(watched.chain) for _ in range(each.others)]
+    for number in range(1, BLOCKS):
+        watched.chain.mine(*(send(number * 10 + n) for n in range(number % 3)))
+    shown: list[Trouble] = []
+    reader = watched.reader()
+    reader.faults.note = shown.append  # type: ignore[method-assign]
+    reader.view.nodes._note = shown.append
+    watched.nodes[0].behaviours = [each.behaviour]
+    for number in range(BLOCKS, BLOCKS + 40):
+        watched.chain.mine(send(number * 10))
+        turn(watched, reader)
+        assert each.waits or not is_left_alone(reader)
+    if each.reads_on:
+        for _ in range(400):
+            turn(watched, reader)
+            assert each.waits or not is_left_alone(reader)
+        assert row(gateway).live_to == watched.chain.head.number
+        assert row(gateway).reread_to == watched.chain.head.number - 6
+    assert any(each.words in trouble.words for trouble in shown) or not each.words
+    watched.nodes[0].behaviours = []
+    watched.time.go(4000)
+    watched.settle(reader)
+    expect_undisturbed(gateway, watched)
