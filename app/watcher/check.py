@@ -13,17 +13,16 @@ from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header
 from app.watcher.logs.contracts import TOPICS
+from app.watcher.loop.fetch import fetch, first_part
 from app.watcher.loop.proof import holds
+from app.watcher.loop.view import Blocks
 from app.watcher.loop.watcher import make_nodes
-from app.watcher.rpc.faults import NotThere, RpcFault, TooLarge
-from app.watcher.rpc.node import Node, Wanted
+from app.watcher.rpc.faults import NotThere, RpcFault
+from app.watcher.rpc.node import MOST_BLOCKS, Node, Wanted
 from app.watcher.services.chains import DatedMiss
 
 TRUSTED_AFTER: Final = timedelta(days=7)
 """Without another difference a URL that returned wrong logs passes the check again."""
-
-RANGES: Final = (100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 500, 100, 10, 1)
-"""Numbers of blocks that one request for logs is tried with, the largest first."""
 
 
 class Finding(Struct, frozen=True):
@@ -168,20 +167,11 @@ def _returns_logs(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
 
 
 def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
-    ranges = list(RANGES)
-    while ranges:
-        blocks = ranges.pop(0)
-        start = BlockNumber(max(first, head - blocks + 1))
-        try:
-            node.logs(wanted, start, head)
-        except TooLarge as fault:
-            ranges = [smaller for smaller in ranges if smaller < fault.requested]
-            if fault.suggested is not None and fault.suggested < fault.requested:
-                ranges.insert(0, fault.suggested)
-            continue
-        answered = head - start + 1
-        return Finding(f"accepts ranges of {answered} blocks{' and more' if blocks == RANGES[0] else ''}")
-    return Finding("no logs, not even for a range of one block", good=False)
+    blocks = Blocks(BlockNumber(max(first, head - MOST_BLOCKS + 1)), head)
+    node.blocks.now = MOST_BLOCKS
+    answer = first_part(node, blocks, lambda part: fetch(node, wanted, part))
+    more = " and more" if len(answer.blocks) == len(blocks) else ""
+    return Finding(f"accepts ranges of {len(answer.blocks)} blocks{more}")
 
 
 def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:

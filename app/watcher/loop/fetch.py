@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from msgspec import Struct
@@ -23,8 +24,9 @@ from app.watcher.blocks import (
 )
 from app.watcher.loop.view import MAX_TRIES, Blocks, View
 from app.watcher.proofs import BloomTest
-from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
-from app.watcher.rpc.node import Node, Wanted
+from app.watcher.rpc.faults import Lie, Moved
+from app.watcher.rpc.node import Node, RangeAnswer, Wanted
+from app.watcher.rpc.sizes import in_pieces
 from app.watcher.steps import Span
 
 T = TypeVar("T")
@@ -173,16 +175,38 @@ def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
     return BloomTest(wanted.addresses, wanted.topics).may_hold(end.bloom)
 
 
+def first_part(node: Node, blocks: Blocks, question: Callable[[Blocks], Fetched]) -> Fetched:
+    """The beginning of a range, as long as the node takes at once."""
+    return next(in_parts(node, blocks, question, lambda fetched: fetched.logs))
+
+
+def in_parts(
+    node: Node, blocks: Blocks, question: Callable[[Blocks], T], logs_of: Callable[[T], Sequence[Log]]
+) -> Iterator[T]:
+    """A range in as few parts as the node takes."""
+
+    def piece(first: int, many: int) -> T:
+        start = blocks.first + first
+        return question(Blocks(BlockNumber(start), BlockNumber(start + many - 1)))
+
+    return in_pieces(
+        node.blocks, len(blocks), piece, node.client.monotonic, lambda answer: len(logs_of(answer))
+    )
+
+
 def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
-    """The same as :func:`fetch`, in as many requests as the window needs for the range.
+    """The same as :func:`fetch`, in as many requests as the node needs for the range.
 
     :raises Moved: as :func:`fetch`, and where the range is not on the branch that was read.
     """
     logs: list[Log] = []
     headers: dict[BlockNumber, Header] = {}
-    for part in _parts(view, blocks):
-        before = headers.get(BlockNumber(part.first - 1))
-        fetched = fetch(node, view.wanted, part, anchor=None if before is None else before.id)
+
+    def part(of: Blocks) -> Fetched:
+        before = headers.get(BlockNumber(of.first - 1))
+        return fetch(node, view.wanted, of, anchor=None if before is None else before.id)
+
+    for fetched in in_parts(node, blocks, part, lambda fetched: fetched.logs):
         _check_stored(view, fetched.end)
         logs += fetched.logs
         headers.update(fetched.headers)
@@ -195,20 +219,14 @@ def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
     :raises Moved: the range is not on the branch that was read.
     """
     logs: list[Log] = []
-    for part in _parts(view, blocks):
-        answer = node.logs(view.wanted, part.first, part.last)
+
+    def part(of: Blocks) -> RangeAnswer:
+        return node.logs(view.wanted, of.first, of.last)
+
+    for answer in in_parts(node, blocks, part, lambda answer: answer.logs):
         _check_stored(view, answer.end)
-        logs += _in_order(answer.logs, view.wanted, part)
-    return logs
-
-
-def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
-    """The range in parts of the window's size at the time of each request."""
-    first = blocks.first
-    while first <= blocks.last:
-        part = Blocks(first, blocks.last).cut(view.window.size)
-        yield part
-        first = BlockNumber(part.last + 1)
+        logs += answer.logs
+    return list(_in_order(logs, view.wanted, blocks))
 
 
 def _check_stored(view: View, header: Header) -> None:
@@ -217,33 +235,15 @@ def _check_stored(view: View, header: Header) -> None:
         raise Moved(f"block {stored.number} is not the one that was read")
 
 
-def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
-    """Read a range of the view's window, or a smaller one where the node refuses it.
-
-    Where the chain changes meanwhile, it is read again at once, a few times.
+def read_from(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
+    """The answer of the first URL that gives one. Where the chain changes meanwhile, it is requested again at
+    once, a few times.
 
     :param rather_not: as in ``Nodes.request``.
     :raises NoNode: no URL can be used now.
-    :raises Moved: it changed each time.
+    :raises Moved: the chain changed each time.
     """
-
-    def guarded(node: Node) -> T:
-        try:
-            return question(node)
-        except Slow as fault:  # the next request is smaller
-            if fault.requested > 1:
-                view.window = view.window.refused(fault.requested)
-            raise
-
-    moved = 0
-    while True:
-        try:
-            return view.nodes.request(guarded, rather_not=rather_not)
-        except TooLarge as fault:
-            if fault.requested <= 1:
-                raise Moved(f"logs of a single block are refused: {fault}") from None
-            view.window = view.window.refused(fault.requested, fault.suggested)
-        except Moved:
-            moved += 1
-            if moved == MAX_TRIES:
-                raise
+    for _ in range(MAX_TRIES - 1):
+        with suppress(Moved):
+            return view.nodes.request(question, rather_not=rather_not)
+    return view.nodes.request(question, rather_not=rather_not)

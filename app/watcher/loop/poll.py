@@ -13,7 +13,7 @@ from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
-from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
+from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
@@ -47,15 +47,11 @@ def poll(view: View, reported: Reported) -> Outcome:
     :raises TooDeep: a reorganisation that must not be believed.
     :raises Moved: the chain changed at each try; the next poll reads again.
     """
-    started = view.monotonic()
-    read, node = in_windows(view, lambda node: _read(view, node))
-    if (fetched := read.fetched) is not None:
-        spent = view.monotonic() - started
-        view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
+    read, node = read_from(view, lambda node: _read(view, node))
     for _ in view.nodes.names:
         if read.fetched is None or not read.fetched.doubtful or _is_complete(view, read.fetched, node):
             break
-        read, node = in_windows(view, lambda node: _read(view, node))
+        read, node = read_from(view, lambda node: _read(view, node))
     view.look, view.final, view.source = read.look, read.final, node.name
     if read.fetched is not None:
         view.seen_at = view.monotonic()
@@ -77,7 +73,7 @@ def _read(view: View, node: Node) -> _Read:
         # What was final stays final, even if this node lags.
         final = max(view.final, final or view.final)
     anchor = last if branch is None else branch.anchor
-    blocks = _next(view, look, final, anchor)
+    blocks = _next(view, node, look, final, anchor)
     if blocks is None:
         return _Read(look, final, branch, None)
     if last is None:  # nothing leads to the first block read
@@ -85,15 +81,21 @@ def _read(view: View, node: Node) -> _Read:
     if (linked := anchor is not None) and len(blocks) > min(LINKED_BLOCKS, view.max_reorg):
         linked = not is_confirmed(view, node, look, BlockNumber(blocks.first - 1))
         blocks = blocks.cut(LINKED_BLOCKS) if linked else blocks
-    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head, linked=linked)
+    fetched = first_part(
+        node,
+        blocks,
+        lambda part: fetch(node, view.wanted, part, anchor=anchor, head=look.head, linked=linked),
+    )
     check_times(view, fetched.headers.values())
     return _Read(look, final, branch, fetched)
 
 
-def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | None) -> Blocks | None:
+def _next(
+    view: View, node: Node, look: Look, final: BlockNumber | None, anchor: BlockId | None
+) -> Blocks | None:
     head = look.head.number
     first = live_start(view.terms, head, final) if anchor is None else BlockNumber(anchor.number + 1)
-    return live_blocks(first, head, final, view.window.size)
+    return live_blocks(first, head, final, node.blocks.now)
 
 
 def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:

@@ -15,7 +15,7 @@ from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_parents
 from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
-from app.watcher.loop.fetch import in_windows, read_logs, span_of
+from app.watcher.loop.fetch import read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
 from app.watcher.proofs import BloomTest, proves, receipts_root
@@ -64,7 +64,7 @@ def prove(view: View, span: Span, reported: Reported) -> Outcome:
     """
     blocks = Blocks(span.first, span.last)
     said = {each.block for each in reported(blocks.first, blocks.last) if each.canonical}
-    holding, _ = in_windows(view, lambda node: _proven(view, node, blocks, said))
+    holding, _ = read_from(view, lambda node: _proven(view, node, blocks, said))
     return corrected(view, holding, reported, span.source)
 
 

@@ -22,7 +22,7 @@ from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import BlockId
 from app.watcher.logs.translation import Translation, Unreadable, translate
-from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
+from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
 from app.watcher.loop.reread import due, reread, unknown
@@ -38,7 +38,7 @@ from app.watcher.steps import Step
 
 def next_range(view: View) -> Blocks | None:
     """The next range of the backfill; None where there is none."""
-    return backfill_blocks(view.terms, view.readings, view.window.size)
+    return backfill_blocks(view.terms, view.readings, view.nodes.most_blocks())
 
 
 def read_range(view: View) -> Fetched | None:
@@ -72,17 +72,14 @@ def report_range(view: View, fetched: Fetched) -> Outcome:
 def _read(view: View, blocks: Blocks | None) -> Fetched | None:
     if blocks is None:
         return None
-    started = view.monotonic()
-    fetched, _ = in_windows(view, lambda node: _fetched(view, node, blocks))
-    spent = view.monotonic() - started
-    view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
+    fetched, _ = read_from(view, lambda node: _fetched(view, node, blocks))
     _check_join(view, fetched)
     return fetched
 
 
 def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:
-    part = blocks.cut(view.window.size)
-    fetched = fetch(node, view.wanted, part, anchor=_anchor(view, part))
+    anchor = _anchor(view, blocks)
+    fetched = first_part(node, blocks, lambda part: fetch(node, view.wanted, part, anchor=anchor))
     check_times(view, fetched.headers.values())
     return fetched
 

@@ -12,11 +12,11 @@ from app.watcher.blocks import Header, Log, digest
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.logs.translation import head_event
 from app.watcher.loop.correction import Holding, corrected
-from app.watcher.loop.fetch import Fetched, fetch_all, in_windows, read_logs, span_of
+from app.watcher.loop.fetch import Fetched, fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.proof import holds
 from app.watcher.loop.view import Blocks, View, span_to_read_again, spans_to_reread
-from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault, TooLarge
+from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Missed, Span, SpanState, Step
@@ -65,7 +65,7 @@ def _everybodys(view: View, blocks: Blocks) -> list[tuple[Node, Fetched]]:
     for node in view.nodes.usable():
         try:
             found.append((node, fetch_all(view, node, blocks)))
-        except (Moved, TooLarge):
+        except Moved:
             continue
         except RpcFault as fault:
             view.nodes.failed(node, fault)
@@ -133,7 +133,7 @@ def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
     It may have been read for contracts that are not watched any more: what was reported of them stays.
     """
     blocks = Blocks(span.first, span.last)
-    fetched, _ = in_windows(view, lambda node: fetch_all(view, node, blocks))
+    fetched, _ = read_from(view, lambda node: fetch_all(view, node, blocks))
     foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
     foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
     holding = Holding(fetched.span(), fetched.logs, fetched.headers, foreign)
@@ -151,7 +151,7 @@ def due(view: View) -> Sequence[Span]:
     live_to = view.readings.live_to
     if view.final is None or live_to is None:
         return ()
-    return spans_to_reread(view.readings.spans, min(view.final, live_to.number), view.window.size)
+    return spans_to_reread(view.readings.spans, min(view.final, live_to.number), view.nodes.most_blocks())
 
 
 def reread(view: View, reported: Reported) -> Outcome | None:
@@ -170,7 +170,7 @@ def reread(view: View, reported: Reported) -> Outcome | None:
         return None
     blocks = Blocks(spans[0].first, spans[-1].last)
     source = spans[0].source
-    (logs, names), _ = in_windows(
+    (logs, names), _ = read_from(
         view, lambda node: (read_logs(view, node, blocks), node.name), rather_not=source
     )
     agreed = [span for span in spans if _digest(logs, span) == span.digest]

@@ -1,9 +1,4 @@
-"""What the reader of one chain has in memory between two steps.
-
-Nodes limit a range by blocks, by logs, by bytes or by time. They differ, and do not say their limit before. A
-size that a node refused is not tried again at once: the window grows only below it, and beyond it after many
-good answers. A range full of logs may have been the reason, and it has been read by then.
-"""
+"""What the reader of one chain has in memory between two steps."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from app.network.watch_terms import FINALIZED, WatchedNetwork, WatchTerms
@@ -137,64 +132,6 @@ def headers_needed_from(
     return max(deep) if deep else None
 
 
-FAST_SECONDS: Final = 2.0
-"""An answer under this lets the window grow."""
-
-SLOW_SECONDS: Final = 8.0
-"""An answer over this makes it smaller: the next range may have more logs, and timeouts cut answers off."""
-
-MANY_LOGS: Final = 8_000
-"""Logs in one answer at which growing stops: most nodes refuse more than 10,000."""
-
-FORGIVEN_AFTER: Final = 64
-"""Good answers at the largest size after which a larger one is tried again."""
-
-LARGEST: Final = 100_000
-
-
-class Window(Struct, frozen=True):
-    """The size of the next range in blocks, and what was learned.
-
-    :param ceiling: the size that is not exceeded for now.
-    :param good: answers in a row at the ceiling.
-    """
-
-    size: int = 256
-    ceiling: int = LARGEST
-    good: int = 0
-
-    def answered(self, requested: int, seconds: float, logs: int) -> Window:
-        """The window after an answer about ``requested`` blocks, with its duration and its number of logs.
-
-        A range shorter than the window, at the head of the chain, says nothing about a full one.
-        """
-        if seconds > SLOW_SECONDS or logs > 2 * MANY_LOGS:
-            return replace(self, size=max(1, min(self.size, requested) // 2), good=0)
-        if requested < self.size or seconds >= FAST_SECONDS or logs > MANY_LOGS:
-            return self
-        if self.size < self.ceiling:
-            return replace(self, size=min(self.size * 2, self.ceiling), good=0)
-        if self.good + 1 < FORGIVEN_AFTER:
-            return replace(self, good=self.good + 1)
-        return replace(self, ceiling=min(self.ceiling * 2, LARGEST), good=0)
-
-    def refused(self, requested: int, most: int | None = None) -> Window:
-        """The window after a node refused a range of ``requested`` blocks as too large.
-
-        :param most: blocks that the node says it takes.
-        """
-        half = max(1, requested // 2)
-        if most is None or most >= requested:
-            # The node allows no less than what it refused. So the number of blocks was not the reason.
-            return replace(self, size=half, ceiling=max(half, min(self.ceiling, requested - 1)), good=0)
-        return replace(self, size=max(1, most), ceiling=max(1, most), good=0)
-
-    @property
-    def stuck(self) -> bool:
-        """Whether it cannot become smaller: a node that refuses a single block cannot be read from."""
-        return self.size == 1
-
-
 def after(readings: ChainReadings, step: Step) -> ChainReadings:
     """What is stored of a chain after a step was written, except how far it is reread and proven."""
     if step.forget_from is not None:
@@ -289,7 +226,6 @@ class View(Struct):
     :param readings: what is stored, as in the database.
     :param monotonic: seconds that never go back, to measure by.
     :param max_reorg: blocks below the newest one that a reorganisation may reach.
-    :param window: how many blocks are requested at once.
     :param look: what a node returned about the newest blocks at the last poll.
     :param source: the name of the URL that was used last.
     :param final: the newest final block, never below the former one.
@@ -304,7 +240,6 @@ class View(Struct):
     clock: Callable[[], datetime]
     monotonic: Callable[[], float]
     max_reorg: int
-    window: Window = field(default_factory=Window)
     look: Look | None = None
     final: BlockNumber | None = None
     seen_at: float | None = None

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from app.watcher.rpc.faults import (
     Garbled,
-    NoBatches,
+    NoConnection,
     RateLimited,
     RpcFault,
     Slow,
@@ -137,8 +137,6 @@ _HEADERS: Final = {
     "Accept-Encoding": "identity",
 }
 _LOGS: Final = "eth_getLogs"
-_FAULTS_OF_SIZE: Final = frozenset({400, 413})
-"""Returned by nodes that take no batch, or none of this length."""
 
 # Both write the address of each request into their logs, and it contains keys.
 for _name in ("httpx", "httpcore"):
@@ -175,7 +173,7 @@ class Client:
         seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._url = url
-        self._monotonic = monotonic
+        self.monotonic = monotonic
         self._seconds = seconds
         self.requests = 0
         """HTTP requests sent so far."""
@@ -194,8 +192,8 @@ class Client:
     def request(self, calls: Sequence[Call]) -> list[Any]:
         """What the node answers to the calls, in their order: a result, or :class:`Refused`.
 
-        :raises NoBatches: it does not take so many at once.
         :raises RateLimited: the node limits the rate of requests.
+        :raises TooLarge: the node does not take so much at once, or its answer is too long.
         :raises Unreachable: there was no answer.
         :raises Garbled: the answer is not JSON-RPC.
         """
@@ -209,7 +207,7 @@ class Client:
         )
         if isinstance(answer, dict):
             if not single:
-                raise self._whole_refusal(answer)
+                raise self._fault_of_all(answer)
             answer = [answer]
         if not isinstance(answer, list):
             raise Garbled("its answer is not JSON-RPC")
@@ -225,10 +223,10 @@ class Client:
 
     def _send(self, body: bytes, methods: Sequence[str]) -> Any:
         self.requests += 1
-        deadline = self._monotonic() + self._seconds
+        deadline = self.monotonic() + self._seconds
 
         def check() -> None:
-            if self._monotonic() > deadline:
+            if self.monotonic() > deadline:
                 raise Slow(f"no complete answer within {self._seconds:g} seconds")
 
         try:
@@ -244,7 +242,7 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             if self._deadline.is_over:
                 raise Slow(f"no complete answer within {self._seconds:g} seconds") from None
-            raise Unreachable(_in_words(error)) from None
+            raise _without_answer(error) from None
         if response.status_code == 200:
             return self._parse(content, methods)
         return self._error_of(response, content, single=len(methods) == 1)
@@ -274,36 +272,36 @@ class Client:
         :raises RpcFault: for any other answer with such a status.
         """
         status = response.status_code
-        if status == 429 or (status == 503 and "retry-after" in response.headers):
-            raise RateLimited(f"HTTP {status}", _retry_after(response.headers))
         try:
             answer = orjson.loads(content)
         except orjson.JSONDecodeError:
             answer = None
         has_error = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
-        if single and has_error and "id" in answer:
-            return answer
-        if status in _FAULTS_OF_SIZE and not single:
-            raise self._whole_refusal(answer) if has_error else NoBatches(f"HTTP {status}")
-        words = f": {self.say(answer['error'].get('message', ''))}" if has_error else ""
-        raise Unreachable(f"HTTP {status}{words}")
+        if status == 429 or (status == 503 and "retry-after" in response.headers):
+            raise RateLimited(f"HTTP {status}", _retry_after(response.headers))
+        if has_error:
+            if single:
+                return answer
+            raise self._fault_of_all(answer)
+        raise (TooLarge if status == 413 else Unreachable)(f"HTTP {status}")
 
-    def _whole_refusal(self, answer: dict[str, Any]) -> RpcFault:
-        """What an error instead of the answers to several calls means."""
+    def _fault_of_all(self, answer: dict[str, Any]) -> RpcFault:
+        """What one answer to several calls means."""
         error = answer.get("error")
-        if not isinstance(error, dict):
-            return NoBatches("it answered several calls with one answer")
+        if error is None:
+            return Garbled("it answered several calls with one answer")
         refused = self._refused(error)
-        fault = fault_of(refused.words, refused.code)
-        return fault if isinstance(fault, RateLimited | TooLarge) else NoBatches(refused.words)
+        return fault_of(refused.words, refused.code)
 
     def _in_order(self, answer: list[Any], count: int) -> list[Any]:
+        if len(answer) == 1 < count and isinstance(answer[0], dict):
+            raise self._fault_of_all(answer[0])
         found: dict[int, Any] = {}
         for part in answer:
             if not isinstance(part, dict):
                 raise Garbled("its answer is not JSON-RPC")
             number, error = part.get("id"), part.get("error")
-            if error is not None:
+            if error or (error is not None and "result" not in part):
                 found[self._place(number, count)] = self._refused(error)
             elif "result" in part:
                 found[self._place(number, count)] = part["result"]
@@ -314,6 +312,8 @@ class Client:
     def _place(self, number: Any, count: int) -> int:
         if count == 1 and number is None:  # some nodes leave it out of errors
             return 0
+        if isinstance(number, str) and number.isdecimal() and len(number) < 4:
+            number = int(number)
         if type(number) is not int or not 0 <= number < count:
             raise Garbled("it answered a call that was not sent")
         return number
@@ -333,9 +333,7 @@ def _too_large(methods: Sequence[str], what: str) -> RpcFault:
     long.
     """
     words = f"its answer {what}"
-    if _LOGS in methods:
-        return TooLarge(words)
-    return Garbled(words) if len(methods) == 1 else NoBatches(words)
+    return TooLarge(words) if _LOGS in methods or len(methods) > 1 else Garbled(words)
 
 
 @lru_cache(maxsize=1)
@@ -344,13 +342,13 @@ def _authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def _in_words(error: Exception) -> str:
+def _without_answer(error: Exception) -> RpcFault:
     """What happened, without the texts of libraries: some of them repeat the URL."""
     if isinstance(error, httpx.ConnectError):
-        return "no connection"
+        return NoConnection("no connection")
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-        return "its URL must begin with http or https"
-    return "the connection was cut"
+        return NoConnection("its URL must begin with http or https")
+    return Unreachable("the connection was cut")
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:

@@ -203,17 +203,28 @@ _LEAST_SECRET: Final = 6
 
 
 class RpcFault(Exception):
-    """A node did not answer as it should. The text is for operators."""
+    """A node did not answer as it should. The text is for operators.
+
+    ``may_be_size`` says whether a smaller request may be answered.
+    """
+
+    may_be_size = False
 
 
 class Unreachable(RpcFault):
     """No answer: refused, cut off, too slow, or an HTTP status that is a fault of the server."""
 
+    may_be_size = True
+
+
+class NoConnection(Unreachable):
+    """The request could not be sent."""
+
+    may_be_size = False
+
 
 class Slow(Unreachable):
-    """No answer in time. ``requested`` is the number of blocks in the request, 1 where it was no range."""
-
-    requested = 1
+    """No answer in time."""
 
 
 class RateLimited(RpcFault):
@@ -230,23 +241,20 @@ class RateLimited(RpcFault):
 class Garbled(RpcFault):
     """An answer that is not JSON-RPC, is too long, or lacks what was requested."""
 
-
-class NoBatches(RpcFault):
-    """The node does not take this many calls in one request."""
+    may_be_size = True
 
 
 class TooLarge(RpcFault):
-    """The range of blocks has more logs than the node returns at once, or is longer than it allows.
-
-    ``requested`` is the number of blocks that were too many.
+    """The request has more calls or blocks than the node allows, or its answer is longer.
 
     :param suggested: how many blocks it would answer, where it says so.
     """
 
+    may_be_size = True
+
     def __init__(self, words: str, suggested: int | None = None) -> None:
         super().__init__(words)
         self.suggested = suggested
-        self.requested = 1
 
 
 class NotThere(RpcFault):

@@ -14,7 +14,19 @@ from app.values.times import from_unix_microseconds
 from app.watcher.blocks import Header, Log
 from app.watcher.proofs import Receipt
 from app.watcher.rpc.client import Call, Client, Refused
-from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, Slow, TooLarge, fault_of
+from app.watcher.rpc.faults import (
+    Garbled,
+    Lie,
+    NoConnection,
+    NotThere,
+    RateLimited,
+    RpcFault,
+    Slow,
+    TooLarge,
+    Unreachable,
+    fault_of,
+)
+from app.watcher.rpc.sizes import Size, in_pieces
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 _SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -122,8 +134,16 @@ def _bytes(raw: str, length: int | None = None) -> bytes:
 
 
 MOST_CALLS: Final = 100
-"""In one request at first. Where a node takes fewer, the number is halved until it answers."""
+"""In one request."""
 
+FIRST_BLOCKS: Final = 256
+MOST_BLOCKS: Final = 100_000
+"""In a range: at first, and at most."""
+
+MOST_CONTRACTS: Final = 1000
+"""In a filter."""
+
+_LOGS: Final = "eth_getLogs"
 _HEADER: Final = "eth_getBlockByNumber"
 
 
@@ -181,14 +201,19 @@ class Node:
         self.name = name
         self.client = client
         self._chain_id = chain_id
-        self._most = MOST_CALLS
+        self.calls = Size(MOST_CALLS, MOST_CALLS)
+        """In a batch."""
+        self.blocks = Size(FIRST_BLOCKS, MOST_BLOCKS)
+        """In a range of logs. See ``app.watcher.loop.fetch``."""
+        self.contracts = Size(MOST_CONTRACTS, MOST_CONTRACTS)
+        """In the filter of a single block."""
         self.checked = False
         """Whether it returned the right chain id since it last failed."""
 
     @property
     def takes_batches(self) -> bool:
         """Whether several calls may go in one request."""
-        return self._most > 1
+        return self.calls.now > 1
 
     def look(self, last: BlockNumber | None, *, finalized: bool) -> Look:
         """The newest header, that of the last block read, and the finalized one where requested.
@@ -231,23 +256,36 @@ class Node:
         :param linked: request the header of every block.
         """
         between = [BlockNumber(number) for number in range(first, last)] if linked else []
-        requested = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
-        requested.append(_header(last))
-        requested += [] if before is None else [_header(before)]
-        requested += map(_header, between)
-        try:
-            answers = iter(self._request(requested))
-            logs = _logs(next(answers)) if wanted.addresses else ()
-        except (TooLarge, Slow) as fault:
-            fault.requested = last - first + 1
-            raise
-        end = _present(next(answers), f"block {last}", last)
-        return RangeAnswer(
-            logs,
-            end,
-            None if before is None else _present(next(answers), f"block {before}", before),
-            [_present(next(answers), f"block {number}", number) for number in between],
+        numbers = [last, *([] if before is None else [before]), *between]
+
+        def question(at: int, many: int) -> tuple[list[Log], dict[BlockNumber, Header]]:
+            part = Wanted(wanted.addresses[at : at + many], wanted.topics)
+            return self._logs_and_headers(part, first, last, numbers)
+
+        count = max(1, len(wanted.addresses))
+        answers = (
+            list(in_pieces(self.contracts, count, question, self.client.monotonic))
+            if first == last  # of more blocks, fewer are tried first
+            else [question(at, self.contracts.now) for at in range(0, count, self.contracts.now)]
         )
+        headers = answers[-1][1]
+        return RangeAnswer(
+            [log for logs, _ in answers for log in logs],
+            headers[last],
+            None if before is None else headers[before],
+            [headers[number] for number in between],
+        )
+
+    def _logs_and_headers(
+        self, wanted: Wanted, first: BlockNumber, last: BlockNumber, numbers: Sequence[BlockNumber]
+    ) -> tuple[list[Log], dict[BlockNumber, Header]]:
+        filters = [Call(_LOGS, [wanted.filter(first, last)])] if wanted.addresses else []
+        answers = self._request([*filters, *map(_header, numbers)])
+        logs = _logs(answers[0]) if filters else []
+        return logs, {
+            number: _present(answer, f"block {number}", number)
+            for number, answer in zip(numbers, answers[len(filters) :], strict=True)
+        }
 
     def headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
         """The headers of some blocks.
@@ -296,16 +334,46 @@ class Node:
 
     def _request(self, calls: Sequence[Call]) -> list[Any]:
         """Send the calls in as few requests as the node takes."""
-        answers: list[Any] = []
-        while len(answers) < len(calls):
-            part = calls[len(answers) : len(answers) + self._most]
-            try:
-                answers += self.client.request(part)
-            except NoBatches:
-                if len(part) == 1:
-                    raise
-                self._most = max(1, len(part) // 2 if len(part) > 8 else 1)
+
+        def question(first: int, many: int) -> list[Any]:
+            return self._batch(calls[first : first + many])
+
+        parts = in_pieces(self.calls, len(calls), question, self.client.monotonic)
+        return [answer for part in parts for answer in part]
+
+    def _batch(self, calls: Sequence[Call]) -> list[Any]:
+        """The answers to one request.
+
+        :raises RpcFault: also where only some calls failed, and one of them does not when it is sent alone.
+        """
+        if len(calls) == 1:
+            return self._sent(calls)
+        try:
+            answers = self._sent(calls)
+        except NoConnection:
+            raise
+        except RateLimited as fault:
+            fault.may_be_size = True
+            raise
+        except RpcFault as fault:  # which of the calls it is about is not known
+            raise Unreachable(str(fault)) from None
+        for call, answer in zip(calls, answers, strict=True):
+            if _may_be_batch(call, answer):
+                if not isinstance(self.client.request([call])[0], Refused):
+                    raise TooLarge("it takes fewer calls at once")
+                break
         return answers
+
+    def _sent(self, calls: Sequence[Call]) -> list[Any]:
+        """The answers to one request, which is sent a second time where it fails for no clear reason."""
+        try:
+            answers = self.client.request(calls)
+            if not any(_is_unclear(_fault_in(answer)) for answer in answers):
+                return answers
+        except RpcFault as fault:
+            if not _is_unclear(fault):
+                raise
+        return self.client.request(calls)
 
     def _check_chain(self, answer: Any) -> None:
         found = quantity(_value(answer))
@@ -319,9 +387,28 @@ def _header(block: BlockNumber | str) -> Call:
     return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
 
 
+def _fault_in(answer: Any) -> RpcFault | None:
+    return fault_of(answer.words, answer.code) if isinstance(answer, Refused) else None
+
+
+def _is_unclear(fault: RpcFault | None) -> bool:
+    """Whether the same request may well succeed now."""
+    return isinstance(fault, Unreachable | Garbled) and not isinstance(fault, NoConnection | Slow)
+
+
+def _may_be_batch(call: Call, answer: Any) -> bool:
+    """Whether a call may have been refused for the number of calls that it came with."""
+    match _fault_in(answer):
+        case TooLarge():
+            return call.method != _LOGS
+        case Unreachable() | RateLimited():
+            return True
+    return False
+
+
 def _value(answer: Any) -> Any:
-    if isinstance(answer, Refused):
-        raise fault_of(answer.words, answer.code)
+    if (fault := _fault_in(answer)) is not None:
+        raise fault
     return answer
 
 
@@ -347,6 +434,8 @@ def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Heade
 
 def _logs(answer: Any) -> list[Log]:
     raw = _value(answer)
+    if raw is None:  # some nodes return it for no logs
+        return []
     if not isinstance(raw, list):
         raise Garbled("its answer is not a list of logs")
     return [read_log(log) for log in raw]

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from app.watcher.rpc.faults import Lie, Moved, NoNode, NotThere, RateLimited, RpcFault, TooLarge
+from app.watcher.rpc.faults import Lie, Moved, NoNode, NotThere, RateLimited, RpcFault
 from app.watcher.rpc.node import Node
 
 T = TypeVar("T")
@@ -20,6 +20,9 @@ LAGGING_PAUSE: Final = 2.0
 EXCLUDED_SECONDS: Final = 60.0
 LONGEST_EXCLUSION: Final = 1800.0
 """Seconds that a node is not used after it lied. Then it is checked again."""
+
+MOST_REQUESTS: Final = 16
+"""Of one URL about a range that another one answers at once."""
 
 MOST_MOVES: Final = 8
 """Answers in a row that do not fit together. A reorganisation of the chain gives one or two."""
@@ -82,21 +85,22 @@ class Nodes:
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
 
+    def most_blocks(self) -> int:
+        """How long a range may be that is read twice: the second URL may need several requests for it."""
+        return min((node.blocks.now for node in self.usable()), default=1) * MOST_REQUESTS
+
     def request(self, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
         """The answer of the first node that gives one, and that node.
 
         :param question: may send several requests; starts again with the next node where one fails.
         :param rather_not: the name of a node that is used only when no other answers.
         :raises NoNode: none of them answers now.
-        :raises TooLarge: from the node that was used.
         :raises Moved: from the node that was used; it will be used again.
         """
         nodes = sorted(self.usable(), key=lambda node: node.name == rather_not)
         for node in nodes:
             try:
                 answer = question(node)
-            except TooLarge:
-                raise
             except Moved as fault:
                 self._moved(node, fault)
                 raise

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from app.watcher.loop.view import TooDeep, Window
+from app.watcher.loop.view import TooDeep
 from app.watcher.rpc.faults import NoNode, RpcFault
+from app.watcher.rpc.sizes import Size
 from tests.everyday import volume
 from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
@@ -78,7 +79,8 @@ def test_reorg_below_reading_takes_all(
         chain.mine()
         reader.poll()
     for _ in range(backfills):
-        reader.view.window = Window(5)
+        for node in reader.view.nodes.usable():
+            node.blocks = Size(5, 5)
         reader.background()
     chain.reorg(polls + 6, [(send(2),)] + [()] * (polls + 7))
     watched.settle(reader)

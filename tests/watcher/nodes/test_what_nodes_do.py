@@ -11,20 +11,26 @@ from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.nodes import Trouble
 from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
-from tests.watcher.fake_node import Behaviour, Call, FakeNode
+from tests.watcher.fake_node import Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, answers, row, send
 from tests.watcher.nodes.behaviours import (
+    blocks_over,
+    both,
     calls_over,
+    drop,
+    every,
     one_error,
     page,
     range_of,
+    refuse,
     refused_calls,
     results,
 )
 
 pytestmark = pytest.mark.one_database
 
-BLOCKS = 150
+BLOCKS = 80
+MOST_ROUNDS = 300
 
 
 @dataclass(frozen=True)
@@ -50,17 +56,40 @@ class Row:
 LONG = calls_over(7)
 """A batch that is too long for the node."""
 
+WIDE = blocks_over(5)
+"""A range that is too long for it."""
+
 
 def is_wide(call: Call) -> bool:
     """Whether this call is for such a range."""
     return range_of(call) > 5
 
 
+def is_batch(request: Request) -> bool:
+    """Whether the request is a list of calls."""
+    return request.batch
+
+
 SIZES = [
+    Row("answers a long batch by a list of one error", one_error("batch too large", listed=True, when=LONG)),
+    Row("answers a long batch by one error", one_error("batch limit exceeded", -32005, when=LONG)),
     Row("answers a long batch by one error in unknown words", one_error("no", -32099, when=LONG)),
+    Row("answers each call of a long batch by an error", refuse("too long a batch", when=LONG)),
+    Row("answers each call of a long batch in unknown words", refuse("Internal error", -32603, when=LONG)),
+    Row("limits the rate of long batches", page(429, when=LONG)),
+    Row("answers long batches with HTTP 500", page(500, when=LONG)),
     Row("answers long batches with HTTP 400", page(400, when=LONG)),
     Row("answers long batches with HTTP 413", page(413, when=LONG)),
+    Row("answers long batches with an empty body", page(200, "", when=LONG)),
+    Row("drops the connection for long batches", drop(LONG)),
+    Row("drops the connection for any batch", drop(is_batch)),
+    Row("takes no batch, in unknown words", one_error("no", -32099, listed=True, when=is_batch)),
+    Row("drops the connection for long ranges", drop(WIDE)),
+    Row("drops the connection for ranges of more than one block", drop(blocks_over(1))),
+    Row("answers long ranges in unknown words", refused_calls("no", -32099, when=is_wide)),
+    Row("answers long ranges with HTTP 503", page(503, when=WIDE)),
     Row("limits long ranges in words", refused_calls("block range is too wide", when=is_wide)),
+    Row("limits both batches and ranges", both(drop(blocks_over(3)), drop(calls_over(2)))),
 ]
 
 NOTHING = [
@@ -68,6 +97,8 @@ NOTHING = [
 ]
 
 HOURS = [
+    Row("fails with every third answer", every(3, page(500)), waits=True),
+    Row("drops every third connection", every(3, drop()), waits=True),
     Row("limits the rate with a page for people", page(429), reads_on=False, waits=True, words="HTTP 429"),
     Row("is out of service", page(503), reads_on=False, waits=True, words="HTTP 503"),
 ]
@@ -104,6 +135,12 @@ def _named(each: Row) -> str:
     return each.does
 
 
+def is_read(gateway: Gateway, watched: Watched) -> bool:
+    """Whether all was read, and the final blocks twice."""
+    head, found = watched.chain.head.number, row(gateway)
+    return bool(found.live_to == head and found.reread_to == head - 6)
+
+
 @pytest.mark.parametrize("each", ROWS, ids=_named)
 def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
     watched.nodes += [FakeNode(watched.chain) for _ in range(each.others)]
@@ -114,16 +151,14 @@ def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
     reader.faults.note = shown.append  # type: ignore[method-assign]
     reader.view.nodes._note = shown.append
     watched.nodes[0].behaviours = [each.behaviour]
-    for number in range(BLOCKS, BLOCKS + 40):
-        watched.chain.mine(send(number * 10))
+    for rounds in range(MOST_ROUNDS):
+        if rounds < 20:
+            watched.chain.mine(send((BLOCKS + rounds) * 10))
+        elif is_read(gateway, watched):
+            break
         turn(watched, reader)
         assert each.waits or not is_left_alone(reader)
-    if each.reads_on:
-        for _ in range(400):
-            turn(watched, reader)
-            assert each.waits or not is_left_alone(reader)
-        assert row(gateway).live_to == watched.chain.head.number
-        assert row(gateway).reread_to == watched.chain.head.number - 6
+    assert is_read(gateway, watched) == each.reads_on
     assert any(each.words in trouble.words for trouble in shown) or not each.words
     watched.nodes[0].behaviours = []
     watched.time.go(4000)

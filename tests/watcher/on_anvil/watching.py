@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import FaultBook, Reader, WriterShare
-from app.watcher.loop.view import View, Window
+from app.watcher.loop.view import View
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.rpc.sizes import Size
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
 from app.watcher.services.readings import follow_terms, load
@@ -56,8 +57,6 @@ class Watching:
                 monotonic=self.monotonic,
                 max_reorg=self.gateway.intake.max_reorg_blocks,
             )
-            if self.window is not None:
-                view.window = Window(self.window, ceiling=self.window)
             book = FaultBook(self.gateway.database, chain, self.monotonic)
             self.readers[chain] = Reader(
                 self.gateway.database, self.gateway.intake, lease, view, WriterShare(self.monotonic), book
@@ -65,6 +64,8 @@ class Watching:
 
     def _nodes(self, chain: ChainId) -> Nodes:
         nodes = [Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]]
+        for node in nodes if self.window is not None else ():
+            node.blocks = Size(self.window, self.window)
         return Nodes(nodes, self.monotonic, lambda trouble: self.troubles.append((chain, trouble)))
 
     def stop(self) -> None:

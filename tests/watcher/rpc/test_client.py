@@ -14,7 +14,6 @@ import pytest
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
     Garbled,
-    NoBatches,
     RateLimited,
     RpcFault,
     Slow,
@@ -74,13 +73,13 @@ def test_call_error_may_have_other_status() -> None:
     ("node", "calls", "fault"),
     [
         (says(500, b"oops"), TWO, Unreachable),
-        (says(413, b""), TWO, NoBatches),
-        (says(400, b"[]"), TWO, NoBatches),
+        (says(413, b""), TWO, TooLarge),
+        (says(400, b"[]"), TWO, Unreachable),
         (says(302, b"", location="https://elsewhere.example"), ONE, Unreachable),
-        (says(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}), TWO, NoBatches),
+        (says(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}), TWO, Unreachable),
         (says(200, {"error": {"code": -32005, "message": "rate limit exceeded"}}), TWO, RateLimited),
         (says(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
-        (says(200, {"id": 0, "result": 1}), TWO, NoBatches),
+        (says(200, {"id": 0, "result": 1}), TWO, Garbled),
         (says(200, [{"id": 0, "result": 1}]), TWO, Garbled),
         (says(200, [{"id": 7, "result": 1}]), ONE, Garbled),
         (says(200, [{"id": True, "result": 1}]), ONE, Garbled),

@@ -1,0 +1,124 @@
+"""How much one request asks for, after what a URL answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.watcher.rpc.faults import Garbled, NotThere, RateLimited, RpcFault, Slow, TooLarge, Unreachable
+from app.watcher.rpc.sizes import LEAST_GOOD, MOST_GOOD, Size, in_pieces
+
+
+def size(now: int = 256, largest: int = 100_000) -> Size:
+    return Size(now, largest)
+
+
+def asked(of: Size, count: int, most: int, fault: RpcFault) -> list[int]:
+    """How many pieces each request had, of a URL that fails for more than ``most``."""
+    requests = []
+
+    def question(_first: int, many: int) -> int:
+        requests.append(many)
+        if many > most:
+            raise fault
+        return many
+
+    assert sum(in_pieces(of, count, question, lambda: 0.0)) == count
+    return requests
+
+
+def test_fast_answers_double_size_to_largest() -> None:
+    of = size()
+    sizes = []
+    for _ in range(12):
+        of.answered(of.now, 0.5, 10)
+        sizes.append(of.now)
+    assert sizes[:3] == [512, 1024, 2048] and of.now == 100_000
+
+
+@pytest.mark.parametrize(("count", "seconds", "logs"), [(3, 0.1, 0), (256, 3.0, 10), (256, 0.5, 9_000)])
+def test_short_slow_or_full_answer_changes_nothing(count: int, seconds: float, logs: int) -> None:
+    of = size()
+    of.answered(count, seconds, logs)
+    assert of == size()
+
+
+@pytest.mark.parametrize(("seconds", "logs"), [(9.0, 10), (0.1, 20_000)])
+def test_very_slow_or_full_answer_halves_size(seconds: float, logs: int) -> None:
+    of = size()
+    of.answered(256, seconds, logs)
+    assert of.now == 128
+
+
+def test_refused_size_is_avoided_longer_each_time() -> None:
+    of = size(2048)
+    needed = []
+    for _ in range(6):
+        of.refused(2048)
+        answers = 0
+        while of.now < 2048:
+            assert of.now == 1024
+            of.answered(1024)
+            answers += 1
+        needed.append(answers)
+    assert needed == [2 * LEAST_GOOD, 16, 32, MOST_GOOD, MOST_GOOD, MOST_GOOD]
+
+
+def test_size_grows_fast_again_once_a_larger_one_is_answered() -> None:
+    of = size(2048)
+    for _ in range(5):
+        of.refused(2048)
+    answers = 0
+    while of.now < 100_000:
+        of.answered(of.now)
+        answers += 1
+    assert answers < MOST_GOOD + 8 * (LEAST_GOOD + 2)
+
+
+def test_size_named_by_node_is_used() -> None:
+    of = size(4096)
+    of.refused(4096, 2000)
+    for _ in range(MOST_GOOD - 1):
+        of.answered(2000)
+    assert of.now == 2000
+
+
+def test_larger_named_size_is_ignored() -> None:
+    of = size(4096)
+    of.refused(4096, 10_000)
+    assert of.now == 2048
+
+
+def test_clear_refusal_halves_until_answered() -> None:
+    of = size(100, 100)
+    assert asked(of, 20, 3, TooLarge("too many"))[:5] == [20, 10, 5, 2, 2]
+    assert of.now == 2
+
+
+@pytest.mark.parametrize("fault", [Unreachable("HTTP 500"), Garbled("no JSON"), Slow("no answer")])
+def test_doubt_is_settled_by_one_piece(fault: RpcFault) -> None:
+    assert asked(size(100, 100), 20, 5, fault)[:6] == [20, 1, 10, 1, 5, 5]
+
+
+def test_failure_of_one_piece_leaves_size() -> None:
+    of = size(100, 100)
+    with pytest.raises(Unreachable):
+        asked(of, 20, 0, Unreachable("HTTP 503"))
+    assert of == size(100, 100)
+
+
+def test_other_failure_is_raised_at_once() -> None:
+    of = size(100, 100)
+    with pytest.raises(NotThere):
+        asked(of, 20, 5, NotThere("no block"))
+    assert of == size(100, 100)
+
+
+def test_url_that_names_a_pause_is_left_alone_before_less_is_tried() -> None:
+    fault = RateLimited("HTTP 429", 30)
+    fault.may_be_size = True
+    of = size(100, 100)
+    with pytest.raises(RateLimited):
+        asked(of, 20, 5, fault)
+    assert of.now == 1
+    of.answered(1)
+    assert of.now == 10
