@@ -38,10 +38,12 @@ HASH_BYTES: Final = 32
 
 
 def quantity(raw: Any) -> int:
-    """A number such as ``0x1b4``.
+    """A number such as ``0x1b4``, or a JSON number, as a few nodes return it.
 
     :raises Garbled: it is none.
     """
+    if type(raw) is int and 0 <= raw < 1 << 64:
+        return raw
     try:
         if raw[:2] == "0x" and 2 < len(raw) <= _MAX_QUANTITY and "_" not in raw:
             return int(raw, 16)
@@ -53,17 +55,16 @@ def quantity(raw: Any) -> int:
 def read_header(raw: Mapping[str, Any]) -> Header:
     """The header of a block.
 
-    :raises Garbled: a part of it is missing or has another shape.
+    :raises Garbled: a part that everything needs is missing or has another shape.
     """
     try:
-        bloom, root = raw.get("logsBloom"), raw.get("receiptsRoot")
         return Header(
             number=BlockNumber(quantity(raw["number"])),
             hash=_hash(raw["hash"]),
             parent_hash=_hash(raw["parentHash"]),
             at=_time(quantity(raw["timestamp"])),
-            bloom=None if bloom is None else _bytes(bloom, BLOOM_BYTES),
-            receipts_root=None if root is None else _bytes(root, HASH_BYTES),
+            bloom=_maybe_bytes(raw.get("logsBloom"), BLOOM_BYTES),
+            receipts_root=_maybe_bytes(raw.get("receiptsRoot"), HASH_BYTES),
             transactions=len(held) if isinstance(held := raw.get("transactions"), list) else None,
         )
     except _SHAPELESS:
@@ -77,7 +78,7 @@ def read_log(raw: Mapping[str, Any]) -> Log:
     :raises Lie: it says that its block was removed, which is impossible in an answer about a range.
     """
     try:
-        if raw.get("removed"):
+        if raw.get("removed") is True:
             raise Lie("its answer has a log marked as removed")
         return Log(
             block=BlockNumber(quantity(raw["blockNumber"])),
@@ -122,6 +123,14 @@ def _hash(raw: str) -> str:
     if not _HASH.fullmatch(low):
         raise ValueError
     return low
+
+
+def _maybe_bytes(raw: Any, length: int) -> bytes | None:
+    """None for whatever is not so many bytes."""
+    try:
+        return _bytes(raw, length)
+    except _SHAPELESS:
+        return None
 
 
 def _bytes(raw: str, length: int | None = None) -> bytes:
@@ -229,8 +238,7 @@ class Node:
             self._check_chain(next(answers))
         head = _present(next(answers), "its newest block")
         at_last = None if last is None else _maybe_header(next(answers), last)
-        final = _maybe_header(next(answers)) if finalized else None
-        return Look(head, at_last, None if final is None else final.number)
+        return Look(head, at_last, _final(next(answers)) if finalized else None)
 
     def check_chain(self) -> None:
         """Check the node's chain id.
@@ -423,6 +431,14 @@ def _maybe_header(answer: Any, number: BlockNumber | None = None) -> Header | No
     if number is not None and header.number != number:
         raise Lie(f"it returned block {header.number} instead of block {number}")
     return header
+
+
+def _final(answer: Any) -> BlockNumber | None:
+    """The number of the finalized block; None where the node has none or does not say it."""
+    try:
+        return BlockNumber(quantity(_value(answer)["number"]))
+    except (RpcFault, *_SHAPELESS):
+        return None
 
 
 def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Header:

@@ -1,0 +1,240 @@
+"""Any field of any answer may be missing, empty, short or of another type.
+
+Nothing stops, and nothing false is reported. As soon as the answers are right again, everything has been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+import pytest
+
+from tests.gateway import Gateway
+from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
+from tests.watcher.kit import Watched, answers, missed, row, send
+from tests.watcher.nodes.behaviours import each_call
+from tests.watcher.nodes.test_what_nodes_do import expect_undisturbed, turn
+
+pytestmark = pytest.mark.one_database
+
+MISSING: Final = object()
+MUTATIONS: Final[dict[str, Any]] = {
+    "missing": MISSING,
+    "null": None,
+    "empty text": "",
+    "no digits": "0x",
+    "short": "0x1f",
+    "long": "0x" + "f" * 200,
+    "no hex": "0xzz",
+    "words": "unknown",
+    "a number": 7,
+    "a negative number": -1,
+    "a fraction": 1.5,
+    "true": True,
+    "false": False,
+    "an empty list": [],
+    "a list": [[], None, {}],
+    "an empty object": {},
+    "an object": {"result": "0x1"},
+}
+
+QUANTITY: Final = ("short", "a number")
+RIGHT: Final[dict[tuple[str, tuple[str | int, ...]], Collection[str]]] = {
+    ("eth_getBlockByNumber", ("timestamp",)): QUANTITY,
+    ("eth_getLogs", ()): ("null", "an empty list"),
+    ("eth_getLogs", ("*",)): ("missing",),
+    ("eth_getLogs", ("*", "data")): ("no digits", "short", "long"),
+    ("eth_getLogs", ("*", "logIndex")): QUANTITY,
+}
+"""Mutations that are right values: whether such an answer is true is another question."""
+
+Path = tuple[str | int, ...]
+"""Where a field is in an answer; ``EACH`` is every element of a list."""
+
+EACH: Final = "*"
+HEADER: Final[list[Path]] = [
+    (),
+    *[
+        (name,)
+        for name in (
+            "number", "hash", "parentHash", "timestamp", "logsBloom", "receiptsRoot", "transactions",
+        )
+    ],
+]  # fmt: skip
+LOG: Final = (
+    "address", "topics", "data", "blockNumber", "blockHash", "transactionHash", "transactionIndex",
+    "logIndex", "removed",
+)  # fmt: skip
+RECEIPT: Final = (
+    "type", "status", "cumulativeGasUsed", "logsBloom", "transactionHash", "transactionIndex", "logs",
+)  # fmt: skip
+FIELDS: Final[dict[str, list[Path]]] = {
+    "eth_chainId": [()],
+    "eth_getBlockByNumber": HEADER,
+    "eth_getLogs": [(), (EACH,), (EACH, "topics", 0), *((EACH, name) for name in LOG)],
+    "eth_getBlockReceipts": [
+        (),
+        (EACH,),
+        *((EACH, name) for name in RECEIPT),
+        *((EACH, "logs", EACH, name) for name in LOG),
+    ],
+}
+OF_ERRORS: Final[list[Path]] = [
+    ("error",),
+    ("error", "code"),
+    ("error", "message"),
+    ("error", "data"),
+    ("id",),
+]
+OF_ANSWERS: Final[list[Path]] = [(), ("id",), ("jsonrpc",), ("result",), ("error",)]
+TAGS: Final = ("latest", "finalized", "a number")
+
+
+def changed(content: Any, path: Path, value: Any) -> Any:
+    """The same with one field, or that of every element, replaced."""
+    if not path:
+        return value
+    copy, (at, *rest) = deepcopy(content), path
+    for key in _keys(copy, at):
+        if not rest and value is MISSING:
+            del copy[key]
+        else:
+            copy[key] = changed(copy[key], tuple(rest), value)
+    return copy
+
+
+def _keys(content: Any, at: str | int) -> Iterator[str | int]:
+    if at == EACH:
+        yield from reversed(range(len(content))) if isinstance(content, list) else ()
+    elif _has(content, at):
+        yield at
+
+
+def _has(content: Any, key: str | int) -> bool:
+    if isinstance(content, dict):
+        return key in content
+    return isinstance(content, list) and isinstance(key, int) and key < len(content)
+
+
+def in_results(method: str, path: Path, value: Any, tag: str = "") -> Behaviour:
+    """Change this field of the results of a method, of blocks only those that were requested by this tag."""
+
+    def change(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] != method or not answer.get("result") or not _is_of(call, tag):
+            return answer
+        whole = changed(answer, ("result", *path), value)
+        assert isinstance(whole, dict)
+        return whole
+
+    return each_call(change)
+
+
+def _is_of(call: Call, tag: str) -> bool:
+    if not tag:
+        return True
+    number = call["params"][0]
+    return bool(number == tag or (tag == "a number" and number.startswith("0x")))
+
+
+def in_answers(path: Path, value: Any) -> Behaviour:
+    """Change this field of every answer."""
+
+    def behave(_request: Request, right: Answer) -> Answer:
+        parts = right.content if isinstance(right.content, list) else [right.content]
+        made = [changed(part, path, value) for part in parts]
+        made = ["" if part is MISSING else part for part in made]
+        return Answer(made if isinstance(right.content, list) else made[0])
+
+    return behave
+
+
+def in_errors(path: Path, value: Any) -> Behaviour:
+    """Answer every call with an error of which one field is changed."""
+
+    def change(call: Call, _answer: dict[str, Any]) -> dict[str, Any]:
+        error = {"code": -32000, "message": "header not found", "data": "0x"}
+        whole = changed({"jsonrpc": "2.0", "id": call["id"], "error": error}, path, value)
+        assert isinstance(whole, dict)
+        return whole
+
+    return each_call(change)
+
+
+def live_through(
+    gateway: Gateway, watched: Watched, behaviour: Callable[[Any], Behaviour], without: Collection[str] = ()
+) -> None:
+    """Read a chain while each mutation lasts, and after it.
+
+    :param without: mutations that give the field another right value.
+    """
+    for number in range(1, 20):
+        watched.chain.mine(*(send(number * 10 + n) for n in range(number % 3)))
+    reader = watched.reader()
+    watched.settle(reader)
+    for mutation, value in MUTATIONS.items():
+        if mutation in without:
+            continue
+        watched.nodes[0].behaviours = [behaviour(value)]
+        for _ in range(3):
+            watched.chain.mine(send(1000 + watched.chain.head.number * 10))
+            reader.since_reread = reader.since_proof = 100
+            turn(watched, reader)
+        assert said_only_what_was_sent(gateway, watched), mutation
+        watched.nodes[0].behaviours = []
+        watched.time.go(4000)
+        watched.chain.mine_many(7)
+        reader.provable_at = 0
+        watched.settle(reader)
+        head = watched.chain.head.number
+        final = head - (6 if watched.finality == 6 else watched.nodes[0].finalized_depth)
+        assert (row(gateway).live_to, row(gateway).reread_to) == (head, final), mutation
+        assert not missed(gateway), mutation
+    expect_undisturbed(gateway, watched)
+
+
+def said_only_what_was_sent(gateway: Gateway, watched: Watched) -> bool:
+    """Whether every transfer that is answered was sent on the chain."""
+    sent = sum(len(block.logs) for block in watched.chain.blocks)
+    found = answers(gateway)
+    return len(found) - 1 <= sent and not any(name.startswith("paid") for name in found)
+
+
+CASES = [
+    (method, path, tag)
+    for method, paths in FIELDS.items()
+    for path in paths
+    for tag in (TAGS if method == "eth_getBlockByNumber" else ("",))
+]
+
+
+def _named(value: Any) -> str:
+    return ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@pytest.mark.parametrize(
+    "urls", [1, pytest.param(2, marks=pytest.mark.minutes("every field, also with a second URL"))]
+)
+@pytest.mark.parametrize(("method", "path", "tag"), CASES, ids=_named)
+def test_field_of_result(
+    gateway: Gateway, watched: Watched, method: str, path: Path, tag: str, urls: int
+) -> None:
+    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    watched.finality = "finalized" if tag == "finalized" else 6
+    live_through(
+        gateway,
+        watched,
+        lambda value: in_results(method, path, value, tag),
+        without=RIGHT.get((method, path), ()),
+    )
+
+
+@pytest.mark.parametrize("path", OF_ANSWERS, ids=_named)
+def test_field_of_answer(gateway: Gateway, watched: Watched, path: Path) -> None:
+    live_through(gateway, watched, lambda value: in_answers(path, value))
+
+
+@pytest.mark.parametrize("path", OF_ERRORS, ids=_named)
+def test_field_of_error(gateway: Gateway, watched: Watched, path: Path) -> None:
+    live_through(gateway, watched, lambda value: in_errors(path, value))
