@@ -1,6 +1,6 @@
 """Any field of any answer may be missing, empty, short or of another type.
 
-Nothing stops, and nothing false is reported. As soon as the answers are right again, everything has been read.
+Nothing stops, and nothing false is reported. As soon as the answers are right again, everything is read.
 """
 
 from __future__ import annotations
