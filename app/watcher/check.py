@@ -1,4 +1,4 @@
-"""Checks by requests what a node can do for a chain, for those who configure one."""
+"""Tries at each URL of a chain what a watcher will do, for those who configure one."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from msgspec import Struct
 from app.network.watch_terms import FINALIZED, WatchTerms
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header
+from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_parents
 from app.watcher.logs.contracts import TOPICS
-from app.watcher.loop.fetch import fetch, first_part
-from app.watcher.loop.proof import holds
+from app.watcher.loop.fetch import in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.loop.watcher import make_nodes
+from app.watcher.proofs import Receipt, receipts_root
 from app.watcher.rpc.faults import NotThere, RpcFault
-from app.watcher.rpc.node import MOST_BLOCKS, Node, Wanted
+from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted, read_receipt
 from app.watcher.services.chains import DatedMiss
 
 TRUSTED_AFTER: Final = timedelta(days=7)
 """Without another difference a URL that returned wrong logs passes the check again."""
+
+TRIED_RECEIPTS: Final = 3
+"""Blocks whose receipts are requested: those of single ones never match on some chains."""
 
 
 class Finding(Struct, frozen=True):
     """One result of the check.
 
     :param good: False where the chain cannot be watched by this URL, or not at all.
+    :param proves: False where the URL cannot prove blocks by itself.
     """
 
     words: str
     good: bool = True
+    proves: bool = True
 
 
 class Checked(Struct, frozen=True):
@@ -99,6 +104,15 @@ def _wrong(name: str, misses: Sequence[DatedMiss], now: datetime) -> Iterator[Fi
         return
 
 
+def verdict(found: Sequence[Finding]) -> str:
+    """What a URL can do, and what is to be changed."""
+    if not all(finding.good for finding in found):
+        return "cannot be used: see FAIL"
+    if all(finding.proves for finding in found):
+        return "reads everything and proves it"
+    return "reads everything, and proves nothing by itself: add a URL of another provider"
+
+
 def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[], float]) -> list[Finding]:
     found: list[Finding] = []
     try:
@@ -116,8 +130,7 @@ def _of_node(
     spent = round((monotonic() - started) * 1000)
     head = look.head
     age = round((now - head.at).total_seconds())
-    batches = "accepts batches" if node.takes_batches else "no batches: more requests per poll"
-    yield Finding(f"reachable in {spent} ms, chain id {terms.chain_id}, {batches}")
+    yield Finding(f"reachable in {spent} ms, chain id {terms.chain_id}")
     yield Finding(f"newest block {head.number}, {age} seconds old")
     if terms.finality == FINALIZED:
         yield (
@@ -132,9 +145,17 @@ def _of_node(
     if terms.from_block > head.number:
         yield Finding(f"watch_from_block {terms.from_block} does not exist yet: reading starts when it does")
         return
-    yield _archive(node, wanted, terms.from_block, head.number)
-    yield _range(node, wanted, terms.from_block, head.number)
-    yield _receipts(node, wanted, head)
+    yield from _tried("logs", _archive, node, wanted, terms.from_block, head.number)
+    yield from _tried("a range of logs", _range, node, wanted, terms.from_block, head.number)
+    yield from _newest(node, head)
+
+
+def _tried(what: str, finding: Callable[..., Finding], *arguments: object) -> Iterator[Finding]:
+    """One try. Its fault is a finding, and what follows is tried all the same."""
+    try:
+        yield finding(*arguments)
+    except RpcFault as fault:
+        yield Finding(f"{what}: {fault}", good=False)
 
 
 def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
@@ -167,21 +188,113 @@ def _returns_logs(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
 
 
 def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
+    """The longest range that the node answers, as the watcher finds it."""
     blocks = Blocks(BlockNumber(max(first, head - MOST_BLOCKS + 1)), head)
-    node.blocks.now = MOST_BLOCKS
-    answer = first_part(node, blocks, lambda part: fetch(node, wanted, part))
-    more = " and more" if len(answer.blocks) == len(blocks) else ""
-    return Finding(f"accepts ranges of {len(answer.blocks)} blocks{more}")
+    node.blocks.now = len(blocks)
+    answered = 1
+
+    def question(part: Blocks) -> Sequence[Log]:
+        nonlocal answered
+        logs = node.logs(wanted, part.first, part.last).logs
+        answered = max(answered, len(part))
+        return logs
+
+    for _ in in_parts(node, blocks, question, lambda logs: logs):
+        if answered > 1 or node.blocks.now == 1:
+            break
+    more = " and more" if answered == len(blocks) else ""
+    return Finding(f"accepts ranges of {answered} blocks{more}")
 
 
-def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
-    """Whether the node can prove blocks. Not tried on the newest block, which may be replaced."""
+def _newest(node: Node, head: Header) -> Iterator[Finding]:
+    """Batches, receipts and logs, tried with the newest blocks but the last, which may be replaced."""
+    last = max(head.number - 1, 0)
+    numbers = [BlockNumber(number) for number in range(max(0, last - MOST_CALLS + 1), last + 1)]
     try:
-        below = node.headers([BlockNumber(max(head.number - 1, 0))])
-        header = next(iter(below.values()))
-        logs = node.logs(wanted, header.number, header.number).logs
-        if holds(node, header, sorted(logs, key=lambda log: log.index), wanted):
-            return Finding("receipts match the headers: one URL is enough to prove blocks")
-    except RpcFault:
-        return Finding("no receipts: blocks can only be proven with a second URL")
-    return Finding("receipts do not match the headers: blocks can only be proven with a second URL")
+        headers = node.headers(numbers)
+        check_parents(headers.values())
+    except (RpcFault, ImpossibleAnswer) as fault:
+        yield Finding(f"headers of {len(numbers)} blocks: {fault}", good=False)
+        return
+    yield Finding(
+        f"accepts batches of {min(node.calls.now, len(numbers))} calls"
+        if node.takes_batches
+        else "no batches: more requests per poll"
+    )
+    full = [headers[number] for number in reversed(numbers) if _has_logs(headers[number])]
+    if not full:
+        words = f"blocks {numbers[0]} to {last} have no logs: receipts and logs could not be tried"
+        yield Finding(words, proves=False)
+        return
+    receipts = {header.number: _receipts_of(node, header) for header in full[:TRIED_RECEIPTS]}
+    matching = [header for header in full if _match(header, receipts.get(header.number))]
+    yield _receipts(len(matching), receipts)
+    yield from _tried("logs", _logs, node, matching or full, receipts)
+
+
+def _has_logs(header: Header) -> bool:
+    """Whether the block has logs, by its filter; by its transactions where that is empty or missing."""
+    return any(header.bloom) if header.bloom and any(header.bloom) else bool(header.transactions)
+
+
+def _receipts_of(node: Node, header: Header) -> Sequence[Receipt] | RpcFault:
+    try:
+        return [read_receipt(raw) for raw in node.receipts(header.number)]
+    except RpcFault as fault:
+        return fault
+
+
+def _match(header: Header, receipts: Sequence[Receipt] | RpcFault | None) -> bool:
+    return not isinstance(receipts, RpcFault | None) and receipts_root(receipts) == header.receipts_root
+
+
+def _receipts(matching: int, receipts: Mapping[BlockNumber, Sequence[Receipt] | RpcFault]) -> Finding:
+    """Whether the node can prove blocks."""
+    if matching == len(receipts):
+        return Finding("receipts match the headers: one URL is enough to prove blocks")
+    if matching:
+        words = f"receipts of {matching} of {len(receipts)} blocks match: the others stay unproven"
+        return Finding(words)
+    fault = next((found for found in receipts.values() if isinstance(found, RpcFault)), None)
+    what, why = ("receipts do not match the headers", "") if fault is None else ("no receipts", f" ({fault})")
+    return Finding(f"{what}: blocks can only be proven with a second URL{why}", proves=False)
+
+
+def _logs(
+    node: Node, headers: Sequence[Header], receipts: Mapping[BlockNumber, Sequence[Receipt] | RpcFault]
+) -> Finding:
+    """Whether the node returns the logs of a block that has some, and of a range with it.
+
+    :param headers: of blocks with logs; their receipts are believed where they match.
+    """
+    header = headers[0]
+    known = receipts.get(header.number)
+    every = (
+        [log for receipt in known for log in receipt.logs]
+        if not isinstance(known, RpcFault | None) and _match(header, known)
+        else node.every_log(header.number)
+    )
+    if not every:
+        words = f"returns no logs of block {header.number}, whose header says that it has some"
+        return Finding(words, good=False)
+    sample = next((log for log in every if log.topics), None)
+    if sample is None:
+        return Finding(f"returns the {len(every)} logs of block {header.number}")
+    wanted = Wanted((sample.address,), (sample.topics[0],))
+    expected = sum(wanted.covers(log) for log in every)
+    first = BlockNumber(max(0, header.number - min(FIRST_BLOCKS, node.blocks.now) + 1))
+    found = [
+        log
+        for logs in in_parts(
+            node,
+            Blocks(first, header.number),
+            lambda part: node.logs(wanted, part.first, part.last).logs,
+            lambda logs: logs,
+        )
+        for log in logs
+        if log.block == header.number
+    ]
+    if len(found) != expected:
+        words = f"returns {len(found)} of the {expected} logs of a contract in block {header.number}"
+        return Finding(words, good=False)
+    return Finding(f"returns the logs of blocks {first} to {header.number}")

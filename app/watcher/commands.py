@@ -29,7 +29,7 @@ from app.observability.logs import log_to_stderr
 from app.terminal import Refusal, say, stop_signals, table, tell_stopped
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.check import Checked, check_chain
+from app.watcher.check import Checked, check_chain, verdict
 from app.watcher.loop.view import View
 from app.watcher.loop.watcher import ChainTask, Watcher
 from app.watcher.services.chains import watch_details, watch_terms, watched_chains
@@ -166,12 +166,12 @@ def status_notes(chains: Sequence[WatchedChain]) -> Iterator[str]:
 def check_lines(checked: Checked) -> Iterator[str]:
     """What was found out about a chain."""
     terms = checked.terms
-    verdict = "can be watched" if checked.good else "CANNOT be watched yet"
-    yield f"chain {terms.chain_id} ({terms.name}): {verdict}"
+    outcome = "can be watched" if checked.good else "CANNOT be watched yet"
+    yield f"chain {terms.chain_id} ({terms.name}): {outcome}"
     for finding in checked.chain:
         yield f"  {_mark(good=finding.good)} {finding.words}"
     for name, found in checked.urls.items():
-        yield f"  {name}"
+        yield f"  {name}: {verdict(found)}"
         for finding in found:
             yield f"    {_mark(good=finding.good)} {finding.words}"
 

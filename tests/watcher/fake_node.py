@@ -165,13 +165,14 @@ class FakeNode:
             raise RpcError(-32000, "missing trie node: history is pruned")
         if last - first + 1 > self.most_blocks:
             raise RpcError(-32005, f"exceed maximum block range: {self.most_blocks}")
-        addresses = {address.lower() for address in wanted["address"]}
-        topics = {topic.lower() for topic in wanted["topics"][0]}
+        addresses = {address.lower() for address in wanted.get("address", ())}
+        topics = {topic.lower() for topic in wanted["topics"][0]} if "topics" in wanted else set()
         found = [
             dict(log)
             for block in self.chain.blocks[first : min(last, self.head) + 1]
             for log in [*block.logs_json, *self._invented(block)]
-            if log["address"] in addresses and log["topics"][:1] and log["topics"][0] in topics
+            if not addresses or log["address"] in addresses
+            if not topics or (log["topics"][:1] and log["topics"][0] in topics)
             if not self.omit(log)
         ]
         if len(found) > self.most_logs:

@@ -53,6 +53,9 @@ def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> No
     assert "ok   has logs back to watch_from_block 1" in said
     assert "ok   accepts ranges of 29 blocks and more" in said
     assert "ok   receipts match the headers: one URL is enough to prove blocks" in said
+    assert "ok   accepts batches of 29 calls" in said
+    assert "ok   returns the logs of blocks 0 to 28" in said
+    assert "RPC_URL_A: reads everything and proves it" in said
     assert url not in done.output
     assert "secret-key" not in done.output
 

@@ -328,6 +328,11 @@ class Node:
             raise NotThere(f"it has no receipts of block {block}")
         return answer
 
+    def every_log(self, block: BlockNumber) -> list[Log]:
+        """The logs of a block, of any contract."""
+        wanted = {"fromBlock": hex(block), "toBlock": hex(block)}
+        return _logs(self._request([Call(_LOGS, [wanted])])[0])
+
     def code(self, address: bytes, block: BlockNumber | None = None) -> bytes:
         """A contract's code, empty where there is none.
 

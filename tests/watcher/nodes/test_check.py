@@ -1,0 +1,111 @@
+"""``watch --check`` tries what the watcher will do: a URL passes if it can do all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.applications import OpenApp
+from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_node import Behaviour, FakeNode, served
+from tests.watcher.kit import send
+from tests.watcher.nodes.behaviours import blocks_over, calls_over, drop, page, refused_calls, results
+from tests.watcher.test_command import run
+
+pytestmark = pytest.mark.one_database
+
+READS = "RPC_URL_A: reads everything and proves it"
+PROVES_NOTHING = "RPC_URL_A: reads everything, and proves nothing by itself: add a URL of another provider"
+FAILS = "RPC_URL_A: cannot be used: see FAIL"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a node does, the line about its URL, and another line."""
+
+    does: str
+    behaviour: Behaviour
+    verdict: str
+    words: str
+
+
+def without_one(logs: list[Any]) -> list[Any]:
+    """One log is lost."""
+    return logs[1:] if isinstance(logs, list) else logs
+
+
+def of_odd_blocks(receipts: list[Any]) -> list[Any]:
+    """The receipts of every second block lack a log, so that they do not match its header."""
+    number = int(receipts[0]["logs"][0]["blockNumber"], 16)
+    return [receipt | {"logs": []} for receipt in receipts] if number % 2 else receipts
+
+
+ROWS = [
+    Row("is right", lambda _request, right: right, READS, "ok   accepts batches of 29 calls"),
+    Row("takes few calls at once", drop(calls_over(7)), READS, "ok   accepts batches of 7 calls"),
+    Row("takes no batch", drop(calls_over(1)), READS, "ok   no batches: more requests per poll"),
+    Row("takes short ranges", drop(blocks_over(7)), READS, "ok   accepts ranges of 7 blocks"),
+    Row(
+        "has receipts of some blocks that do not match",
+        results("eth_getBlockReceipts", of_odd_blocks),
+        READS,
+        "ok   receipts of 2 of 3 blocks match: the others stay unproven",
+    ),
+    Row(
+        "has no receipts",
+        results("eth_getBlockReceipts", lambda _receipts: None),
+        PROVES_NOTHING,
+        "ok   no receipts: blocks can only be proven with a second URL (it has no receipts of block 28)",
+    ),
+    Row(
+        "has receipts that never match",
+        results("eth_getBlockReceipts", lambda receipts: [*receipts, *receipts]),
+        PROVES_NOTHING,
+        "ok   receipts do not match the headers: blocks can only be proven with a second URL",
+    ),
+    Row(
+        "returns no logs",
+        results("eth_getLogs", lambda _logs: []),
+        FAILS,
+        "FAIL returns 0 of the 1 logs of a contract in block 28",
+    ),
+    Row(
+        "returns neither logs nor receipts",
+        lambda request, right: results("eth_getLogs", lambda _logs: [])(
+            request, results("eth_getBlockReceipts", lambda _receipts: None)(request, right)
+        ),
+        FAILS,
+        "FAIL returns no logs of block 28, whose header says that it has some",
+    ),
+    Row("is out of service", page(503), FAILS, "FAIL HTTP 503"),
+    Row(
+        "refuses every range",
+        refused_calls("no", -32099, when=lambda call: call["method"] == "eth_getLogs"),
+        FAILS,
+        "FAIL logs: no",
+    ),
+    Row(
+        "has no headers of single blocks",
+        refused_calls(
+            "block not found",
+            when=lambda call: call["method"] == "eth_getBlockByNumber" and call["params"][0] == "0x14",
+        ),
+        FAILS,
+        "FAIL headers of 29 blocks: it does not have block 20",
+    ),
+]
+
+
+@pytest.mark.parametrize("each", ROWS, ids=lambda each: each.does)
+def test_check_says_what_a_node_can_do(open_app: OpenApp, each: Row) -> None:
+    chain = FakeChain()
+    for number in range(1, 30):
+        chain.mine(send(number))
+    with served(FakeNode(chain, behaviours=[each.behaviour])) as url:
+        done = run(open_app, {"RPC_URL_A": url}, "--check")
+    lines = [line.strip() for line in done.output.splitlines()]
+    assert each.verdict in lines
+    assert each.words in lines
+    assert done.exit_code == (1 if each.verdict == FAILS else 0)
