@@ -29,6 +29,7 @@ from app.watcher.rpc.faults import (
     fault_of,
     without_secrets,
 )
+from app.watcher.rpc.refusals import READ_CHARACTERS, Other, SomeLimit, refusal
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -272,22 +273,19 @@ class Client:
         :raises RpcFault: for any other answer with such a status.
         """
         status = response.status_code
-        try:
-            answer = orjson.loads(content)
-        except orjson.JSONDecodeError:
-            answer = None
-        has_error = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
-        if status == 429 or (status == 503 and "retry-after" in response.headers):
-            raise RateLimited(f"HTTP {status}", _retry_after(response.headers))
-        if has_error:
-            if single:
-                return answer
-            raise self._fault_of_all(answer)
-        raise (TooLarge if status == 413 else Unreachable)(f"HTTP {status}")
+        error = _error_in(content)
+        refused = self._refused(error)
+        fault = fault_of(refused.words, refused.code, status)
+        may_wait = isinstance(fault, RateLimited) or status == 503
+        if status == 429 or (may_wait and "retry-after" in response.headers):
+            raise RateLimited(str(fault), _retry_after(response.headers))
+        if single and isinstance(error, dict) and refusal(refused.words, refused.code) != Other():
+            return {"id": 0, "error": error}
+        raise fault
 
     def _fault_of_all(self, answer: dict[str, Any]) -> RpcFault:
         """What one answer to several calls means."""
-        error = answer.get("error")
+        error = _error_of_call(answer)
         if error is None:
             return Garbled("it answered several calls with one answer")
         refused = self._refused(error)
@@ -300,7 +298,7 @@ class Client:
         for part in answer:
             if not isinstance(part, dict):
                 raise Garbled("its answer is not JSON-RPC")
-            number, error = part.get("id"), part.get("error")
+            number, error = part.get("id"), _error_of_call(part)
             if error or (error is not None and "result" not in part):
                 found[self._place(number, count)] = self._refused(error)
             elif "result" in part:
@@ -320,12 +318,34 @@ class Client:
 
     def _refused(self, error: Any) -> Refused:
         if not isinstance(error, dict):
-            return Refused(0, self.say(error))
-        code = error.get("code")
-        words = str(error.get("message", ""))
-        if isinstance(error.get("data"), str):
-            words = f"{words}: {error['data']}"
-        return Refused(code if type(code) is int else 0, self.say(words))
+            return Refused(0, self.say(error or ""))
+        code, words, data = error.get("code"), str(error.get("message", "")), error.get("data")
+        code = code if type(code) is int else 0
+        if isinstance(data, str):
+            words = f"{words}: {data}"
+        elif data and isinstance(refusal(words, code), Other | SomeLimit):  # some say it there only
+            words = f"{words}: {orjson.dumps(data)[:READ_CHARACTERS].decode(errors='ignore')}"
+        return Refused(code, self.say(words))
+
+
+def _error_in(content: bytearray) -> Any:
+    """The error in an answer that is none: of JSON-RPC, or in another shape, or words of a program."""
+    try:
+        answer = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        words = content[:READ_CHARACTERS].decode(errors="ignore")
+        return "" if "<" in words else words  # a page for people
+    if isinstance(answer, list) and answer:
+        answer = answer[0]
+    return _error_of_call(answer) if isinstance(answer, dict) else None
+
+
+def _error_of_call(answer: dict[str, Any]) -> Any:
+    """The error in the answer to a call. Gateways before nodes write it in their own shapes."""
+    error, message = answer.get("error"), answer.get("message")
+    if "result" in answer or isinstance(error, dict) or not isinstance(message, str):
+        return error
+    return answer | {"message": f"{error}: {message}" if isinstance(error, str) else message}
 
 
 def _too_large(methods: Sequence[str], what: str) -> RpcFault:

@@ -25,6 +25,7 @@ from app.watcher.rpc.faults import (
     TooLarge,
     Unreachable,
     fault_of,
+    not_offered,
 )
 from app.watcher.rpc.sizes import Size, in_pieces
 
@@ -154,6 +155,7 @@ MOST_CONTRACTS: Final = 1000
 
 _LOGS: Final = "eth_getLogs"
 _HEADER: Final = "eth_getBlockByNumber"
+_RECEIPTS: Final = "eth_getBlockReceipts"
 
 
 class Wanted(Struct, frozen=True):
@@ -289,6 +291,8 @@ class Node:
     ) -> tuple[list[Log], dict[BlockNumber, Header]]:
         filters = [Call(_LOGS, [wanted.filter(first, last)])] if wanted.addresses else []
         answers = self._request([*filters, *map(_header, numbers)])
+        if first == last and len(wanted.addresses) == 1:
+            _check_offered(answers[0], answers[1:])
         logs = _logs(answers[0]) if filters else []
         return logs, {
             number: _present(answer, f"block {number}", number)
@@ -323,7 +327,7 @@ class Node:
 
         :raises NotThere: the node does not have the block, or does not return receipts.
         """
-        answer = _value(self._request([Call("eth_getBlockReceipts", [hex(block)])])[0])
+        answer = _value(self._request([Call(_RECEIPTS, [hex(block)])])[0], _RECEIPTS)
         if not isinstance(answer, list):
             raise NotThere(f"it has no receipts of block {block}")
         return answer
@@ -400,8 +404,8 @@ def _header(block: BlockNumber | str) -> Call:
     return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
 
 
-def _fault_in(answer: Any) -> RpcFault | None:
-    return fault_of(answer.words, answer.code) if isinstance(answer, Refused) else None
+def _fault_in(answer: Any, method: str = "") -> RpcFault | None:
+    return fault_of(answer.words, answer.code, method=method) if isinstance(answer, Refused) else None
 
 
 def _is_unclear(fault: RpcFault | None) -> bool:
@@ -419,10 +423,21 @@ def _may_be_batch(call: Call, answer: Any) -> bool:
     return False
 
 
-def _value(answer: Any) -> Any:
-    if (fault := _fault_in(answer)) is not None:
+def _value(answer: Any, method: str = "") -> Any:
+    if (fault := _fault_in(answer, method)) is not None:
         raise fault
     return answer
+
+
+def _check_offered(logs: Any, headers: Sequence[Any]) -> None:
+    """Check the answers about one contract in one block: there is no less to ask for.
+
+    :raises NotOffered: the node names a limit without saying which, and yet returned the headers. Some say
+        this where logs are switched off.
+    """
+    fault = _fault_in(logs)
+    if isinstance(fault, RateLimited) and fault.may_be_size and not any(map(_fault_in, headers)):
+        raise not_offered(_LOGS, str(fault))
 
 
 def _maybe_header(answer: Any, number: BlockNumber | None = None) -> Header | None:
@@ -454,7 +469,7 @@ def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Heade
 
 
 def _logs(answer: Any) -> list[Log]:
-    raw = _value(answer)
+    raw = _value(answer, _LOGS)
     if raw is None:  # some nodes return it for no logs
         return []
     if not isinstance(raw, list):

@@ -7,14 +7,25 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from app.watcher.rpc.faults import Lie, Moved, NoNode, NotThere, RateLimited, RpcFault
+from app.watcher.rpc.faults import (
+    Forbidden,
+    Lie,
+    Moved,
+    NoNode,
+    NotOffered,
+    NotThere,
+    RateLimited,
+    RpcFault,
+)
 from app.watcher.rpc.node import Node
 
 T = TypeVar("T")
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds that a node is not used after it failed. They double each time up to this."""
+"""Seconds that a node is not used after it failed. They double each time up to this, and are this at once
+where only a person can help.
+"""
 
 LAGGING_PAUSE: Final = 2.0
 EXCLUDED_SECONDS: Final = 60.0
@@ -122,7 +133,8 @@ class Nodes:
         elif isinstance(fault, NotThere):
             health.until = now + LAGGING_PAUSE
         else:
-            pause = min(FIRST_PAUSE * 2**health.fails, LONGEST_PAUSE)
+            for_ever = isinstance(fault, NotOffered | Forbidden)
+            pause = LONGEST_PAUSE if for_ever else min(FIRST_PAUSE * 2**health.fails, LONGEST_PAUSE)
             if isinstance(fault, RateLimited) and fault.seconds is not None:
                 pause = max(pause, fault.seconds)
             health.fails = min(health.fails + 1, 16)

@@ -1,9 +1,9 @@
 """What the refusals of nodes mean, by their words.
 
-JSON-RPC has codes, but nodes use them differently: -32005 is a rate limit for one, a range that is too large for
-another, and a batch for a third. So the words decide, and the code or the HTTP status only where the words say
-nothing. ``ROWS`` are read in order, and the first that matches counts. Each comes from answers of nodes in the
-field, which are in ``tests/watcher/rpc/messages.tsv``.
+JSON-RPC has codes, but nodes use them differently: -32005 is a rate limit for one, a range that is too large
+for another, and a batch for a third. So the words decide, and the code or the HTTP status only where the
+words say nothing. ``ROWS`` are read in order, and the first that matches counts. They come from answers of
+nodes in the field, which are in ``tests/watcher/rpc/messages.tsv``.
 """
 
 from __future__ import annotations
@@ -90,63 +90,86 @@ class Row(NamedTuple):
 
 ROWS: Final = (
     # Calls in a batch.
-    Row(r"batch(ed|es)?( json-?rpc)?( requests?| calls?)?( (are|is))? (not|un|dis)", _CALLS, "jsonrpsee"),
+    Row(r"batch(ed|es|ing)?( json-?rpc)?( requests?| calls?)?( (are|is))? (not|un|dis)", _CALLS, "jsonrpsee"),
     Row(r"batch of more than|(calls|requests) in (a |one )?batch|no batch", _CALLS, "dRPC, proxyd"),
-    Row(r"batch( request| size| limit)*( was| is| of)? (too|exceed|limited|\d)", _CALLS, "geth, Erigon"),
+    Row(r"batch( request| size| length| limit)*( was| is| of)? (too|exceed|limited|\d)", _CALLS, "geth"),
     Row(r"max(imum)? batch|exceed~ batch", _CALLS, "gateways"),
     # Blocks in a range, by number. Other numbers in these messages count logs, or were requested.
     Row(r"\[\s*<>\s*\]|with the range <>", _SIZE, "Alchemy, Infura, zkSync Era, Reth"),
     Row(r"too far in the past", _OLD, "Lotus"),
     Row(r"too far in the future", _MISSING, "Lotus"),
     Row(r"max(imum)?[ _-]?(allowed[ _-]?)?(block[ _-]?)?range\W{0,4}((is|of) )?#", _SIZE, "BSC, Reth, eRPC"),
-    Row(r"range~[ (](max|maximum|limit)( is|:| of| =)* ?#", _SIZE, "Moonbeam, Merkle, Tenderly, Infura"),
-    Row(r"range~ (greater than|exceeds?) #", _SIZE, "Swell, Somnia"),
-    Row(r"maximum is set to #|(blocks|allowed) is #|only # are allowed", _SIZE, "Avalanche, thirdweb, Nodies"),
+    Row(r"range~[ (](\. )?(max|maximum|limit)( is|:| of| =)* ?#", _SIZE, "Moonbeam, Merkle, Infura"),
+    Row(r"range~ (greater than|(less|lower) than|exceeds?) #", _SIZE, "Swell, Somnia"),
+    Row(r"maximum is set to #|(blocks|allowed) is #", _SIZE, "Avalanche, thirdweb, Nodies"),
+    Row(r"only # are allowed", _SIZE, "Avalanche, thirdweb, Nodies"),
     Row(r"limited to (an? )?(0 ?- ?)?# ?((blocks? )?range|blocks?)", _SIZE, "QuickNode, 1RPC, BlockPI"),
     Row(r"(up to|within|maximum of) (an? )?# ?blocks?|max(imum)? blocks:? #", _SIZE, "Alchemy, Sei"),
-    Row(r"(at most|more than|over|not exceed|limit of|maximum) # blocks", _SIZE, "Coinbase, dRPC, BlockRazor"),
-    Row(r"(plan \(\d{1,18} >|blocks? distance:?|rounds in logs query is:?) #", _SIZE, "BlastAPI, Cronos, Oasis"),
+    Row(r"(at most|more than|over|not exceed|limit of|maximum) # blocks", _SIZE, "Coinbase, dRPC"),
+    Row(r"(plan \(\d{1,18} >|blocks? distance:?|rounds in logs query is:?) #", _SIZE, "Cronos, Oasis"),
     Row(r"range exceeds server limit, narrow your filter: #|smaller than size #", _SIZE, "Erigon, Harmony"),
     # Blocks, logs or bytes, without a number of blocks.
-    Row(r"range~ (too|exceed|limit|threshold|greater|larger|bigger)|epoch range$", _SIZE, "Ankr, Chainstack, Lotus"),
+    Row(r"(range|span)~ (too|exceed|limit|threshold|greater|larger|bigger)", _SIZE, "Ankr, Lotus"),
+    Row(r"epoch range$", _SIZE, "Ankr, Lotus"),
     Row(r"(exceed|too (large|wide|big)|smaller|narrow|reduc)~ range", _SIZE, "Besu, Alchemy"),
-    Row(r"more than \d+ (results|logs)|max(imum)? results|too many (results|logs|blocks|events)", _SIZE, "Infura"),
+    Row(r"more than \d+ (results|logs)|max(imum)? (results|logs)", _SIZE, "Infura"),
+    Row(r"too many (results|logs|blocks|events)", _SIZE, "Infura"),
+    Row(r"exceed~ \d+ (results|logs|events)|result set~ (too|exceed)", _SIZE, "gateways"),
     Row(r"logs matched by query|timestamps~ exceed|would take too long", _SIZE, "Nitro, Hedera, Parity"),
     Row(r"response~ (too|size|exceed|limit)|(entity|body) too large", _SIZE, "geth, proxyd, 1RPC, jsonrpsee"),
     Row(r"(exceed|less|maximum|contains)~ (address|topics|filters)", _SIZE, "geth, Infura, PublicNode"),
     # Requests in a time, or of an account.
-    Row(r"rate.{0,2}limit|too many (requests|connections|concurrent)|throttl", _RATE, "many"),
+    Row(r"rate.{0,2}limit|too many (request|connection|concurrent)|throttl", _RATE, "many"),
     Row(r"(requests?|calls?|credits)( limited to \d+)? ?(per |/) ?[smhd]", _RATE, "QuickNode"),
-    Row(r"(requests|calls|[rq]ps|cups?|credits?|usage|capacity|throughput)~ (limit|exceed|reach)", _RATE, "many"),
+    Row(r"(requests|calls|[rq]ps|\bcup?s?|units?|credits?)( \w+)? (limit|exceed|reach)", _RATE, "many"),
+    Row(r"(usage|capacity|throughput|plan)( \w+)? (limit|exceed|reach)", _RATE, "many"),
     Row(r"(request|call|unit)s? (count|limit)", _RATE, "Infura, QuickNode"),
-    Row(r"exceeded (its|your|the) ~(capacity|credits|requests|units)|rate exceeded", _RATE, "Alchemy, Infura"),
+    Row(r"exceeded ((its|your|the) )?~(capacity|credits|requests|units)", _RATE, "Alchemy, Infura"),
+    Row(r"rate exceeded", _RATE, "Alchemy, Infura"),
     Row(r"quota|(daily|monthly) ~limit|limits? for your~ plan|free tier limit", _RATE, "GetBlock, Ankr"),
-    Row(r"not enough cups|resource ?exhausted|over capacity|too much load|is busy", _RATE, "NodeReal, proxyd"),
+    Row(r"(not enough|insufficient) (cups|credits)|resource ?exhausted", _RATE, "NodeReal, proxyd"),
+    Row(r"over capacity|too much load|is busy", _RATE, "NodeReal, proxyd"),
     Row(r"requests exceeds the limit|try again (later|in)|slow down|code: 1015", _RATE, "Cloudflare"),
     # Old blocks.
-    Row(r"prun|missing trie node|archiv|histor|discarded|cleaned up|older than|lookback", _OLD, "geth, PublicNode"),
-    Row(r"(lowest|base) height|(earliest|first|oldest) ~(available|block)", _OLD, "Tendermint, Sei, HyperEVM"),
+    Row(r"prun|missing trie node|archiv|histor|discarded|cleaned up|older than", _OLD, "geth, PublicNode"),
+    Row(r"too old|lookback", _OLD, "geth, PublicNode"),
+    Row(r"(lowest|base) height", _OLD, "Tendermint, Sei, HyperEVM"),
+    Row(r"(earliest|first|oldest) ~(available|block)", _OLD, "Tendermint, Sei, HyperEVM"),
     Row(r"no state available|\bstate~ (not |un)available|data before~ not available", _OLD, "geth, Erigon"),
-    Row(r"\b(receipts?|logs|data)( is| are)? (not|no longer) available|target block exceeds", _OLD, "Nethermind"),
+    Row(r"\b(receipts?|logs|data)( is| are)? (not|no longer) available", _OLD, "Nethermind"),
+    Row(r"target block exceeds", _OLD, "Nethermind"),
     # Blocks that are not there, or not yet.
-    Row(r"\b(block|header|height|body)\b~(not|n.t) (yet )?(found|available|exist)", _MISSING, "geth, Sei, zkSync Era"),
+    Row(r"\b(block|header|height|body)\b~(not|n.t) (yet )?(found|available|exist)", _MISSING, "geth, Sei"),
     Row(r"\b(block|header|height|body)\b~ (unknown|missing)|block (is )?out of range", _MISSING, "proxyd"),
-    Row(r"(unknown|no such|nonexistent|(n.t|not) find) (block|header)|invalid block (number|height)", _MISSING, "geth"),
+    Row(r"(unknown|no such|nonexistent|(n.t|not) find) (block|header)|no block found", _MISSING, "geth"),
+    Row(r"not find results for|invalid block (number|height)", _MISSING, "geth, Tendermint"),
     Row(r"block range extends|invalid block range params", _MISSING, "geth, Alchemy"),
-    Row(r"(beyond|past|above|after|higher|greater|exceed|ahead)~ (head|latest|tip|current|last)", _MISSING, "geth"),
-    Row(r"in( the)? future|future (block|epoch)|equal to the current|tag not supported", _MISSING, "Lotus, Tendermint"),
-    Row(r"(not|cannot) be found|resource not found|not yet (available|indexed|synced)", _MISSING, "Nethermind"),
-    Row(r"failed to get logs for block|indexing is in progress|bloom not found", _MISSING, "Nitro, geth, Ethermint"),
+    Row(r"(beyond|past|above|after|higher|greater|ahead)~ (head|latest|tip|last)\b", _MISSING, "geth"),
+    Row(r"(beyond|greater|exceed|ahead)~ (current|head|latest)\b", _MISSING, "geth, proxyd"),
+    Row(r"in( the)? future|future (block|epoch)|equal to the current", _MISSING, "Lotus, Tendermint"),
+    Row(r"tag not supported", _MISSING, "Lotus, Tendermint"),
+    Row(r"(not|cannot) be found|resource not found", _MISSING, "Nethermind"),
+    Row(r"not yet (available|indexed|synced)", _MISSING, "Nethermind"),
+    Row(r"failed to get logs for block|indexing is in progress", _MISSING, "Nitro, geth, Ethermint"),
+    Row(r"bloom not found", _MISSING, "Nitro, geth, Ethermint"),
     # Slow: a smaller range may be answered.
     Row(r"timed? ?out|deadline exceeded|too long", _SIZE, "dRPC, geth, Nethermind, Infura"),
     # Access.
-    Row(r"authenticat|unauthori|not been authori|authori[sz]ation required|forbidden|access denied", _KEY, "Alchemy"),
-    Row(r"(api|access).?key|project id|token is (invalid|expired)|invalid (access )?token", _KEY, "Infura, Ankr, dRPC"),
+    Row(r"authenticat|unauthori|not been authori|authori[sz]ation required|forbidden", _KEY, "Alchemy"),
+    Row(r"access denied", _KEY, "Alchemy"),
+    Row(r"(api|access).?key|project id|token is (invalid|expired)", _KEY, "Infura, Ankr, dRPC"),
+    Row(r"invalid (access )?token", _KEY, "Infura, Ankr, dRPC"),
     Row(r"not enabled for this app|[io]n whitelist|allowlist|request blocked", _KEY, "Alchemy, PublicNode"),
+    Row(r"credentials|\bjwt\b|subscription|project not found", _KEY, "gateways"),
+    Row(r"\b(ip|origin)( address)? (is )?not", _KEY, "gateways"),
     # A method that is switched off.
-    Row(r"method~ (not|disabled|blocked|unsupported)|(unsupported|invalid|unknown) method", _OFF, "geth, proxyd, dRPC"),
-    Row(r"eth_\w{1,40}( is)? (not (available|supported|allowed|enabled|found)|disabled|blocked)", _OFF, "MeowRPC"),
-    Row(r"module is disabled|not (available|included) (on|in|to)~ (\w{0,9}tier|plan|public)|(free|paid) ?tier", _OFF, "dRPC"),
+    Row(r"(method|eth_\w{1,40})~ not (allow|avail|enabl|exist|found|implem|suppo|white)", _OFF, "geth"),
+    Row(r"(method|eth_\w{1,40})~ (disabled|blocked|restricted|unsupp|unavail|off\b)", _OFF, "proxyd"),
+    Row(r"(unsupported|invalid|unknown) method", _OFF, "Alchemy, dRPC"),
+    Row(r"(method|eth_\w{1,40})~ (requires|premium|paid)", _OFF, "Alchemy, dRPC"),
+    Row(r"(upgrade|permission)~ (method|eth_\w)", _OFF, "gateways"),
+    Row(r"module is disabled|not (available|included) (on|in|to)~ (\w{0,9}tier|plan|public)", _OFF, "dRPC"),
+    Row(r"(free|paid) ?tier", _OFF, "dRPC"),
     # What says too little.
     Row(r"^(parse error|invalid request)", _OTHER, "Monad, with the code of an unknown method"),
     Row(r"\blimit", _LIMIT, "BNB Smart Chain, where eth_getLogs is switched off"),
@@ -177,10 +200,8 @@ _FEW_WORDS: Final = r"[^.]{0,60}?"
 def _compiled(words: str) -> re.Pattern[str]:
     parts = re.split("(#|<>)", words.replace("~", _FEW_WORDS))
     numbered = {"#": _NUMBER, "<>": _RANGE}
-    return re.compile(
-        "".join(numbered[part].format(place) if part in numbered else part for place, part in enumerate(parts)),
-        re.IGNORECASE,
-    )
+    whole = (numbered[part].format(place) if part in numbered else part for place, part in enumerate(parts))
+    return re.compile("".join(whole), re.IGNORECASE)
 
 
 _PATTERNS: Final = tuple((_compiled(row.words), row.meaning) for row in ROWS)

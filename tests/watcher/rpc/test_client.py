@@ -13,14 +13,18 @@ import pytest
 
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
+    Forbidden,
     Garbled,
+    NotOffered,
     RateLimited,
     RpcFault,
     Slow,
     TooLarge,
     Unreachable,
+    fault_of,
     without_secrets,
 )
+from app.watcher.rpc.refusals import READ_CHARACTERS
 
 URL = "https://user:pass-of-user@node.example:8443/v3/0123456789abcdef?apikey=fedcba987654"
 ONE = [Call("eth_chainId")]
@@ -67,6 +71,74 @@ def test_one_call_is_no_batch() -> None:
 def test_call_error_may_have_other_status() -> None:
     error = {"id": 0, "error": {"code": -32602, "message": "block range is too wide"}}
     assert says(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
+    assert says(400, [error]).request(ONE) == [Refused(-32602, "block range is too wide")]
+
+
+LATE = "Log response size exceeded. " + "See all the limits. " * 20 + "This range should work: [0x0, 0xf]"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ({"code": 3, "message": "no", "data": "too many requests"}, "no: too many requests"),
+        (
+            {"code": 3, "message": "no", "data": {"more": ["block not found"]}},
+            'no: {"more":["block not found"]}',
+        ),
+        ({"code": 3, "message": "header not found", "data": {"see": "rate limits"}}, "header not found"),
+        ("no such block", "no such block"),
+        ({"code": 3, "message": LATE}, LATE),
+    ],
+)
+def test_words_of_an_error_may_be_in_other_places(error: Any, words: str) -> None:
+    (refused,) = says(content={"id": 0, "error": error}).request(ONE)
+    assert refused.words == words
+
+
+def test_range_that_is_said_late_is_read() -> None:
+    (refused,) = says(content={"id": 0, "error": {"code": -32602, "message": LATE}}).request(ONE)
+    fault = fault_of(refused.words, refused.code)
+    assert isinstance(fault, TooLarge)
+    assert fault.suggested == 16
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "fault", "words"),
+    [
+        (401, b"", Forbidden, "access refused (HTTP 401)"),
+        (401, b"invalid project id", Forbidden, "access refused (HTTP 401: invalid project id)"),
+        (403, {"error": {"code": 7, "message": "nope"}}, Forbidden, "access refused (HTTP 403: nope)"),
+        (403, {"error": "Forbidden", "message": "no key"}, Forbidden, "(HTTP 403: Forbidden: no key)"),
+        (403, b"<html>Forbidden</html>", Forbidden, "access refused (HTTP 403)"),
+        (403, {"message": "rpc method is not whitelisted"}, NotOffered, "switched off at this URL"),
+        (
+            400,
+            [{"error": {"message": "Batch size too large"}}],
+            Unreachable,
+            "HTTP 400: Batch size too large",
+        ),
+        (400, {"error": "block range is too wide"}, TooLarge, "HTTP 400: block range is too wide"),
+        (400, {"code": 1, "message": "You are being rate limited"}, RateLimited, "HTTP 400: You are"),
+        (429, {"error": {"message": "daily request count exceeded"}}, RateLimited, "HTTP 429: daily"),
+        (500, b"oops", Unreachable, "HTTP 500: oops"),
+        (502, b"<html>Too many requests</html>", Unreachable, "HTTP 502"),
+        (503, b"no server is available", Unreachable, "HTTP 503: no server"),
+        (200, {"code": 9, "message": "too many requests"}, RateLimited, "too many requests"),
+    ],
+)
+def test_words_of_gateways_before_nodes(status: int, content: Any, fault: type[RpcFault], words: str) -> None:
+    with pytest.raises(fault) as raised:
+        says(status, content).request(TWO)
+    assert raised.type is fault
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [400, 402, 403, 429, 503])
+def test_retry_after_counts_whatever_the_status(status: int) -> None:
+    error = {"id": 0, "error": {"code": -32005, "message": "Monthly capacity limit exceeded"}}
+    with pytest.raises(RateLimited) as raised:
+        says(status, error, retry_after="7").request(ONE)
+    assert raised.value.seconds == 7
 
 
 @pytest.mark.parametrize(
@@ -169,4 +241,5 @@ def test_node_messages_hide_secrets() -> None:
     for secret in ("0123456789abcdef", "fedcba987654", "pass-of-user", "node.example", "\n", "\x1b"):
         assert secret not in shown.lower()
     assert shown.startswith("key (hidden) of user:(hidden) is over its limit")
-    assert len(shown) < 250
+    assert len(shown) <= READ_CHARACTERS
+    assert len(str(fault_of(shown, 0))) < 250
