@@ -246,7 +246,7 @@ class Client:
             raise _without_answer(error) from None
         if response.status_code == 200:
             return self._parse(content, methods)
-        return self._error_of(response, content, single=len(methods) == 1)
+        return self._error_of(response, content, methods)
 
     def _read(self, response: httpx.Response, methods: Sequence[str], check: Callable[[], None]) -> bytearray:
         encoding = response.headers.get("content-encoding", "identity")
@@ -267,7 +267,7 @@ class Client:
         except orjson.JSONDecodeError:
             raise Garbled("its answer is not JSON") from None
 
-    def _error_of(self, response: httpx.Response, content: bytearray, *, single: bool) -> Any:
+    def _error_of(self, response: httpx.Response, content: bytearray, methods: Sequence[str]) -> Any:
         """The JSON-RPC error of a single call, which some nodes send with a status other than 200.
 
         :raises RpcFault: for any other answer with such a status.
@@ -275,7 +275,8 @@ class Client:
         status = response.status_code
         error = _error_in(content)
         refused = self._refused(error)
-        fault = fault_of(refused.words, refused.code, status)
+        single = methods[0] if len(methods) == 1 else ""
+        fault = fault_of(refused.words, refused.code, status, single)
         may_wait = isinstance(fault, RateLimited) or status == 503
         if status == 429 or (may_wait and "retry-after" in response.headers):
             raise RateLimited(str(fault), _retry_after(response.headers))

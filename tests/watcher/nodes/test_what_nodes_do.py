@@ -92,6 +92,36 @@ SIZES = [
     Row("limits both batches and ranges", both(drop(blocks_over(3)), drop(calls_over(2)))),
 ]
 
+
+def is_logs(call: Call) -> bool:
+    """Whether this call is for logs."""
+    return bool(call["method"] == "eth_getLogs")
+
+
+def asks_logs(request: Request) -> bool:
+    """Whether logs are requested."""
+    return request.asks("eth_getLogs")
+
+
+OFF = [
+    ("does not offer logs", refused_calls("no such thing", -32601, when=is_logs)),
+    ("does not offer logs on this plan", refused_calls("not available on the free tier", 35, when=is_logs)),
+    ("names a limit where logs are switched off", refused_calls("limit exceeded", -32005, when=is_logs)),
+    ("forbids logs with HTTP 403", page(403, "rpc method is not whitelisted", when=asks_logs)),
+]
+"""Logs are switched off at the first URL."""
+
+MESSAGES = [
+    *(Row(f"{does}, and another URL reads on", act, others=1, words="switched off") for does, act in OFF),
+    *(Row(does, act, reads_on=False, waits=True, words="eth_getLogs is switched off") for does, act in OFF),
+    Row("refuses the key", page(401, "invalid key"), others=1, words="access refused (HTTP 401: inv"),
+    Row("refuses the key for all", page(403), reads_on=False, waits=True, words="access refused (HTTP 403)"),
+    Row("names a limit for wide ranges", refused_calls("limit exceeded", -32005, when=is_wide)),
+    Row("has internal errors for wide ranges", refused_calls("Internal error", -32603, when=is_wide)),
+    Row("answers wide ranges with HTTP 500", page(500, '{"error": "no"}', when=WIDE)),
+    Row("says elsewhere that ranges are too wide", page(400, '{"message": "range too wide"}', when=WIDE)),
+]
+
 NOTHING = [
     Row("returns null for no logs", results("eth_getLogs", lambda logs: logs or None)),
 ]
@@ -103,7 +133,7 @@ HOURS = [
     Row("is out of service", page(503), reads_on=False, waits=True, words="HTTP 503"),
 ]
 
-ROWS = [*SIZES, *NOTHING, *HOURS]
+ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS]
 
 
 def turn(watched: Watched, reader: Reader) -> bool:
