@@ -20,6 +20,7 @@ from tests.gateway import current_gateway
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import CHAIN, FakeTime, send
+from tests.watcher.nodes.behaviours import is_logs, refused_calls
 from tests.watcher.processes import document
 
 pytestmark = pytest.mark.one_database
@@ -67,7 +68,24 @@ SHORT_OF_SOMETHING: list[tuple[dict[str, object], dict[str, object], int, str]] 
     ({}, {"rpc": ["RPC_URL_A", "RPC_URL_B"]}, 0, "FAIL not set in this environment"),
     ({"receipts": False}, {}, 0, "no receipts: blocks can only be proven with a second URL"),
     ({"most_blocks": 7}, {}, 0, "accepts ranges of 7 blocks"),
-    ({"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')}, {}, 1, "FAIL "),
+    (
+        {"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')},
+        {},
+        1,
+        "FAIL access refused (HTTP 401: no such key): check the key in the URL",
+    ),
+    (
+        {"behaviours": [refused_calls("no such thing", -32601, when=is_logs)]},
+        {},
+        1,
+        "FAIL eth_getLogs is switched off at this URL (no such thing): use another URL",
+    ),
+    (
+        {"behaviours": [refused_calls("limit exceeded", -32005, when=is_logs)]},
+        {},
+        1,
+        "FAIL eth_getLogs is switched off at this URL (limit exceeded): use another URL",
+    ),
     ({}, {"watch_from_block": 99}, 0, "does not exist yet"),
     ({}, {"finality": "finalized"}, 0, "finalized up to block 21"),
 ]

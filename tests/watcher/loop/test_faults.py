@@ -12,8 +12,9 @@ import pytest
 from app.watcher.rpc.faults import NoNode, RpcFault
 from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
-from tests.watcher.fake_node import FakeNode, Reply
+from tests.watcher.fake_node import Behaviour, FakeNode, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, answers, missed, row, send
+from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
 
 pytestmark = pytest.mark.one_database
 
@@ -170,6 +171,30 @@ def test_next_url_serves_until_preferred_returns(gateway: Gateway, watched: Watc
     assert watched.nodes[0].requests == asked
     watched.time.go(2)
     watched.chain.mine()
+    reader.poll()
+    assert reader.view.source == NAMES[0]
+
+
+@pytest.mark.parametrize(
+    "does",
+    [refused_calls("limit exceeded", -32005, when=is_logs), page(401)],
+    ids=["no logs", "no access"],
+)
+def test_url_that_only_a_person_can_mend_is_seldom_tried(
+    gateway: Gateway, watched: Watched, does: Behaviour
+) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.nodes[0].behaviours = [does]
+    reader = watched.reader()
+    for number in range(1, 59):
+        watched.chain.mine(send(number))
+        reader.poll()
+        watched.time.go(1)
+    assert row(gateway).live_to == 58
+    assert watched.nodes[0].requests <= 10
+    watched.nodes[0].behaviours = []
+    watched.time.go(10)
+    watched.chain.mine(send(59))
     reader.poll()
     assert reader.view.source == NAMES[0]
 

@@ -113,6 +113,11 @@ def blocks_over(most: int) -> Callable[[Request], bool]:
     return lambda request: request.blocks() > most
 
 
+def is_logs(call: Call) -> bool:
+    """Whether a call is for logs."""
+    return bool(call["method"] == "eth_getLogs")
+
+
 def range_of(call: Call) -> int:
     """The blocks of a call of ``eth_getLogs``, 0 for another."""
     if call["method"] != "eth_getLogs":

@@ -19,6 +19,7 @@ from tests.watcher.nodes.behaviours import (
     calls_over,
     drop,
     every,
+    is_logs,
     one_error,
     page,
     range_of,
@@ -91,11 +92,6 @@ SIZES = [
     Row("limits long ranges in words", refused_calls("block range is too wide", when=is_wide)),
     Row("limits both batches and ranges", both(drop(blocks_over(3)), drop(calls_over(2)))),
 ]
-
-
-def is_logs(call: Call) -> bool:
-    """Whether this call is for logs."""
-    return bool(call["method"] == "eth_getLogs")
 
 
 def asks_logs(request: Request) -> bool:
