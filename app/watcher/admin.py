@@ -23,7 +23,15 @@ from app.network.admin.names import chain_page
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.values.times import age_in_words
-from app.watcher.services.chains import DatedMiss, SwitchRefused, start, stop, watch_details, watched_chains
+from app.watcher.services.chains import (
+    DatedMiss,
+    FalseAnswer,
+    SwitchRefused,
+    start,
+    stop,
+    watch_details,
+    watched_chains,
+)
 from app.watcher.services.lease import MAX_REASON
 from app.watcher.steps import WaitingKind
 from app.watcher.watched import WatchedChain, WatchState
@@ -79,6 +87,7 @@ class WatchedPage(Struct, frozen=True):
 
     line: WatchedLine
     misses: Sequence[DatedMiss]
+    false_answers: Sequence[FalseAnswer]
     waiting: Sequence[tuple[str, int]]
 
 
@@ -102,7 +111,7 @@ def watched_page(chain_id: ChainId) -> WatchedPage | None:
         return None
     details = watch_details(current(Database), chain_id)
     waiting = [(WAITING_WORDS.get(kind, kind), number) for kind, number in sorted(details.waiting.items())]
-    return WatchedPage(found[0], details.misses, waiting)
+    return WatchedPage(found[0], details.misses, details.false_answers, waiting)
 
 
 def _line(chain: WatchedChain, now: datetime) -> WatchedLine:

@@ -19,10 +19,13 @@ from app.watcher.loop.watcher import make_nodes
 from app.watcher.proofs import Receipt, receipts_root
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted, read_receipt
-from app.watcher.services.chains import DatedMiss
+from app.watcher.services.chains import WatchDetails
 
 TRUSTED_AFTER: Final = timedelta(days=7)
 """Without another difference a URL that returned wrong logs passes the check again."""
+
+CONFIRMED_AFTER: Final = timedelta(days=1)
+"""Without another one a URL that returned something else that cannot be true passes the check again."""
 
 TRIED_RECEIPTS: Final = 3
 """Blocks whose receipts are requested: those of single ones never match on some chains."""
@@ -59,11 +62,11 @@ def check_chain(
     rpc_urls: Mapping[str, str],
     now: datetime,
     monotonic: Callable[[], float],
-    misses: Sequence[DatedMiss] = (),
+    known: WatchDetails | None = None,
 ) -> Checked:
     """Check every URL of a chain. Takes a second or two for each.
 
-    :param misses: what its URLs had wrong, the newest first.
+    :param known: what the watcher has found wrong with its URLs.
     """
     nodes = make_nodes(terms, rpc_urls, monotonic)
     urls: dict[str, list[Finding]] = {}
@@ -75,7 +78,7 @@ def check_chain(
                 if node is None
                 else _guarded(node, terms, now, monotonic)
             )
-            urls[name] += _wrong(name, misses, now)
+            urls[name] += () if known is None else _wrong(name, known, now)
     finally:
         nodes.close()
     return Checked(terms, list(_of_chain(terms)), urls)
@@ -92,9 +95,15 @@ def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
 
 
-def _wrong(name: str, misses: Sequence[DatedMiss], now: datetime) -> Iterator[Finding]:
-    """What the URL had wrong lately. Only the newest is shown."""
-    for miss in (miss for miss in misses if miss.missed.source == name and now - miss.at < TRUSTED_AFTER):
+def _wrong(name: str, known: WatchDetails, now: datetime) -> Iterator[Finding]:
+    """What the URL had wrong lately. Of its logs only the newest is shown."""
+    for false in known.false_answers:
+        if false.source == name and now - false.at < CONFIRMED_AFTER:
+            at = false.at.isoformat(timespec="seconds")
+            yield Finding(f"the watcher found at {at}: {false.words}. Replace it", good=False)
+    for miss in (
+        miss for miss in known.misses if miss.missed.source == name and now - miss.at < TRUSTED_AFTER
+    ):
         at, missed = miss.at.isoformat(timespec="seconds"), miss.missed
         yield Finding(
             f"returned wrong logs: of blocks {missed.first} to {missed.last}, {missed.missing} were missing "
@@ -118,7 +127,7 @@ def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[
     try:
         found.extend(_of_node(node, terms, now, monotonic))
     except RpcFault as fault:
-        found.append(Finding(str(fault), good=False))
+        found.append(Finding(fault.words, good=False))
     return found
 
 
@@ -155,7 +164,7 @@ def _tried(what: str, finding: Callable[..., Finding], *arguments: object) -> It
     try:
         yield finding(*arguments)
     except RpcFault as fault:
-        yield Finding(f"{what}: {fault}", good=False)
+        yield Finding(f"{what}: {fault.words}", good=False)
 
 
 def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:

@@ -248,8 +248,8 @@ def _check(database: Database, snapshots: SnapshotSource, only: frozenset[ChainI
         say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
     good = bool(chosen)
     for terms in chosen:
-        misses = watch_details(database, terms.chain_id).misses
-        checked = check_chain(terms, urls, database.clock(), time.monotonic, misses)
+        known = watch_details(database, terms.chain_id)
+        checked = check_chain(terms, urls, database.clock(), time.monotonic, known)
         for line in check_lines(checked):
             say(line)
         good = good and checked.good

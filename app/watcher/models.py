@@ -143,3 +143,14 @@ class WatchMiss(Base):
     surplus: Mapped[int] = mapped_column(BigInteger, doc="logs that it had too much")
     source: Mapped[str] = mapped_column(String(SOURCE_LENGTH))
     reread_source: Mapped[str] = mapped_column(String(SOURCE_LENGTH))
+
+
+class FaultyUrl(Base):
+    """The newest answer of a URL that no honest node gives, such as one of another chain."""
+
+    __tablename__ = "watch_faulty_urls"
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    source: Mapped[str] = mapped_column(String(SOURCE_LENGTH), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    words: Mapped[str] = mapped_column(Text)

@@ -20,7 +20,7 @@ from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import Header
-from app.watcher.models import ChainWatch, WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.watcher.models import ChainWatch, FaultyUrl, WatchHeader, WatchMiss, WatchSpan, WatchWaiting
 from app.watcher.steps import Span, SpanState, Waiting, WaitingKind
 
 _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
@@ -141,6 +141,12 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
         .order_by(WatchMiss.id.desc())
         .limit(limit)
     ).all()
+
+
+def faulty_urls(connection: Connection, chain_id: ChainId) -> Sequence[Row[*tuple[Any, ...]]]:
+    """What URLs of the chain returned that cannot be true, the newest first."""
+    found = select(FaultyUrl.__table__).where(FaultyUrl.chain_id == chain_id)
+    return connection.execute(found.order_by(FaultyUrl.at.desc())).all()
 
 
 def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime, latest: datetime) -> bool:

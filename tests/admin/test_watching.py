@@ -9,7 +9,10 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
+from app.db.engine import writing
+from app.db.upserts import upsert
 from app.network.document import export_network
+from app.watcher.models import FaultyUrl
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
 from tests.gateway import Gateway
@@ -48,6 +51,17 @@ def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
     ):  # fmt: skip
         assert text in page
     assert "Stop reading" not in page  # a viewer only looks
+
+
+def test_page_names_nodes_with_false_answers(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "False answers" not in visitor.get(PAGE).text
+    words = "wrong chain: it is a node of chain 9, not of 1"
+    with writing(read.engine) as connection:
+        row = {"chain_id": CHAIN, "source": URL_B, "at": read.clock(), "words": words}
+        upsert(connection, FaultyUrl, [row])
+    page = visitor.get(PAGE).text
+    assert "False answers" in page and "Wrong chain: it is a node of chain 9, not of 1." in page
 
 
 def test_the_switch(app: Flask, read: Gateway) -> None:

@@ -62,7 +62,7 @@ def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> No
 
 
 SHORT_OF_SOMETHING: list[tuple[dict[str, object], dict[str, object], int, str]] = [
-    ({"chain_id": 9}, {}, 1, "FAIL it is a node of chain 9, not of 1"),
+    ({"chain_id": 9}, {}, 1, "FAIL wrong chain: it is a node of chain 9, not of 1"),
     ({"codeless": True}, {}, 1, "has no code on this chain"),
     ({"oldest": 12}, {}, 1, "FAIL has logs back to block 12 only, but watch_from_block is 1"),
     ({}, {"rpc": ["RPC_URL_A", "RPC_URL_B"]}, 0, "FAIL not set in this environment"),
@@ -72,19 +72,19 @@ SHORT_OF_SOMETHING: list[tuple[dict[str, object], dict[str, object], int, str]] 
         {"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')},
         {},
         1,
-        "FAIL access refused (HTTP 401: no such key): check the key in the URL",
+        "FAIL unreachable: access refused (HTTP 401: no such key): check the key in the URL",
     ),
     (
         {"behaviours": [refused_calls("no such thing", -32601, when=is_logs)]},
         {},
         1,
-        "FAIL logs: eth_getLogs is switched off at this URL (no such thing): use another URL",
+        "FAIL logs: incomplete: eth_getLogs is switched off at this URL (no such thing): use another URL",
     ),
     (
         {"behaviours": [refused_calls("limit exceeded", -32005, when=is_logs)]},
         {},
         1,
-        "FAIL logs: eth_getLogs is switched off at this URL (limit exceeded): use another URL",
+        "FAIL logs: incomplete: eth_getLogs is switched off at this URL (limit exceeded): use another URL",
     ),
     ({}, {"watch_from_block": 99}, 0, "does not exist yet"),
     ({}, {"finality": "finalized"}, 0, "finalized up to block 21"),

@@ -16,7 +16,7 @@ from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header, ImpossibleAnswer
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.loop.view import Jump, TooDeep, View
-from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
+from app.watcher.rpc.faults import Incomplete, Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.steps import Missed
@@ -55,7 +55,7 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
         _has_it(view, node)
         return None
     if look.last is None and look.head.number >= last_read.number:
-        raise NotThere(
+        raise Incomplete(
             f"its newest block is {look.head.number}, but it does not have block {last_read.number}"
         )
     headers = [header for header in view.readings.headers if header.number <= last_read.number]
@@ -168,7 +168,7 @@ def raise_made_up(view: View, made_up: Missed) -> None:
     words = f"no URL has had its blocks {made_up.first} to {made_up.last} for a minute: they were rolled back"
     liar = view.nodes.named(made_up.source)
     if liar is None or made_up.source == made_up.reread_source:
-        view.nodes.note(Trouble(made_up.source, words))
+        view.nodes.note(Trouble(made_up.source, words, is_false=True))
     else:
         view.nodes.failed(liar, Lie(words))
     view.jump = None
@@ -182,7 +182,7 @@ def _below(view: View, node: Node, block: BlockNumber) -> BlockId:
     number = BlockNumber(max(min(_first_read(view), block) - 1, 0))
     below = node.header(number)
     if below is None:
-        raise NotThere(f"it does not have block {number}")
+        raise Incomplete(f"it does not have block {number}")
     return below.id
 
 
@@ -207,7 +207,7 @@ def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
         raise TooDeep(_too_deep(view, None, fork.from_block))
     below = node.header(BlockNumber(first - 1))
     if below is None:
-        raise NotThere(f"it does not have block {first - 1}, the one below the first block read")
+        raise Incomplete(f"it does not have block {first - 1}, the one below the first block read")
     return Branch(below.id, fork.replaced, first)
 
 
@@ -230,7 +230,7 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
     except ImpossibleAnswer as error:
         raise Lie(str(error)) from None
     except Unanswered as error:
-        raise NotThere(str(error)) from None
+        raise Incomplete(str(error)) from None
     match found:
         case Fork():
             return found

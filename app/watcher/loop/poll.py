@@ -15,7 +15,7 @@ from app.watcher.logs.translation import Translation, Unreadable, head_event, re
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
-from app.watcher.rpc.faults import NotThere, RpcFault
+from app.watcher.rpc.faults import Incomplete, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
@@ -113,7 +113,9 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     if not answer.logs or answer.end.hash != fetched.end.hash:
         return True
     if by is not node:
-        view.nodes.failed(node, NotThere(f"it returned none of the {len(answer.logs)} logs of block {last}"))
+        view.nodes.failed(
+            node, Incomplete(f"it returned none of the {len(answer.logs)} logs of block {last}")
+        )
     return False
 
 

@@ -129,7 +129,7 @@ _log = logging.getLogger(__name__)
 
 
 class FaultBook:
-    """Collects faults and writes the newest of them.
+    """Collects faults, and writes the newest of them and those of URLs that returned what cannot be true.
 
     :param monotonic: seconds that never go back.
     """
@@ -138,12 +138,12 @@ class FaultBook:
         self._database = database
         self._chain_id = chain_id
         self._monotonic = monotonic
-        self._new: Trouble | None = None
+        self._new: list[Trouble] = []
         self._written: dict[Trouble, float] = {}
 
     def note(self, trouble: Trouble) -> None:
         """Something went wrong. It is written with the next :meth:`write`."""
-        self._new = trouble
+        self._new = [*(each for each in self._new if each.is_false and each != trouble), trouble]
 
     def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:
         """Note logs that cannot be reported as events."""
@@ -156,20 +156,24 @@ class FaultBook:
             self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
 
     def write(self, lease: Lease) -> None:
-        """Write the newest fault, unless the same one was written a moment ago.
+        """Write the faults, unless the same ones were written a moment ago.
 
         :raises LeaseLost: another watcher reads the chain now.
         """
-        trouble, self._new = self._new, None
+        troubles, self._new = self._new, []
+        for trouble in troubles:
+            self._write(lease, trouble)
+
+    def _write(self, lease: Lease, trouble: Trouble) -> None:
         now = self._monotonic()
-        if trouble is None or now - self._written.get(trouble, -AGAIN_SECONDS) < AGAIN_SECONDS:
+        if now - self._written.get(trouble, -AGAIN_SECONDS) < AGAIN_SECONDS:
             return
         if len(self._written) > 64:
             self._written.clear()
         self._written[trouble] = now
         about = f" ({trouble.source})" if trouble.source else ""
         _log.warning("chain %d%s: %s", self._chain_id, about, trouble.words)
-        note_fault(self._database, lease, trouble.words, trouble.source)
+        note_fault(self._database, lease, trouble.words, trouble.source, is_false=trouble.is_false)
 
 
 class WriterShare:

@@ -16,7 +16,7 @@ from app.watcher.loop.fetch import Fetched, fetch_all, read_from, read_logs, spa
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.proof import holds
 from app.watcher.loop.view import Blocks, View, span_to_read_again, spans_to_reread
-from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
+from app.watcher.rpc.faults import Incomplete, Lie, Moved, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Missed, Span, SpanState, Step
@@ -119,7 +119,7 @@ def _blame(view: View, readings: Sequence[tuple[Node, Fetched]], truth: Fetched,
                 f"it returned {len(fetched.logs)} logs of blocks {truth.blocks.first} to "
                 f"{truth.blocks.last}, which have {len(truth.logs)}"
             )
-            view.nodes.failed(node, Lie(words) if proven else NotThere(words))
+            view.nodes.failed(node, Lie(words) if proven else Incomplete(words))
 
 
 def unknown(view: View) -> Span | None:

@@ -35,10 +35,16 @@ _LEAST_SECRET: Final = 6
 class RpcFault(Exception):
     """A node did not answer as it should. The text is for operators.
 
-    ``may_be_size`` says whether a smaller request may be answered.
+    ``may_be_size`` says whether a smaller request may be answered, ``state`` what is the matter with the URL.
     """
 
     may_be_size = False
+    state = "unreachable"
+
+    @property
+    def words(self) -> str:
+        """The text, after the state."""
+        return f"{self.state}: {self}"
 
 
 class Unreachable(RpcFault):
@@ -72,6 +78,7 @@ class Garbled(RpcFault):
     """An answer that is not JSON-RPC, is too long, or lacks what was requested."""
 
     may_be_size = True
+    state = "incomplete"
 
 
 class TooLarge(RpcFault):
@@ -81,6 +88,7 @@ class TooLarge(RpcFault):
     """
 
     may_be_size = True
+    state = "incomplete"
 
     def __init__(self, words: str, suggested: int | None = None) -> None:
         super().__init__(words)
@@ -88,11 +96,21 @@ class TooLarge(RpcFault):
 
 
 class NotThere(RpcFault):
-    """The node does not have a requested block: it lags, or it has pruned it."""
+    """The node does not have a requested block: it lags."""
+
+    state = "behind"
+
+
+class Incomplete(NotThere):
+    """The node lacks what it must have, or had: a block below its newest one, logs, or what it has pruned."""
+
+    state = "incomplete"
 
 
 class NotOffered(RpcFault):
     """A method is switched off at this URL: another one is needed."""
+
+    state = "incomplete"
 
 
 class Forbidden(RpcFault):
@@ -105,6 +123,14 @@ class Moved(RpcFault):
 
 class Lie(RpcFault):
     """An answer that no honest node gives. The URL is not used until it has been checked again."""
+
+    state = "false"
+
+
+class WrongChain(Lie):
+    """The node belongs to another chain."""
+
+    state = "wrong chain"
 
 
 class NoNode(RpcFault):
@@ -170,8 +196,10 @@ def fault_of(words: str, code: int | None, status: int | None = None, method: st
             limited = RateLimited(shown)
             limited.may_be_size = True
             return limited
-        case HeaderMissing() | Pruned():
+        case HeaderMissing():
             return NotThere(shown)
+        case Pruned():
+            return Incomplete(shown)
         case MethodOff():
             return not_offered(method or "a method", shown)
         case AccessRefused():

@@ -16,6 +16,7 @@ from app.watcher.proofs import Receipt
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
     Garbled,
+    Incomplete,
     Lie,
     NoConnection,
     NotThere,
@@ -24,6 +25,7 @@ from app.watcher.rpc.faults import (
     Slow,
     TooLarge,
     Unreachable,
+    WrongChain,
     fault_of,
     not_offered,
 )
@@ -329,7 +331,7 @@ class Node:
         """
         answer = _value(self._request([Call(_RECEIPTS, [hex(block)])])[0], _RECEIPTS)
         if not isinstance(answer, list):
-            raise NotThere(f"it has no receipts of block {block}")
+            raise Incomplete(f"it has no receipts of block {block}")
         return answer
 
     def every_log(self, block: BlockNumber) -> list[Log]:
@@ -396,7 +398,7 @@ class Node:
         found = quantity(_value(answer))
         if found != self._chain_id:
             self.checked = False
-            raise Lie(f"it is a node of chain {found}, not of {self._chain_id}")
+            raise WrongChain(f"it is a node of chain {found}, not of {self._chain_id}")
         self.checked = True
 
 
@@ -464,7 +466,7 @@ def _final(answer: Any) -> BlockNumber | None:
 def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Header:
     header = _maybe_header(answer, number)
     if header is None:
-        raise NotThere(f"it does not have {what}")
+        raise Incomplete(f"it does not have {what}")
     return header
 
 

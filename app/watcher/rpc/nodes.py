@@ -53,10 +53,14 @@ class Health(Struct):
 
 
 class Trouble(Struct, frozen=True):
-    """Something that went wrong with a URL."""
+    """Something that went wrong with a URL.
+
+    :param is_false: it returned what cannot be true.
+    """
 
     source: str
     words: str
+    is_false: bool = False
 
 
 class Nodes:
@@ -125,9 +129,9 @@ class Nodes:
     def failed(self, node: Node, fault: RpcFault) -> None:
         """Do not use a node for a while. What it did decides how long."""
         health, now = self.health[node.name], self._monotonic()
-        health.fault = str(fault)
+        health.fault = fault.words
         if isinstance(fault, Lie):
-            health.excluded = str(fault)
+            health.excluded = fault.words
             health.until = now + min(EXCLUDED_SECONDS * 2**health.lies, LONGEST_EXCLUSION)
             health.lies = min(health.lies + 1, 16)
         elif isinstance(fault, NotThere):
@@ -140,7 +144,7 @@ class Nodes:
             health.fails = min(health.fails + 1, 16)
             health.until = now + pause
         node.checked = False
-        self._note(Trouble(node.name, str(fault)))
+        self._note(Trouble(node.name, fault.words, isinstance(fault, Lie)))
 
     def note(self, trouble: Trouble) -> None:
         """Report a fault after which the URL is still used."""

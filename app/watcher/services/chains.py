@@ -22,7 +22,7 @@ from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.values.texts import one_line
 from app.watcher.models import ChainWatch
-from app.watcher.queries import known_sends, newest_misses, waiting_counts, watch_rows
+from app.watcher.queries import faulty_urls, known_sends, newest_misses, waiting_counts, watch_rows
 from app.watcher.services.lease import stopped
 from app.watcher.steps import Missed
 from app.watcher.watched import WatchedChain, watch_state
@@ -64,10 +64,24 @@ class DatedMiss(Struct, frozen=True):
     missed: Missed
 
 
+class FalseAnswer(Struct, frozen=True):
+    """What a URL returned last that cannot be true, and when."""
+
+    at: datetime
+    source: str
+    words: str
+
+
 class WatchDetails(Struct, frozen=True):
-    """What else is stored about a chain: the newest rereads that differed, and how many facts wait."""
+    """What else is stored about a chain.
+
+    :param misses: the newest rereads that differed.
+    :param false_answers: of each URL the newest, if it ever returned one.
+    :param waiting: how many facts wait, by their kind.
+    """
 
     misses: Sequence[DatedMiss]
+    false_answers: Sequence[FalseAnswer]
     waiting: Mapping[str, int]
 
 
@@ -100,7 +114,10 @@ def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
         )
         for row in rows
     ]
-    return WatchDetails(misses, run_read(database.reads, waiting_counts, chain_id))
+    false_answers = [
+        FalseAnswer(row.at, row.source, row.words) for row in run_read(database.reads, faulty_urls, chain_id)
+    ]
+    return WatchDetails(misses, false_answers, run_read(database.reads, waiting_counts, chain_id))
 
 
 def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime) -> WatchedChain:

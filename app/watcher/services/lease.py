@@ -13,9 +13,9 @@ from sqlalchemy.engine import Row
 
 from app.db.database import Database
 from app.db.engine import counting, run_read
-from app.db.upserts import lock_or_insert
+from app.db.upserts import lock_or_insert, upsert
 from app.values.identifiers import ChainId
-from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
+from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch, FaultyUrl
 from app.watcher.queries import may_be_taken
 
 MAX_REASON: Final = 1000
@@ -88,17 +88,22 @@ def give(database: Database, lease: Lease) -> None:
         return
 
 
-def note_fault(database: Database, lease: Lease, text: str, source: str = "") -> None:
+def note_fault(
+    database: Database, lease: Lease, text: str, source: str = "", *, is_false: bool = False
+) -> None:
     """Store the last fault, for operators.
 
     :param text: in words, without the URL of any node.
     :param source: the name of the variable of the URL that it is about.
+    :param is_false: the URL returned what cannot be true. That is stored with the URL, too.
     :raises LeaseLost: another watcher reads the chain.
     """
     with counting(database.feed) as connection:
-        write_under(
-            connection, lease, fault=text[:MAX_REASON], fault_source=source, fault_at=database.clock()
-        )
+        at, words = database.clock(), text[:MAX_REASON]
+        write_under(connection, lease, fault=words, fault_source=source, fault_at=at)
+        if is_false:
+            row = {"chain_id": lease.chain_id, "source": source, "at": at, "words": words}
+            upsert(connection, FaultyUrl, [row])
 
 
 def halt(database: Database, lease: Lease, reason: str) -> None:

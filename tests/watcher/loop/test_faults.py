@@ -143,7 +143,7 @@ def test_node_of_other_chain_is_refused(gateway: Gateway, watched: Watched) -> N
     watched.nodes[0].chain_id = 1337
     reader = watched.reader()
     with pytest.raises(
-        NoNode, match=r"all URLs are excluded.*RPC_URL_A: it is a node of chain 1337, not of 1"
+        NoNode, match=r"all URLs are excluded.*RPC_URL_A: wrong chain: it is a node of chain 1337, not of 1"
     ):
         reader.poll()
     assert row(gateway).live_to is None

@@ -131,6 +131,38 @@ def both(first: Behaviour, second: Behaviour) -> Behaviour:
     return lambda request, right: second(request, first(request, right))
 
 
+def blocks(tag: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Behaviour:
+    """Change the header that was requested by this tag; None for no header."""
+
+    def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] != "eth_getBlockByNumber" or call["params"][0] != tag or not answer.get("result"):
+            return answer
+        new = change(answer["result"])
+        return answer | {"result": new and answer["result"] | new}
+
+    return each_call(changed)
+
+
+def every_block(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Behaviour:
+    """Change every header."""
+    return results("eth_getBlockByNumber", lambda block: block and block | change(block))
+
+
+def later(quantity: str) -> str:
+    """A number that is far higher."""
+    return hex(int(quantity, 16) + 10**7)
+
+
+def right(_request: Request, answer: Answer) -> Answer:
+    """Do nothing wrong."""
+    return answer
+
+
+def after(number: int, behaviour: Behaviour) -> Behaviour:
+    """Do it after so many requests."""
+    return lambda request, right: behaviour(request, right) if request.number > number else right
+
+
 def every(nth: int, behaviour: Behaviour) -> Behaviour:
     """Do it with every n-th request."""
     return lambda request, right: behaviour(request, right) if request.number % nth == 0 else right

@@ -79,12 +79,12 @@ ROWS = [
         FAILS,
         "FAIL returns no logs of block 28, whose header says that it has some",
     ),
-    Row("is out of service", page(503), FAILS, "FAIL HTTP 503"),
+    Row("is out of service", page(503), FAILS, "FAIL unreachable: HTTP 503"),
     Row(
         "refuses every range",
         refused_calls("no", -32099, when=lambda call: call["method"] == "eth_getLogs"),
         FAILS,
-        "FAIL logs: no",
+        "FAIL logs: unreachable: no",
     ),
     Row(
         "has no headers of single blocks",

@@ -14,18 +14,23 @@ from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, answers, row, send
 from tests.watcher.nodes.behaviours import (
+    after,
+    blocks,
     blocks_over,
     both,
     calls_over,
     drop,
     every,
+    every_block,
     is_logs,
+    later,
     one_error,
     page,
     range_of,
     refuse,
     refused_calls,
     results,
+    right,
 )
 
 pytestmark = pytest.mark.one_database
@@ -44,6 +49,7 @@ class Row:
     :param waits: whether a URL may be left alone for a while.
     :param words: in one of the faults that are shown.
     :param others: further URLs that answer rightly.
+    :param behind: blocks that it forgets after some rounds.
     """
 
     does: str
@@ -52,6 +58,7 @@ class Row:
     waits: bool = False
     words: str = ""
     others: int = 0
+    behind: int = 0
 
 
 LONG = calls_over(7)
@@ -125,8 +132,51 @@ NOTHING = [
 HOURS = [
     Row("fails with every third answer", every(3, page(500)), waits=True),
     Row("drops every third connection", every(3, drop()), waits=True),
+    Row("fails with every third call", every(3, refuse("Internal error", -32603)), waits=True),
     Row("limits the rate with a page for people", page(429), reads_on=False, waits=True, words="HTTP 429"),
-    Row("is out of service", page(503), reads_on=False, waits=True, words="HTTP 503"),
+    Row("is out of service", page(503), reads_on=False, waits=True, words="unreachable: HTTP 503"),
+    Row(
+        "has no newest block",
+        blocks("latest", lambda _block: None),
+        reads_on=False,
+        waits=True,
+        words="incomplete: it does not have its newest block",
+    ),
+    Row(
+        "has no newest block, but another URL has it",
+        blocks("latest", lambda _block: None),
+        others=1,
+        words="incomplete: it does not have its newest block",
+    ),
+    Row(
+        "is of another chain from now on",
+        after(20, results("eth_chainId", lambda _id: "0x539")),
+        reads_on=False,
+        waits=True,
+        words="wrong chain: it is a node of chain 1337, not of 1",
+    ),
+    Row(
+        "returns times far ahead",
+        after(20, every_block(lambda block: {"timestamp": later(block["timestamp"])})),
+        reads_on=False,
+        waits=True,
+        words="false: the time of block",
+    ),
+    Row(
+        "returns a newest block far ahead",
+        after(20, blocks("latest", lambda block: {"number": later(block["number"])})),
+        reads_on=False,
+        waits=True,
+        words="incomplete: it does not have block",
+    ),
+    Row(
+        "returns a newest block far ahead, but another URL does not",
+        after(20, blocks("latest", lambda block: {"number": later(block["number"])})),
+        others=1,
+        words="incomplete: it does not have block",
+    ),
+    Row("forgets blocks at a restart", right, behind=30, reads_on=False, waits=True, words="behind: it is"),
+    Row("forgets blocks at a restart, but another URL has them", right, behind=30, others=1),
 ]
 
 ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS]
@@ -182,11 +232,13 @@ def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
             watched.chain.mine(send((BLOCKS + rounds) * 10))
         elif is_read(gateway, watched):
             break
+        if rounds == 10:
+            watched.nodes[0].behind = each.behind
         turn(watched, reader)
         assert each.waits or not is_left_alone(reader)
     assert is_read(gateway, watched) == each.reads_on
     assert any(each.words in trouble.words for trouble in shown) or not each.words
-    watched.nodes[0].behaviours = []
+    watched.nodes[0].behaviours, watched.nodes[0].behind = [], 0
     watched.time.go(4000)
     watched.settle(reader)
     expect_undisturbed(gateway, watched)

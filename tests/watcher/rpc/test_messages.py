@@ -12,6 +12,7 @@ import pytest
 
 from app.watcher.rpc.faults import (
     Forbidden,
+    Incomplete,
     NotOffered,
     NotThere,
     RateLimited,
@@ -41,7 +42,7 @@ MEANINGS: dict[str, tuple[Callable[[], Refusal], type[RpcFault], bool]] = {
     "rate": (TooManyRequests, RateLimited, False),
     "unclear": (SomeLimit, RateLimited, True),
     "missing": (HeaderMissing, NotThere, False),
-    "old": (Pruned, NotThere, False),
+    "old": (Pruned, Incomplete, False),
     "off": (MethodOff, NotOffered, False),
     "access": (AccessRefused, Forbidden, False),
     "other": (Other, Unreachable, True),

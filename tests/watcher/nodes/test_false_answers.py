@@ -1,0 +1,56 @@
+"""What a URL returned that cannot be true fails ``watch --check`` for a day, whatever was read meanwhile."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.watcher.check import check_chain
+from app.watcher.services.chains import watch_details
+from tests.gateway import Gateway
+from tests.watcher.fake_node import Behaviour, FakeNode, served
+from tests.watcher.kit import CHAIN, NAMES, Watched, send
+from tests.watcher.nodes.behaviours import every_block, later, results
+from tests.watcher.nodes.test_what_nodes_do import turn
+
+pytestmark = pytest.mark.one_database
+
+
+FALSE: dict[str, tuple[Behaviour, str]] = {
+    "another chain": (results("eth_chainId", lambda _id: "0x539"), "wrong chain: it is a node of chain 1337"),
+    "times far ahead": (
+        every_block(lambda block: {"timestamp": later(block["timestamp"])}),
+        "seconds ahead of the gateway's clock",
+    ),
+    "logs of elsewhere": (
+        results("eth_getLogs", lambda logs: [log | {"address": f"0x{'77' * 20}"} for log in logs]),
+        "that was not requested",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FALSE)
+@pytest.mark.parametrize("urls", [1, 2])
+def test_false_answer_fails_check_for_a_day(gateway: Gateway, watched: Watched, kind: str, urls: int) -> None:
+    behaviour, words = FALSE[kind]
+    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    watched.chain.mine_many(10)
+    reader = watched.reader()
+    watched.settle(reader)
+    watched.nodes[0].behaviours = [behaviour]
+    watched.chain.mine(send(1))
+    turn(watched, reader)
+    reader.faults.write(reader.lease)
+    watched.nodes[0].behaviours = []
+    watched.chain.mine_many(9)
+    watched.settle(reader)
+    reader.faults.write(reader.lease)
+    known = watch_details(gateway.database, CHAIN)
+    assert [(false.source, words in false.words) for false in known.false_answers] == [(NAMES[0], True)]
+    with served(watched.nodes[0]) as url:
+        for hours, good in ((0, False), (23, False), (25, True)):
+            now = gateway.clock() + timedelta(hours=hours)
+            checked = check_chain(watched.terms(), dict.fromkeys(NAMES, url), now, watched.time, known)
+            passes = {name: all(finding.good for finding in found) for name, found in checked.urls.items()}
+            assert passes == {name: good or name != NAMES[0] for name in watched.terms().rpc}
