@@ -51,7 +51,8 @@ class Request:
 class Answer:
     """What is sent back.
 
-    :param content: a JSON value, or the bytes of the body; ``DROPPED`` ends the connection without an answer.
+    :param content: a JSON value, or the bytes of the body. ``DROPPED`` ends the connection without an answer;
+        ``TOO_LATE`` is what the client makes of an answer that takes too long.
     """
 
     content: Any
@@ -60,6 +61,7 @@ class Answer:
 
 
 DROPPED: Any = object()
+TOO_LATE: Any = object()
 Behaviour = Callable[[Request, Answer], Answer]
 """What a node does: from a request and the right answer to it, to the answer that it gives."""
 
@@ -122,6 +124,8 @@ class FakeNode:
                 answer = behaviour(request, answer)
             if answer.content is DROPPED:
                 return None
+            if answer.content is TOO_LATE:
+                raise httpx.ReadTimeout("no answer in time")
             raw = answer.content if isinstance(answer.content, bytes) else orjson.dumps(answer.content)
             return answer.status, {"Content-Type": "application/json"} | answer.headers, raw
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.watcher.fake_node import DROPPED, Answer, Behaviour, Call, Request
+from tests.watcher.fake_node import DROPPED, TOO_LATE, Answer, Behaviour, Call, Request
 
 
 def error(message: str, code: int = -32000) -> dict[str, Any]:
@@ -65,6 +65,11 @@ def drop(when: Callable[[Request], bool] = lambda _: True) -> Behaviour:
     return lambda request, right: Answer(DROPPED) if when(request) else right
 
 
+def late(when: Callable[[Request], bool]) -> Behaviour:
+    """Take too long."""
+    return lambda request, right: Answer(TOO_LATE) if when(request) else right
+
+
 def each_call(change: Callable[[Call, dict[str, Any]], dict[str, Any]]) -> Behaviour:
     """Change the answer to each call: the call, the right answer with ``result`` or ``error``."""
 
@@ -116,6 +121,11 @@ def blocks_over(most: int) -> Callable[[Request], bool]:
 def is_logs(call: Call) -> bool:
     """Whether a call is for logs."""
     return bool(call["method"] == "eth_getLogs")
+
+
+def contracts_over(most: int) -> Callable[[Call], bool]:
+    """Whether a call is for the logs of more contracts."""
+    return lambda call: call["method"] == "eth_getLogs" and len(call["params"][0]["address"]) > most
 
 
 def range_of(call: Call) -> int:

@@ -19,10 +19,12 @@ from tests.watcher.nodes.behaviours import (
     blocks_over,
     both,
     calls_over,
+    contracts_over,
     drop,
     every,
     every_block,
     is_logs,
+    late,
     later,
     one_error,
     page,
@@ -78,6 +80,11 @@ def is_batch(request: Request) -> bool:
     return request.batch
 
 
+def has_many_contracts(request: Request) -> bool:
+    """Whether one of the calls is for the logs of more than two contracts."""
+    return any(map(contracts_over(2), request.calls))
+
+
 SIZES = [
     Row("answers a long batch by a list of one error", one_error("batch too large", listed=True, when=LONG)),
     Row("answers a long batch by one error", one_error("batch limit exceeded", -32005, when=LONG)),
@@ -97,6 +104,14 @@ SIZES = [
     Row("answers long ranges in unknown words", refused_calls("no", -32099, when=is_wide)),
     Row("answers long ranges with HTTP 503", page(503, when=WIDE)),
     Row("limits long ranges in words", refused_calls("block range is too wide", when=is_wide)),
+    Row("takes too long for long ranges", late(WIDE)),
+    Row("takes too long for long batches", late(LONG)),
+    Row("limits the rate of long batches for a while", page(429, when=LONG, retry_after="3"), waits=True),
+    Row("takes one contract in a filter", refused_calls("too many addresses", when=contracts_over(1))),
+    Row(
+        "drops the connection for three contracts",
+        drop(has_many_contracts),
+    ),
     Row("limits both batches and ranges", both(drop(blocks_over(3)), drop(calls_over(2)))),
 ]
 
@@ -219,6 +234,7 @@ def is_read(gateway: Gateway, watched: Watched) -> bool:
 
 @pytest.mark.parametrize("each", ROWS, ids=_named)
 def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
+    watched.changes = {"vaults": frozenset({b"\xbb" * 20, b"\xcc" * 20})}
     watched.nodes += [FakeNode(watched.chain) for _ in range(each.others)]
     for number in range(1, BLOCKS):
         watched.chain.mine(*(send(number * 10 + n) for n in range(number % 3)))
