@@ -17,8 +17,9 @@ from app.watcher.loop.fetch import in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.loop.watcher import make_nodes
 from app.watcher.proofs import Receipt, receipts_root
+from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import NotThere, RpcFault
-from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted, read_receipt
+from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
 from app.watcher.services.chains import WatchDetails
 
 TRUSTED_AFTER: Final = timedelta(days=7)

@@ -5,23 +5,18 @@ from __future__ import annotations
 import io
 
 import pytest
-from click.testing import Result
-from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.db.engine import writing
 from app.network import services
-from app.network.document import import_within, read_document
 from app.values.identifiers import BlockNumber
 from app.watcher.commands import Progress, done_of, line
 from app.watcher.steps import ChainReadings
 from tests.applications import OpenApp
-from tests.gateway import current_gateway
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import CHAIN, FakeTime, send
 from tests.watcher.nodes.behaviours import is_logs, refused_calls
-from tests.watcher.processes import document
+from tests.watcher.typed import run
 
 pytestmark = pytest.mark.one_database
 
@@ -32,15 +27,6 @@ def chain() -> FakeChain:
     for number in range(1, 30):
         chain.mine(send(number))
     return chain
-
-
-def run(open_app: OpenApp, urls: dict[str, str], *options: str, **watching: object) -> Result:
-    app: Flask = open_app(rpc_urls=urls)
-    with app.app_context():
-        gateway = current_gateway()
-        with writing(gateway.engine) as connection:
-            import_within(connection, read_document(document(**watching)), gateway.clock())
-    return app.test_cli_runner().invoke(args=["watch", *options])
 
 
 def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> None:

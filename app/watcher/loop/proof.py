@@ -19,8 +19,9 @@ from app.watcher.loop.fetch import read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
 from app.watcher.proofs import BloomTest, proves, receipts_root
+from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
-from app.watcher.rpc.node import MOST_CALLS, Node, Wanted, read_receipt
+from app.watcher.rpc.node import MOST_CALLS, Node, Wanted
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Span, SpanState
 

@@ -12,7 +12,7 @@ from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import send
 from tests.watcher.nodes.behaviours import blocks_over, calls_over, drop, page, refused_calls, results
-from tests.watcher.test_command import run
+from tests.watcher.typed import run
 
 pytestmark = pytest.mark.one_database
 

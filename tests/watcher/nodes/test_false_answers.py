@@ -12,7 +12,7 @@ from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import CHAIN, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import every_block, later, results
-from tests.watcher.nodes.test_what_nodes_do import turn
+from tests.watcher.nodes.living import turn
 
 pytestmark = pytest.mark.one_database
 

@@ -15,7 +15,7 @@ from tests.gateway import Gateway
 from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, answers, missed, row, send
 from tests.watcher.nodes.behaviours import each_call
-from tests.watcher.nodes.test_what_nodes_do import expect_undisturbed, turn
+from tests.watcher.nodes.living import expect_undisturbed, turn
 
 pytestmark = pytest.mark.one_database
 

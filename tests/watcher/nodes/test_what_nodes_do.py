@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from app.watcher.loop.reader import Reader
-from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.nodes import Trouble
-from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, Call, FakeNode, Request
-from tests.watcher.kit import Watched, answers, row, send
+from tests.watcher.kit import Watched, row, send
 from tests.watcher.nodes.behaviours import (
     after,
     blocks,
@@ -34,6 +32,7 @@ from tests.watcher.nodes.behaviours import (
     results,
     right,
 )
+from tests.watcher.nodes.living import expect_undisturbed, turn
 
 pytestmark = pytest.mark.one_database
 
@@ -197,29 +196,9 @@ HOURS = [
 ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS]
 
 
-def turn(watched: Watched, reader: Reader) -> bool:
-    """One round of all that a reader does. Returns whether something failed."""
-    failed = False
-    for work in (reader.poll, reader.background, reader.reread, reader.prove):
-        try:
-            work()
-        except RpcFault:
-            failed = True
-    watched.time.go(1)
-    return failed
-
-
 def is_left_alone(reader: Reader) -> bool:
     """Whether no URL may be used now."""
     return not reader.view.nodes.usable()
-
-
-def expect_undisturbed(gateway: Gateway, watched: Watched) -> None:
-    """The answers are those of a reader to whom nothing happened."""
-    found = answers(gateway)
-    forget_events(gateway)
-    watched.settle(watched.reader())
-    assert answers(gateway) == found
 
 
 def _named(each: Row) -> str:
