@@ -44,6 +44,14 @@ class WatchedChainShape(Shape):
         ),
     )
     proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
+    unproven_blocks = fields.Integer(
+        attribute="unmatched",
+        metadata=describe(
+            "Blocks that are not proven, as their receipts do not match their headers. proven_to goes over "
+            "them where those of other blocks match.",
+            0,
+        ),
+    )
 
 
 class StaleFeedShape(Shape):

@@ -139,7 +139,7 @@ def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
         return reader.text("No block shows this transfer at the moment.")
     if certainty.level is Level.PROVEN:
         return reader.text(
-            "We read this on %(chain)s ourselves, and it is proven. We have proven all blocks up to "
+            "We read this on %(chain)s ourselves, and it is proven. We have proven this chain up to block "
             "%(block)s.",
             chain=chain,
             block=reader.number(certainty.as_of_block or 0),

@@ -39,7 +39,7 @@ class Level(StrEnum):
     """How sure a status is."""
 
     PROVEN = "proven"
-    """The gateway read it from the chain, and its block is proven (``SpanState.PROVEN``)."""
+    """The gateway read it from the chain, and its block is proven (``SpanState.PROVEN``), not passed over."""
 
     REPORTED = "reported"
     """Somebody reported it, or the gateway read it and its block is not proven yet."""
@@ -61,18 +61,20 @@ class ReportedBy(StrEnum):
 class ChainProof(Struct, frozen=True):
     """What is known of a chain's blocks: ``read_to`` is the highest that was reported.
 
-    All from ``proven_from`` to ``proven_to`` are proven. None where there is no such block.
+    All from ``proven_from`` to ``proven_to`` are proven, except those of ``unmatched``. None where there is
+    no such block.
     """
 
     read_to: BlockNumber | None = None
     proven_from: BlockNumber | None = None
     proven_to: BlockNumber | None = None
+    unmatched: frozenset[BlockNumber] = frozenset()
 
     def proves(self, block: BlockNumber) -> bool:
         """Whether a block is one of the proven ones."""
         if self.proven_from is None or self.proven_to is None:
             return False
-        return self.proven_from <= block <= self.proven_to
+        return self.proven_from <= block <= self.proven_to and block not in self.unmatched
 
 
 class Certainty(Struct, frozen=True):

@@ -159,6 +159,8 @@ def status_notes(chains: Sequence[WatchedChain]) -> Iterator[str]:
         if chain.fault is not None and chain.fault_at is not None:
             at = chain.fault_at.isoformat(timespec="seconds")
             yield f"{about}, last fault, {at} {chain.fault_source}".rstrip() + f": {chain.fault}"
+        if chain.unmatched:
+            yield f"{about}: {chain.unmatched} blocks are not proven: {chain.unmatched_words}"
         if chain.differed:
             yield f"{about}: {chain.differed} rereads differed from the first reading, and were corrected"
 

@@ -43,6 +43,10 @@ class ChainWatch(Base):
     reread_at: Mapped[datetime | None] = mapped_column(UtcTime)
     proven_to: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from backfill_from without a gap")
     proven_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    matched_to: Mapped[BlockNumber | None] = mapped_column(
+        BigInteger, doc="the highest block whose receipts matched its header"
+    )
+    unmatched: Mapped[int] = mapped_column(BigInteger, server_default="0", doc="rows of watch_unmatched")
     contracts: Mapped[list[str] | None] = mapped_column(
         JSON(none_as_null=True), doc="whose logs all of this is about; null before the first reading"
     )
@@ -109,6 +113,20 @@ class WatchSpan(Base):
     digest: Mapped[bytes] = mapped_column(LargeBinary, doc="empty where it is not known")
     source: Mapped[str] = mapped_column(String(SOURCE_LENGTH))
     state: Mapped[str] = mapped_column(String(STATE_LENGTH), doc="a value of SpanState")
+
+
+class WatchUnmatched(Base):
+    """A block of a proven span that itself is not proven: its receipts do not match its header.
+
+    ``proven_to`` goes over it on the conditions of ``services.unmatched``.
+    """
+
+    __tablename__ = "watch_unmatched"
+    __table_args__ = (Index("ix_watch_unmatched_tries", "chain_id", "tries", "block"),)
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    block: Mapped[BlockNumber] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    tries: Mapped[int] = mapped_column(BigInteger, doc="further ones, each an hour or more after another")
 
 
 class WatchWaiting(Base):

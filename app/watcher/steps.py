@@ -65,7 +65,8 @@ class SpanState(StrEnum):
     """Read again when final, with the same result, by the same URL."""
 
     PROVEN = "proven"
-    """Two different URLs agreed when it was final, or each block's logs match its header."""
+    """Two different URLs agreed when it was final, or each block's logs match its header. Blocks of it that
+    are not proven are stored beside it (``Step.unmatched``)."""
 
 
 class Span(Struct, frozen=True):
@@ -113,6 +114,9 @@ class Step(Struct, frozen=True, kw_only=True):
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node returned.
     :param final: the newest that is final, by the chain's finality.
+    :param unmatched: blocks that their headers do not prove. Where one is in ``spans``, all others of its
+        span are proven.
+    :param matched_to: the highest block whose receipts were seen to match its header; None for none.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
         meanwhile was reported, too.
@@ -131,6 +135,8 @@ class Step(Struct, frozen=True, kw_only=True):
     headers: Sequence[Header] = ()
     forget_headers_below: BlockNumber | None = None
     spans: Sequence[Span] = ()
+    unmatched: Sequence[BlockNumber] = ()
+    matched_to: BlockNumber | None = None
     waiting: Sequence[Waiting] = ()
     done: Sequence[WaitingKey] = ()
     head: Header | None = None
@@ -150,6 +156,7 @@ class ChainReadings(Struct, frozen=True, kw_only=True):
     :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
     :param headers: the stored ones, ascending; the last is that of ``live_to``.
     :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
+    :param unmatched: of the blocks of ``waiting`` those that their headers do not prove.
     :param contracts: whose logs all of this is about; None before the first reading.
     :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
     :param proven_to: up to here everything is proven, from ``backfill_from`` without a gap.
@@ -163,6 +170,7 @@ class ChainReadings(Struct, frozen=True, kw_only=True):
     headers: Sequence[Header] = ()
     spans: Sequence[Span] = ()
     waiting: Sequence[Waiting] = ()
+    unmatched: frozenset[BlockNumber] = frozenset()
     contracts: frozenset[bytes] | None = None
     reread_to: BlockNumber | None = None
     proven_to: BlockNumber | None = None

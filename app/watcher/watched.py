@@ -60,6 +60,8 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
     :param backfilled_to: the last block of the backfill.
     :param live_from: where live reading began; the backfill ends below it.
     :param reread_to: up to here all was reread without a gap, since ``reread_at``; ``proven_to`` likewise.
+    :param unmatched: how many blocks were not proven, as their receipts do not match their headers.
+    :param matched_to: the highest block whose receipts matched its header.
     :param read_at: of the last step, ``found_at`` of the last that had something new.
     :param differed: how many rereads ever differed.
     :param refused: how many events the feed ever refused.
@@ -82,6 +84,8 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
     reread_at: datetime | None = None
     proven_to: BlockNumber | None = None
     proven_at: datetime | None = None
+    unmatched: int = 0
+    matched_to: BlockNumber | None = None
     read_at: datetime | None = None
     found_at: datetime | None = None
     calls_a_minute: int = 0
@@ -116,6 +120,15 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
             return None
         done = self.from_block - 1 if self.backfilled_to is None else self.backfilled_to
         return max(0, self.live_from - 1 - done)
+
+    @property
+    def unmatched_words(self) -> str:
+        """What blocks that are not proven mean; empty where there are none."""
+        if not self.unmatched:
+            return ""
+        if self.matched_to is None:
+            return "no receipts of this chain match their headers, so only a second URL can prove its blocks"
+        return "their receipts do not match their headers, so transfers in them are only reported"
 
     def is_quiet(self, now: datetime) -> bool:
         """Whether it is read, its head moves, and it has had no log of ours for long."""

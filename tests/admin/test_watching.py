@@ -12,11 +12,14 @@ from app.accounts.roles import Role
 from app.db.engine import writing
 from app.db.upserts import upsert
 from app.network.document import export_network
+from app.values.identifiers import BlockNumber
 from app.watcher.models import FaultyUrl
+from app.watcher.services.advance import advance
+from app.watcher.steps import SpanState
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
 from tests.gateway import Gateway
-from tests.watcher.services.world import CHAIN, URL_A, URL_B, watch_a_chain
+from tests.watcher.services.world import CHAIN, URL_A, URL_B, span, step, watch_a_chain
 
 PAGE = f"/admin/chains/{CHAIN}"
 SWITCH = f"/admin/watching/{CHAIN}"
@@ -128,10 +131,33 @@ def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> N
         "reread_at": clock().isoformat(),
         "proven_to": 500,
         "proven_at": clock().isoformat(),
+        "unproven_blocks": 0,
     }
     clock.forward(hours=2)
     later = app.test_client().get("/readyz")
     assert (later.status_code, later.get_json()["watching"][0]["state"]) == (200, "not_read")
+
+
+UNMATCHED = "their receipts do not match their headers, so transfers in them are only reported"
+NO_MATCH = "no receipts of this chain match their headers, so only a second URL can prove its blocks"
+
+
+@pytest.mark.parametrize(("matched_to", "words"), [(490, UNMATCHED), (None, NO_MATCH)])
+def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: int | None, words: str) -> None:
+    lease = watch_a_chain(network)
+    found = step(
+        at=network.clock(),
+        spans=[span(1, 500, SpanState.PROVEN)],
+        unmatched=[BlockNumber(20), BlockNumber(40)],
+        matched_to=matched_to and BlockNumber(matched_to),
+    )
+    advance(network.database, network.intake, lease, found)
+    (told,) = app.test_client().get("/readyz").get_json()["watching"]
+    assert (told["unproven_blocks"], told["proven_to"]) == (2, 500 if matched_to else 19)
+    page = signed_in(app, Role.VIEWER).get(PAGE).text
+    assert re.search(rf"<dt>Not verified</dt><dd>2 blocks <span[^>]*>{words}", page)
+    said = app.test_cli_runner().invoke(args=["watch", "--status"]).output
+    assert f"chain 1: 2 blocks are not proven: {words}" in said
 
 
 def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:

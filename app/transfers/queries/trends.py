@@ -7,13 +7,14 @@ compares the same transfers.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
 
-from app.db.types import RowsOf, exact_sum
+from app.db.types import RowsOf, exact_sum, is_one_of
 from app.network.models import Chain
 from app.transfers.certainty import ChainProof
 from app.transfers.effects import TrendKey, Trends
@@ -23,7 +24,7 @@ from app.transfers.reorganisations import ChainReading
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.values.times import hour_of
-from app.watcher.models import ChainWatch
+from app.watcher.models import ChainWatch, WatchUnmatched
 
 HOURLY: Final = 1
 DAILY: Final = 24
@@ -200,18 +201,33 @@ _PROOFS = select(
     ChainWatch.backfill_from,
     ChainWatch.live_from,
     ChainWatch.proven_to,
+    ChainWatch.unmatched,
 ).join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
 
 
-def chain_proofs(connection: Connection, chain_ids: Collection[ChainId]) -> Mapping[ChainId, ChainProof]:
-    """How far each of the chains was read and proven; chains that have reported nothing are left out."""
+def chain_proofs(
+    connection: Connection, chain_ids: Collection[ChainId], blocks: Collection[BlockNumber]
+) -> Mapping[ChainId, ChainProof]:
+    """How far each of the chains was read and proven; chains that have reported nothing are left out.
+
+    :param blocks: of which it has to be known whether they are proven.
+    """
+    rows = connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids))).all()
+    unmatched: dict[int, set[BlockNumber]] = defaultdict(set)
+    if chains := [row.chain_id for row in rows if row.unmatched]:
+        found = select(WatchUnmatched.chain_id, WatchUnmatched.block).where(
+            WatchUnmatched.chain_id.in_(chains), is_one_of(connection, WatchUnmatched.block, blocks)
+        )
+        for chain_id, block in connection.execute(found):
+            unmatched[chain_id].add(block)
     return {
         ChainId(row.chain_id): ChainProof(
             row.highest_block,
             min((start for start in (row.backfill_from, row.live_from) if start is not None), default=None),
             row.proven_to,
+            frozenset(unmatched[row.chain_id]),
         )
-        for row in connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids)))
+        for row in rows
     }
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from app.db.database import Database
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.transfers.certainty import Certainty, certainty_of
+from app.transfers.events import BlockEvent
 from app.transfers.progress import Progress
 from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
 from app.transfers.queries.logged import reported_histories
@@ -137,7 +138,10 @@ def certainties_of(connection: Connection, entries: Sequence[TransferEntry]) -> 
         return []
     histories = reported_histories(connection, [entry.transfer_id for entry in entries])
     of_entries = [(entry.status.src_chain_id, entry.status.dst_chain_id) for entry in entries]
-    proofs = chain_proofs(connection, {each for pair in of_entries for each in pair if each is not None})
+    logged = (each.event for history, _ in histories.values() for each in history.log)
+    blocks = {event.block for event in logged if isinstance(event, BlockEvent) and event.block is not None}
+    chain_ids = {each for pair in of_entries for each in pair if each is not None}
+    proofs = chain_proofs(connection, chain_ids, blocks)
     return [
         certainty_of(TransferHistoryStatus(entry.status.status), *histories[entry.transfer_id], proofs)
         for entry in entries

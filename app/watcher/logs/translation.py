@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -114,6 +114,7 @@ def translate(
     *,
     read_to: BlockNumber,
     final_to: BlockNumber | None = None,
+    unmatched: Collection[BlockNumber] = (),
 ) -> Translation:
     """What these logs say, and which waiting facts are due.
 
@@ -125,7 +126,7 @@ def translate(
     :param headers: of every block that has one of the logs, by number.
     :param waiting: all that waits on this chain, without what the same step removes.
     :param read_to: the newest block of the chain that is known to build on all these logs.
-    :param final_to: the highest block that no reorganisation is believed to replace; None where none is.
+    :param final_to: the highest block that nothing replaces, but ``unmatched``; None where there is none.
     """
     report = ChainReport(network, chain, read_to, waiting)
     unreadable: list[Unreadable] = []
@@ -142,8 +143,7 @@ def translate(
         if each.kind is WaitingKind.UNKNOWN and _is_new(report, network, each):
             _try_again(report, each)
     report.come_due(waiting)
-    if final_to is not None:
-        report.settle(final_to)
+    report.settle(-1 if final_to is None else final_to, unmatched)
     return Translation(report.events, list(report.waiting.values()), list(report.done), unreadable)
 
 

@@ -27,17 +27,23 @@ class Holding(Struct, frozen=True):
     :param span: how well that is known, and by which URL.
     :param foreign: ids of logs in the blocks whose contracts are not watched (any more): what was reported of
         them stays valid.
+    :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
     """
 
     span: Span
     logs: Sequence[Log]
     headers: Mapping[BlockNumber, Header]
     foreign: Collection[str] = ()
+    left: Collection[BlockNumber] = ()
 
     @property
     def blocks(self) -> Blocks:
         """The range."""
         return Blocks(self.span.first, self.span.last)
+
+    def covers(self, block: BlockNumber) -> bool:
+        """Whether it says what this block holds."""
+        return self.span.first <= block <= self.span.last and block not in self.left
 
 
 class _Difference(Struct):
@@ -60,8 +66,8 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     :param read_by: the name of the URL that read them first.
     """
     blocks, waiting = holding.blocks, view.readings.waiting
-    inside = [each for each in waiting if blocks.first <= each.block <= blocks.last]
-    outside = [each for each in waiting if not blocks.first <= each.block <= blocks.last]
+    inside = [each for each in waiting if holding.covers(each.block)]
+    outside = [each for each in waiting if not holding.covers(each.block)]
     translation = _translated_again(view, holding, outside)
     paid = _paid_by_another_queue(inside, waiting, translation)
     known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
@@ -101,6 +107,7 @@ def _translated_again(view: View, holding: Holding, outside: Sequence[Waiting]) 
         outside,
         read_to=holding.blocks.last if live_to is None else live_to.number,
         final_to=view.settled_to,
+        unmatched=view.readings.unmatched,
     )
 
 
@@ -132,8 +139,12 @@ def _difference(
     unclear: Collection[str | EventKey],
 ) -> _Difference:
     first, last = holding.blocks.first, holding.blocks.last
-    said = [each for each in reported(first, last) if not isinstance(each.event, ChainHead)]
-    for block in {block for block in paid.values() if not first <= block <= last}:
+    said = [
+        each
+        for each in reported(first, last)
+        if holding.covers(each.block) and not isinstance(each.event, ChainHead)
+    ]
+    for block in {block for block in paid.values() if not holding.covers(block)}:
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
     known = {each.event.key: each.event for each in said}
     valid = {each.event.key for each in said if each.canonical}

@@ -137,6 +137,7 @@ def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
         waiting,
         read_to=fetched.end.number,
         final_to=view.settled_to,
+        unmatched=view.readings.unmatched,
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Outcome(_step(view, read, events, translation), translation.unreadable)
@@ -171,6 +172,7 @@ def _tried_again(view: View, read: _Read) -> Outcome:
         view.readings.waiting,
         read_to=live_to.number,
         final_to=view.settled_to,
+        unmatched=view.readings.unmatched,
     )
     return Outcome(_step(view, read, again.events, again), again.unreadable)
 

@@ -1,26 +1,31 @@
 """Proves blocks by their own headers: the filter shows where no log can be, the receipts' root which there
 are.
 
-That proves what only one URL has returned, even twice: an answer that lacks a log lacks it both times.
+That proves what only one URL has returned, even twice: an answer that lacks a log lacks it both times. A
+block whose receipts do not match its header is proven where another URL returns the same logs. Otherwise it
+is left as it was reported, and tried again later (``services.unmatched``). A request for receipts that fails
+says nothing about a block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_parents
 from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
-from app.watcher.loop.fetch import read_from, read_logs, span_of
+from app.watcher.loop.fetch import fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
 from app.watcher.proofs import BloomTest, proves, receipts_root
 from app.watcher.rpc.answers import read_receipt
-from app.watcher.rpc.faults import Lie, Moved, RpcFault
+from app.watcher.rpc.faults import Garbled, Incomplete, Lie, Moved, RpcFault, TooLarge
 from app.watcher.rpc.node import MOST_CALLS, Node, Wanted
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Span, SpanState
@@ -34,6 +39,10 @@ EMPTY_ROOT: Final = receipts_root([])
 
 class Unprovable(Exception):
     """The node does not return what a proof needs. The text is for operators."""
+
+
+class Unmatched(Unprovable):
+    """It returns something that is no proof: receipts that do not match the header, or none."""
 
 
 def holds(node: Node, header: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
@@ -60,70 +69,194 @@ def prove(view: View, span: Span, reported: Reported) -> Outcome:
     :param reported: what was reported of blocks. Where anything was, no filter is believed.
     :returns: with what was missed, if something of it is new to the feed.
     :raises NoNode: no URL can be used now.
-    :raises Unprovable: the node does not return what is needed.
+    :raises Unprovable: no node returns what is needed.
     :raises Moved: the answers do not fit together; it is tried again later.
     """
-    blocks = Blocks(span.first, span.last)
-    said = {each.block for each in reported(blocks.first, blocks.last) if each.canonical}
-    holding, _ = read_from(view, lambda node: _proven(view, node, blocks, said))
-    return corrected(view, holding, reported, span.source)
+    said = _said(reported, span.first, span.last)
+    proof, _ = read_from(view, lambda node: _Proof(view, node, Blocks(span.first, span.last), said).made())
+    answer = corrected(view, proof.holding(proof.unmatched), reported, span.source)
+    return _with(answer, proof, answer.step.spans if answer.step else ())
 
 
-def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber]) -> Holding:
-    """What the blocks hold by their headers and receipts.
+def prove_again(view: View, unmatched: Sequence[BlockNumber], reported: Reported) -> Outcome:
+    """Try again to prove single blocks whose receipts did not match.
 
-    :param said: blocks of which something was reported.
+    :param unmatched: these blocks, ascending.
+    :raises Unprovable: as :func:`prove`, also its other errors.
     """
-    read = read_logs(view, node, blocks)
-    numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
-    headers = node.headers(numbers)
-    try:
-        check_parents(headers.values())
-        check_blocks(read, headers)
-    except ImpossibleAnswer as error:
-        raise Moved(str(error)) from None
-    test = BloomTest(view.wanted.addresses, view.wanted.topics)
-    trusted = any(header.bloom is not None and any(header.bloom) for header in headers.values())
-    known = {log.block for log in read}.union(said)
-    logs: list[Log] = []
-    for number in range(blocks.first, blocks.last + 1):
-        header = headers[BlockNumber(number)]
-        if header.receipts_root == EMPTY_ROOT and header.transactions == 0:
-            continue
-        if number in known or not _is_empty(header, test, trusted=trusted):
-            logs += _true_logs(node, header)
-    ours = [log for log in logs if view.wanted.covers(log)]
-    foreign = {log_id(view.terms.chain_id, log) for log in logs if not view.wanted.covers(log)}
-    span = replace(span_of(blocks, ours, node.name), state=SpanState.PROVEN)
-    return Holding(span, ours, headers, foreign)
+    blocks = Blocks(unmatched[0], unmatched[-1])
+    said = _said(reported, blocks.first, blocks.last)
+    proof, node = read_from(view, lambda node: _Proof(view, node, blocks, said, unmatched).made())
+    proven = [number for number in unmatched if number <= proof.blocks.last and number not in proof.unmatched]
+    others = {BlockNumber(number) for number in range(blocks.first, blocks.last + 1)}.difference(proven)
+    spans = [Span(number, number, 0, b"", node.name, SpanState.PROVEN) for number in proven]
+    return _with(corrected(view, proof.holding(others), reported, node.name), proof, spans)
+
+
+def _said(reported: Reported, first: BlockNumber, last: BlockNumber) -> set[BlockNumber]:
+    """The blocks of which something was reported."""
+    return {each.block for each in reported(first, last) if each.canonical}
+
+
+def _with(answer: Outcome, proof: _Proof, spans: Sequence[Span]) -> Outcome:
+    step = answer.step and replace(
+        answer.step, spans=spans, unmatched=proof.unmatched, matched_to=proof.matched_to
+    )
+    return replace(answer, step=step)
+
+
+class _Proof(Struct):
+    """What the blocks of a range hold by their headers and receipts.
+
+    :param blocks: as far as they could be looked at.
+    :param said: blocks of which something was reported.
+    :param only: those that are looked at; empty for all.
+    :param unmatched: those that could not be proven.
+    """
+
+    view: View
+    node: Node
+    blocks: Blocks
+    said: Collection[BlockNumber]
+    only: Sequence[BlockNumber] = ()
+    logs: list[Log] = field(default_factory=list)
+    headers: dict[BlockNumber, Header] = field(default_factory=dict)
+    unmatched: list[BlockNumber] = field(default_factory=list)
+    matched_to: BlockNumber | None = None
+    answering: list[Node] = field(default_factory=list)
+    """The URLs that can be used and do not refuse receipts, this one first."""
+    read_elsewhere: list[Sequence[Log]] | None = None
+    """The logs of the blocks as other URLs return them; None before they were requested."""
+
+    def made(self) -> _Proof:
+        """Itself, after all blocks were looked at, or those below one whose receipts were refused.
+
+        :raises Unprovable: no receipts were returned at all.
+        """
+        view, node, blocks = self.view, self.node, self.blocks
+        read = read_logs(view, node, blocks)
+        numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
+        self.headers = node.headers(numbers)
+        try:
+            check_parents(self.headers.values())
+            check_blocks(read, self.headers)
+        except ImpossibleAnswer as error:
+            raise Moved(str(error)) from None
+        test = BloomTest(view.wanted.addresses, view.wanted.topics)
+        filled = any(header.bloom is not None and any(header.bloom) for header in self.headers.values())
+        trusted = filled and all(_is_in_filter(log, self.headers[log.block]) for log in read)
+        known = {log.block for log in read}.union(self.said)
+        self.answering = [node, *(other for other in view.nodes.usable() if other is not node)]
+        for number in self.only or numbers[-len(blocks) :]:
+            header = self.headers[number]
+            if header.receipts_root == EMPTY_ROOT and header.transactions == 0:
+                continue
+            if number in known or not _is_empty(header, test, trusted=trusted):
+                try:
+                    self._look_at(header, [log for log in read if log.block == number])
+                except Unprovable:
+                    if self.matched_to is None and not self.unmatched:
+                        raise
+                    self.blocks = Blocks(blocks.first, BlockNumber(number - 1))
+                    break
+        return self
+
+    def holding(self, left: Collection[BlockNumber]) -> Holding:
+        """What was found out, without the blocks of which nothing is known."""
+        view = self.view
+        ours = [log for log in self.logs if view.wanted.covers(log)]
+        foreign = {log_id(view.terms.chain_id, log) for log in self.logs if not view.wanted.covers(log)}
+        span = replace(span_of(self.blocks, ours, self.node.name), state=SpanState.PROVEN)
+        return Holding(span, ours, self.headers, foreign, left)
+
+    def _look_at(self, header: Header, read: Sequence[Log]) -> None:
+        """Find out what a block holds: by receipts that match, or as another URL returns the same.
+
+        :param read: its logs as this URL returned them.
+        :raises Unprovable: each request for its receipts failed, and no other URL returns the same.
+        """
+        try:
+            self.logs += self._by_receipts(header)
+            self.matched_to = header.number
+        except Unprovable as cannot:
+            if self._is_agreed(header.number, read):
+                self.logs += read
+            elif isinstance(cannot, Unmatched):
+                self.unmatched.append(header.number)
+            else:
+                raise
+
+    def _by_receipts(self, header: Header) -> list[Log]:
+        """The logs of a block by the first receipts that match. Each URL is tried twice.
+
+        :raises Unprovable: there are none.
+        """
+        cannot = Unprovable(f"no URL returns receipts of block {header.number}")
+        refused: list[Node] = []
+        for node in (*self.answering, *self.answering):
+            if node not in self.answering:
+                continue
+            try:
+                return _true_logs(node, header)
+            except Lie as lie:
+                if node is self.node:
+                    raise
+                self.view.nodes.failed(node, lie)
+                self.answering.remove(node)
+            except Unmatched as unmatched:
+                cannot = unmatched
+            except Unprovable as failed:
+                if node in refused:
+                    self.answering.remove(node)
+                refused.append(node)
+                cannot = cannot if isinstance(cannot, Unmatched) else failed
+        raise cannot
+
+    def _is_agreed(self, number: BlockNumber, read: Sequence[Log]) -> bool:
+        """Whether another URL returns the same logs of a block."""
+        if self.read_elsewhere is None:
+            self.read_elsewhere = []
+            for other in self.view.nodes.usable():
+                if other is not self.node:
+                    with suppress(RpcFault):
+                        self.read_elsewhere.append(fetch_all(self.view, other, self.blocks).logs)
+        return any([log for log in logs if log.block == number] == list(read) for logs in self.read_elsewhere)
 
 
 def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
     """Whether the header itself proves that no wanted log is in its block.
 
-    Some chains fill no filter at all. An empty filter is believed only next to others that are not empty, or
-    where there was no transaction.
+    Some chains fill no filter at all, or leave some logs out of it. An empty filter is believed only next to
+    others that are not empty, or where there was no transaction. No filter is believed next to one that lacks
+    a log of its block.
     """
     if header.receipts_root == EMPTY_ROOT:
         return True
-    if header.bloom is None or not (trusted or any(header.bloom)):
+    if header.bloom is None or not trusted:
         return False
     return not test.may_hold(header.bloom)
+
+
+def _is_in_filter(log: Log, header: Header) -> bool:
+    return BloomTest((log.address,), log.topics[:1]).may_hold(header.bloom)
 
 
 def _true_logs(node: Node, header: Header) -> list[Log]:
     """All logs of a block, from its receipts, each in its place.
 
-    :raises Unprovable: the node does not return them, or the chain computes its root in another way.
+    :raises Unmatched: they are not whole, or the chain computes its root in another way.
+    :raises Unprovable: the request for them failed.
     """
     try:
         receipts = [read_receipt(raw) for raw in node.receipts(header.number)]
     except Lie:
         raise
+    except (Garbled, Incomplete, TooLarge) as fault:
+        raise Unmatched(f"it returns no receipts of block {header.number}: {fault}") from None
     except RpcFault as fault:
         raise Unprovable(f"it returns no receipts of block {header.number}: {fault}") from None
     if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
-        raise Unprovable(f"the receipts of block {header.number} do not match its header")
+        raise Unmatched(f"the receipts of block {header.number} do not match its header")
     everything = [log for receipt in receipts for log in receipt.logs]
     return [
         Log(header.number, header.hash, log.tx_hash, place, log.address, log.topics, log.data)

@@ -22,6 +22,7 @@ from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import BlockId
 from app.watcher.logs.translation import Translation, Unreadable, translate
+from app.watcher.loop.again import Again
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
@@ -65,6 +66,7 @@ def report_range(view: View, fetched: Fetched) -> Outcome:
         view.readings.waiting,
         read_to=read_to,
         final_to=view.settled_to,
+        unmatched=view.readings.unmatched,
     )
     return Outcome(_step(view, fetched, translation), translation.unreadable)
 
@@ -236,8 +238,9 @@ REREAD_EVERY: Final = 4
 PROVE_EVERY: Final = 12
 """Polls from one proof by headers to the next. A chain with only one URL needs them."""
 
-UNPROVABLE_SECONDS: Final = 3600.0
-"""Until a node that does not return what proofs need is tried again."""
+UNPROVABLE_SECONDS: Final = 60.0
+LONGEST_UNPROVABLE_SECONDS: Final = 3600.0
+"""Until the next proof where nodes return no receipts, or no block matched. They double each time."""
 
 
 class Reader(Struct):
@@ -258,6 +261,9 @@ class Reader(Struct):
     since_reread: int = 0
     since_proof: int = 0
     provable_at: float = float("-inf")
+    unproven: int = 0
+    """Proofs after which the next one waits, since a block matched last."""
+    again: Again = field(default_factory=Again)
     accepted: int = 0
     """Events of the last step that were new to the feed, and not only reported again."""
 
@@ -314,19 +320,36 @@ class Reader(Struct):
     def prove(self) -> bool:
         """Prove some blocks that only one URL has returned, twice. Returns whether there were any."""
         self.since_proof = 0
-        span = span_to_prove(self.view)
-        if span is None:
-            return False
+        done = False
         try:
-            outcome = prove(self.view, span, self._reported())
+            for proved in (self._proved, self._proved_again):
+                if (outcome := proved()) is not None:
+                    done = True
+                    self._write(outcome)
+                    if self.accepted:
+                        self._note_differences(outcome)
         except Unprovable as cannot:
-            self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
+            self._prove_later()
             self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
-            return False
-        self._write(outcome)
-        if self.accepted:
-            self._note_differences(outcome)
-        return True
+        return done
+
+    def _proved(self) -> Outcome | None:
+        span = span_to_prove(self.view)
+        outcome = None if span is None else prove(self.view, span, self._reported())
+        if outcome is not None and (step := outcome.step) is not None:
+            if step.matched_to is not None:
+                self.unproven = 0
+            elif step.unmatched:  # perhaps none of this chain ever matches
+                self._prove_later()
+        return outcome
+
+    def _prove_later(self) -> None:
+        pause = min(UNPROVABLE_SECONDS * 2**self.unproven, LONGEST_UNPROVABLE_SECONDS)
+        self.unproven = min(self.unproven + 1, 16)
+        self.provable_at = self.view.monotonic() + pause
+
+    def _proved_again(self) -> Outcome | None:
+        return self.again.proved(self.database, self.view, self._reported())
 
     def _is_long(self) -> bool:
         """Whether what is to be reread is a range of the backfill."""

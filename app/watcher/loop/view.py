@@ -141,11 +141,13 @@ def after(readings: ChainReadings, step: Step) -> ChainReadings:
         for name in ("live_from", "backfill_from", "backfilled_to", "live_to", "extra")
         if (given := getattr(step, name)) is not None
     }
+    waiting = _waiting(readings.waiting, step)
     return replace(
         readings,
         headers=_headers(readings.headers, step),
         spans=[span for span in replaced(readings.spans, step.spans) if span.state is not SpanState.PROVEN],
-        waiting=_waiting(readings.waiting, step),
+        waiting=waiting,
+        unmatched=_unmatched(readings.unmatched, step).intersection(each.block for each in waiting),
         **changes,
     )
 
@@ -168,6 +170,7 @@ def _stepped_back(readings: ChainReadings, forget_from: BlockNumber) -> ChainRea
         headers=headers,
         spans=replaced(readings.spans, (), forget_from=forget_from),
         waiting=[waiting for waiting in readings.waiting if waiting.block < forget_from],
+        unmatched=frozenset(block for block in readings.unmatched if block < forget_from),
     )
 
 
@@ -175,6 +178,11 @@ def _headers(stored: Iterable[Header], step: Step) -> list[Header]:
     found = {header.number: header for header in (*stored, *step.headers)}
     least = step.forget_headers_below or 0
     return [found[number] for number in sorted(found) if number >= least]
+
+
+def _unmatched(stored: Iterable[BlockNumber], step: Step) -> frozenset[BlockNumber]:
+    again = [block for block in stored if any(span.first <= block <= span.last for span in step.spans)]
+    return frozenset(stored).difference(again).union(step.unmatched)
 
 
 def _waiting(stored: Iterable[Waiting], step: Step) -> list[Waiting]:
@@ -272,7 +280,10 @@ class View(Struct):
 
     @property
     def settled_to(self) -> BlockNumber | None:
-        """The highest block whose facts nothing retracts any more: neither a reorganisation nor a proof."""
+        """The highest block whose facts nothing retracts any more: neither a reorganisation nor a proof.
+
+        Those of ``readings.unmatched`` may still be retracted.
+        """
         unproven = self.readings.spans[0].first if self.readings.spans else None
         deep = self.deep
         return deep if deep is None or unproven is None else BlockNumber(min(deep, unproven - 1))

@@ -210,7 +210,8 @@ class Node:
     def receipts(self, block: BlockNumber) -> Sequence[Mapping[str, Any]]:
         """The receipts of a block's transactions, as the node returns them.
 
-        :raises NotThere: the node does not have the block, or does not return receipts.
+        :raises NotThere: the node does not have the block.
+        :raises Incomplete: it returns something else than receipts, such as null.
         """
         answer = _value(self._request([Call(_RECEIPTS, [hex(block)])])[0], _RECEIPTS)
         if not isinstance(answer, list):

@@ -23,6 +23,7 @@ from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
+from app.watcher.services.unmatched import not_passed, store_unmatched
 from app.watcher.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
 
 STORED_MISSES: Final = 200
@@ -83,14 +84,14 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         _check(step, result.refused)
         reorgs = reorgs_of_others(connection, row, intake.max_reorg_blocks)
         missed = _missed(step, result, reorgs)
-        values = _cursor(connection, row, step) | _seen(row, step, result, now)
-        values["differed"] = row.differed + len(missed)
+        values = _cursor(connection, row, step) | _seen(row, step, result, len(missed), now)
         _store_headers(connection, lease.chain_id, step)
         _store_waiting(connection, lease.chain_id, step)
         _store_misses(connection, lease.chain_id, missed, step.at)
         store_spans(connection, lease.chain_id, step.spans, step.forget_from)
         if reorgs.from_block is not None:
             values |= doubt(connection, row, values, reorgs.from_block, intake.max_reorg_blocks)
+        values |= store_unmatched(connection, row, step, reorgs.from_block)
         values |= _bounds(connection, row, values, step, reorgs, now)
         values["extra"] = {**(row.extra if step.extra is None else step.extra), REORGS_TO: reorgs.newest}
         write_under(connection, lease, **values)
@@ -159,10 +160,15 @@ def _stepped_back(
     return values
 
 
-def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: datetime) -> dict[str, Any]:
+def _seen(
+    row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, missed: int, now: datetime
+) -> dict[str, Any]:
     """What operators look at."""
-    minute = now.replace(second=0, microsecond=0)
-    values: dict[str, Any] = {"refused": row.refused + len(result.refused)} | calls(row, step.calls, minute)
+    values: dict[str, Any] = {
+        "refused": row.refused + len(result.refused),
+        "differed": row.differed + missed,
+        **calls(row, step.calls, now.replace(second=0, microsecond=0)),
+    }
     if step.source:
         values["source"] = step.source
     heads = sum(isinstance(event, ChainHead) for event in step.events)
@@ -263,7 +269,10 @@ def _bounds(
     reorgs: Reorgs,
     now: datetime,
 ) -> dict[str, Any]:
-    """How far the chain is reread and proven without a gap, where a span has changed."""
+    """How far the chain is reread and proven without a gap, where a span has changed.
+
+    :param cursor: the columns that change.
+    """
     if not step.spans and step.forget_from is None and reorgs.from_block is None:
         return {}
     starts = [block for block in (cursor["backfill_from"], cursor["live_from"]) if block is not None]
@@ -274,6 +283,10 @@ def _bounds(
     values: dict[str, Any] = {}
     for name, states in (("reread", REREAD), ("proven", PROVEN)):
         bound = reaches(spans, start, states)
+        if bound is not None and states is PROVEN and cursor.get("unmatched"):
+            matched_to = cursor.get("matched_to", row.matched_to)
+            halt = not_passed(connection, row.chain_id, start, matched_to)
+            bound = bound if halt is None or halt > bound else BlockNumber(halt - 1) if halt > start else None
         values[f"{name}_to"] = bound
         if bound != getattr(row, f"{name}_to"):
             values[f"{name}_at"] = now

@@ -153,8 +153,8 @@ def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime
 
 _UNCHANGED: Final = (
     "head", "head_at", "head_moved_at", "live_from", "backfilled_to", "reread_to", "reread_at", "proven_to",
-    "proven_at", "read_at", "found_at", "source", "fault", "fault_source", "fault_at", "differed", "refused",
-    "stopped", "stopped_at", "stopped_by",
+    "proven_at", "unmatched", "matched_to", "read_at", "found_at", "source", "fault", "fault_source",
+    "fault_at", "differed", "refused", "stopped", "stopped_at", "stopped_by",
 )  # fmt: skip
 """Columns that are returned unchanged."""
 

@@ -25,6 +25,7 @@ from app.watcher.queries import (
 )
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import without_reorgs_to
+from app.watcher.services.unmatched import unmatched_of_waiting
 from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
 
@@ -45,6 +46,7 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
             headers=stored_headers(connection, chain_id),
             spans=unproven_spans(connection, chain_id),
             waiting=waiting_facts(connection, chain_id),
+            unmatched=unmatched_of_waiting(connection, chain_id) if row.unmatched else frozenset(),
             contracts=None if contracts is None else frozenset(map(bytes.fromhex, contracts)),
             reread_to=row.reread_to,
             proven_to=row.proven_to,

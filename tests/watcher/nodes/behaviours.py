@@ -99,6 +99,17 @@ def results(method: str, change: Callable[[Any], Any]) -> Behaviour:
     return each_call(changed)
 
 
+def receipts(of: Callable[[int], bool], change: Callable[[Any], Any]) -> Behaviour:
+    """Change the receipts of some blocks."""
+
+    def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] != "eth_getBlockReceipts" or not of(int(call["params"][0], 16)):
+            return answer
+        return answer | {"result": change(answer["result"]) if answer["result"] else answer["result"]}
+
+    return each_call(changed)
+
+
 def refused_calls(message: str, code: int = -32000, *, when: Callable[[Call], bool]) -> Behaviour:
     """Answer some calls with an error, the others rightly."""
 

@@ -1,0 +1,391 @@
+"""Some blocks' receipts never match their header: the others are proven, and facts in these are reported."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.watcher.loop.reader import Reader
+from app.watcher.models import WatchUnmatched
+from tests.feed.services.world import NOW, feed, sent
+from tests.gateway import Gateway
+from tests.watcher.fake_chain import START
+from tests.watcher.fake_node import Behaviour, FakeNode
+from tests.watcher.kit import (
+    CHAIN,
+    NAMES,
+    OTHER,
+    Watched,
+    executed,
+    leaves_out,
+    missed,
+    queued,
+    relay,
+    row,
+    send,
+    sent_id,
+    status,
+)
+from tests.watcher.nodes.behaviours import receipts, refused_calls
+
+BLOCKS = 60
+Receipts = list[dict[str, Any]]
+
+
+def without_a_log(receipts: Receipts) -> Receipts:
+    """The first receipt lacks a log."""
+    return [receipts[0] | {"logs": receipts[0]["logs"][1:]}, *receipts[1:]]
+
+
+def one_more(receipts: Receipts) -> Receipts:
+    """As with a transaction that is not in the root."""
+    return [*receipts, receipts[0]]
+
+
+def refused(block: int, words: str = "it is busy") -> Behaviour:
+    """Refuse the receipts of a block."""
+    return refused_calls(
+        words,
+        when=lambda call: call["method"] == "eth_getBlockReceipts" and int(call["params"][0], 16) == block,
+    )
+
+
+def payouts_of(gateway: Gateway, *numbers: int) -> None:
+    """Transfers from the other chain, which are paid on the chain that is watched."""
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    for number in numbers:
+        feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+
+
+def mine(watched: Watched, count: int = BLOCKS) -> None:
+    """Blocks with a send each, whose number is that of the block."""
+    for _ in range(count):
+        watched.chain.mine(send(watched.chain.head.number + 1))
+
+
+def unmatched(gateway: Gateway) -> list[int]:
+    """The stored blocks; their number is that of the row."""
+    with reading(gateway.engine) as connection:
+        found = list(connection.scalars(select(WatchUnmatched.block).order_by(WatchUnmatched.block)))
+    assert row(gateway).unmatched == len(found)
+    return found
+
+
+def level(client: FlaskClient, number: int) -> str:
+    """How sure the status of a send is."""
+    key = f"0x{sent_id(number).hex()}"
+    (found,) = client.get("/v2/getTransfer", query_string={"key": key}).get_json()["transfers"]
+    return str(found["certainty"]["level"])
+
+
+def expect(
+    gateway: Gateway, watched: Watched, client: FlaskClient, left: Collection[int], to: int | None = None
+) -> None:
+    """All final blocks are proven but these, and so are the transfers in them."""
+    to = watched.chain.head.number - 6 if to is None else to
+    assert unmatched(gateway) == sorted(left)
+    assert row(gateway).proven_to == to
+    for number in range(1, to + 1):
+        assert level(client, number) == ("reported" if number in left else "proven"), number
+
+
+def again(watched: Watched, reader: Reader) -> None:
+    """An hour later."""
+    watched.time.go(3601)
+    watched.settle(reader)
+
+
+WRONG = {
+    "lacks a log": without_a_log,
+    "has one receipt more": one_more,
+    "has one receipt less": lambda receipts: receipts[1:],
+    "is null": lambda _: None,
+    "is empty": lambda _: [],
+    "is malformed": lambda receipts: [{"status": "0x1"}],
+}
+
+
+@pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
+def test_one_block_is_passed_over(
+    gateway: Gateway, watched: Watched, client: FlaskClient, change: Callable[[Receipts], Any]
+) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, change)]
+    reader = watched.reader()
+    watched.settle(reader)
+    expect(gateway, watched, client, [20])
+    reader.faults.write(reader.lease)
+    assert row(gateway).fault is None
+
+
+def test_every_tenth_block_is_passed_over(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    mine(watched, 120)
+    watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, range(10, 115, 10))
+
+
+def test_chain_whose_receipts_never_match_is_not_proven(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    watched.chain.mine_many(3)
+    mine(watched)
+    watched.chain.mine_many(10)
+    watched.nodes[0].behaviours = [receipts(lambda number: True, one_more)]
+    reader = watched.reader()
+    watched.settle(reader)
+    again(watched, reader)
+    assert row(gateway).proven_to == 3
+    assert row(gateway).matched_to is None
+    assert unmatched(gateway) == list(range(4, 4 + BLOCKS))
+    assert level(client, 5) == "reported"
+
+
+@pytest.mark.one_database
+def test_chain_whose_receipts_never_match_costs_little(gateway: Gateway, watched: Watched) -> None:
+    """In four hours at most a few times as many requests as there are blocks in a proof."""
+    mine(watched, 2500)
+    node = watched.nodes[0]
+    node.behaviours = [receipts(lambda number: True, one_more)]
+    reader = watched.reader()
+    node.calls.clear()
+    for _ in range(4 * 720):
+        watched.time.go(5)
+        reader.poll()
+        reader.background()
+    assert 100 < node.calls.count("eth_getBlockReceipts") < 3000
+    node.behaviours = []
+    for _ in range(2 * 720):
+        watched.time.go(5)
+        reader.poll()
+        reader.background()
+    assert row(gateway).proven_to == 2500 - 6
+    assert unmatched(gateway) == []
+
+
+def test_chain_that_no_longer_matches_is_proven_to_there(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number >= 20, one_more)]
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, range(20, BLOCKS - 5), to=20)
+
+
+def test_block_is_proven_when_its_receipts_match_later(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 54), one_more)]
+    reader = watched.reader()
+    watched.settle(reader)
+    expect(gateway, watched, client, [20, 54])
+    watched.nodes[0].behaviours = []
+    again(watched, reader)
+    expect(gateway, watched, client, [])
+
+
+def test_block_is_proven_after_a_restart(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
+    watched.settle(watched.reader())
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [20])
+    watched.nodes[0].behaviours = []
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+def test_other_url_with_matching_receipts_proves(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    """Its logs say nothing, as it does not return any now."""
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
+    watched.settle(watched.reader())
+    other = FakeNode(
+        watched.chain, behaviours=[refused_calls("no", when=lambda call: call["method"] == "eth_getLogs")]
+    )
+    watched.nodes.append(other)
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+def test_other_url_with_the_same_logs_proves(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, range(10, BLOCKS - 5, 10))
+    watched.nodes.append(FakeNode(watched.chain, receipts=False))
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+def test_other_url_with_other_logs_does_not_prove(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
+    watched.settle(watched.reader())
+    watched.nodes.append(FakeNode(watched.chain, receipts=False, omit=leaves_out(send(20))))
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [20])
+    assert status(client, 20, {20}) == 3
+
+
+def test_refused_receipts_pass_over_nothing(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [refused(20)]
+    reader = watched.reader()
+    watched.settle(reader)
+    expect(gateway, watched, client, [], to=19)
+    again(watched, reader)
+    expect(gateway, watched, client, [], to=19)
+    reader.faults.write(reader.lease)
+    assert "receipts of block 20: it is busy" in row(gateway).fault
+    watched.nodes[0].behaviours = []
+    again(watched, reader)
+    expect(gateway, watched, client, [])
+
+
+def test_refused_receipts_are_asked_again_within_minutes(gateway: Gateway, watched: Watched) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [refused(20)]
+    reader = watched.reader()
+    watched.settle(reader)
+    watched.nodes[0].behaviours = []
+    for _ in range(40):
+        watched.time.go(5)
+        reader.poll()
+        reader.background()
+    assert row(gateway).proven_to == BLOCKS - 6
+
+
+@pytest.mark.parametrize("nth", [2, 3, 7])
+def test_receipts_that_are_refused_now_and_then(
+    gateway: Gateway, watched: Watched, client: FlaskClient, nth: int
+) -> None:
+    mine(watched)
+    busy = refused_calls("too many requests", when=lambda call: call["method"] == "eth_getBlockReceipts")
+    numbers = itertools.count(1)
+    watched.nodes[0].behaviours = [
+        lambda request, right: (
+            busy(request, right)
+            if request.asks("eth_getBlockReceipts") and next(numbers) % nth == 0
+            else right
+        )
+    ]
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+def test_second_url_proves_what_has_no_receipts(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    mine(watched)
+    watched.nodes[0].receipts = False
+    watched.settle(watched.reader())
+    assert row(gateway).proven_to is None
+    watched.nodes.append(FakeNode(watched.chain, receipts=False))
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+def test_filters_are_not_believed_beside_one_that_lacks_a_log(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    """One block's filter lacks a log that the URL returns, another's one that it leaves out."""
+    mine(watched, 40)
+    node = watched.nodes[0]
+    node.change = lambda method, result: (
+        result | {"logsBloom": f"0x{'0' * 511}1"}
+        if method == "eth_getBlockByNumber" and result and int(result["number"], 16) in (10, 20)
+        else result
+    )
+    node.omit = leaves_out(send(20))
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+    assert status(client, 20, {20}) == 3
+
+
+def test_reorganisation_forgets_them(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    mine(watched)
+    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 50), one_more)]
+    reader = watched.reader()
+    watched.settle(reader)
+    expect(gateway, watched, client, [20, 50])
+    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
+    watched.chain.reorg(15)
+    watched.settle(reader)
+    mine(watched, 10)
+    watched.settle(reader)
+    assert unmatched(gateway) == [20]
+    assert row(gateway).proven_to == watched.chain.head.number - 6
+
+
+def test_facts_in_such_a_block_stay_as_reported(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    """A delayed payout, of which a URL later returns neither the queueing nor the payout."""
+    payouts_of(gateway, 700, 800)
+    mine(watched, 10)
+    block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"), relay(800))
+    mine(watched, 20)
+    node = watched.nodes[0]
+    node.behaviours = [receipts(lambda number: number == block.number, one_more)]
+    node.receipts = False
+    reader = watched.reader()
+    watched.settle(reader)
+    assert (status(client, 700), status(client, 800)) == (11, 5)
+    node.omit = leaves_out(queued(700, "payout"), relay(700), relay(800))
+    node.receipts = True
+    watched.settle(reader)
+    assert unmatched(gateway) == [block.number]
+    assert row(gateway).proven_to == watched.chain.head.number - 6
+    assert (status(client, 700), status(client, 800)) == (11, 5)
+    watched.chain.mine(executed(700))
+    watched.settle(reader)
+    assert status(client, 700) == 5
+    assert not missed(gateway)
+
+
+def test_false_facts_of_such_a_block_are_corrected_later(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    """Also what left the delay queue meanwhile, far below what a reorganisation reaches."""
+    payouts_of(gateway, 700)
+    mine(watched, 10)
+    block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"))
+    mine(watched, 10)
+    watched.chain.mine(executed(700))
+    node = watched.nodes[0]
+    node.behaviours = [receipts(lambda number: number == block.number, one_more)]
+    node.change = _names_another(watched)
+    reader = watched.reader()
+    watched.settle(reader)
+    for _ in range(2):
+        mine(watched, 70)
+        watched.settle(reader)
+    assert unmatched(gateway) == [block.number]
+    assert status(client, 700) == 1
+    node.behaviours, node.change = [], lambda _method, result: result
+    again(watched, reader)
+    assert unmatched(gateway) == []
+    assert status(client, 700) == 5
+    assert [miss.source for miss in missed(gateway)] == [NAMES[0]]
+
+
+def _names_another(watched: Watched) -> Callable[[str, Any], Any]:
+    true, false = relay(700).data.hex(), (relay(700).data[:-32] + relay(900).data[-32:]).hex()
+    return lambda method, result: (
+        [log | {"data": log["data"].replace(true, false)} for log in result]
+        if method == "eth_getLogs"
+        else result
+    )
