@@ -49,6 +49,8 @@ class ReadLine(Struct, frozen=True):
     """For a line of an exported log, the chains that its reporter was limited to."""
     is_belated: bool = False
     """For a line of an exported log, whether a reorganisation was logged as a belated one."""
+    is_exported: bool = False
+    """Whether it is a line of an exported log."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -89,7 +91,8 @@ def read_line(
         is_belated = is_exported and isinstance(event, ChainReorged) and _is_belated(data)
     except Misread as fault:
         return RefusedLine(number, shown_id, str(fault))
-    return validated_by_time(ReadLine(number, event, limited_to, is_belated), now)
+    line = ReadLine(number, event, limited_to, is_belated, is_exported and "seq" in data)
+    return validated_by_time(line, now)
 
 
 def validated_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:

@@ -13,7 +13,7 @@ from app.network.validators import ValidatorSet
 from app.values.amounts import parse_decimal
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
-from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.identifiers import BlockNumber, ChainId, PoolKey, RouteKey
 
 
 class TokenFacts(Struct, frozen=True):
@@ -81,6 +81,8 @@ class NetworkFacts(Struct, frozen=True):
     """Of the routes with a fixed rate other than 1."""
     spellings: Mapping[PoolKey, str] = field(default_factory=dict)
     """The symbols that chains and pegged pairs have, by ``PoolKey.in_any_case``."""
+    watched: Mapping[ChainId, BlockNumber] = field(default_factory=dict)
+    """The first block of each chain that the gateway reads itself."""
 
     def symbol_of(self, taken: Taken) -> str | None:
         """The symbol of the taken token: the one that the send names, else by its token's address.
@@ -352,6 +354,11 @@ def build_facts(rows: Rows) -> NetworkFacts:
             if row["rate_value"] not in (None, "1")
         },
         spellings={key.in_any_case: key.symbol for key in (*ends, *tokens)},
+        watched={
+            row["chain_id"]: row["watch_from_block"]
+            for row in rows["chains"]
+            if row["watch_from_block"] is not None
+        },
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, not_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, not_, or_, select, text
 from sqlalchemy.orm import aliased
 
 from app.db.direct import DirectSelect
@@ -16,7 +16,14 @@ from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
 from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
-from app.transfers.events import ChainReorged, Event, EventsRetracted, ValidatorsUpdated
+from app.transfers.events import (
+    EVENT_CLASSES,
+    BlockEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    ValidatorsUpdated,
+)
 from app.transfers.models import RetractionTarget
 from app.transfers.reorganisations import Retraction
 from app.transfers.reports.counting import Logged
@@ -28,6 +35,16 @@ PAGE: Final = 500
 
 _AT_ONCE: Final = (ChainReorged.type, EventsRetracted.type)
 """Types that count whatever their time is (``reorganisations.is_ahead``)."""
+
+_OF_TRANSFERS: Final = tuple(
+    name for name, event_class in EVENT_CLASSES.items() if issubclass(event_class, BlockEvent)
+)
+"""Types of the events about transfers that a log may say."""
+
+_IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, so that it serves
+
+RANGES_AT_ONCE: Final = 100
+"""Ranges of ids in one statement."""
 
 _DUE: Final = select(log.EventAhead.seq).where(log.EventAhead.at <= bindparam("now"))
 _NEWEST_RECEIPT: Final = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
@@ -125,6 +142,40 @@ def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Ev
     """The events of these keys, each once, as reported last."""
     for acceptance in latest_acceptances(connection, keys).values():
         yield acceptance.event
+
+
+def chains_read_by(connection: Connection, reporter: str, chain_ids: Collection[ChainId]) -> set[ChainId]:
+    """Those of the chains of which a reporter reported heads."""
+    table, ids = log.Event, sorted(chain_ids)
+    heads = (
+        exists().where(_IS_HEAD, table.reporter == reporter, table.chain_id == chain_id) for chain_id in ids
+    )
+    row = connection.execute(select(*heads)).one()
+    return {chain_id for chain_id, is_read in zip(ids, row, strict=True) if is_read}
+
+
+def events_of_logs(
+    connection: Connection, transfer_ids: Collection[bytes], transactions: Collection[str]
+) -> list[tuple[Event, str]]:
+    """What was reported of logs, and by whom: all of some transfers, and of chains all of some transactions.
+
+    Each part is in the order of the log.
+
+    :param transactions: what their ids begin with (``app.transfers.numbering``).
+    """
+    table = log.Event
+    ids, txs = sorted(transfer_ids), sorted(transactions)
+    conditions: list[ColumnElement[bool]] = []
+    for start in range(0, len(ids), MOST_IN_STATEMENT):
+        of_transfers = is_one_of(connection, table.transfer_id, ids[start : start + MOST_IN_STATEMENT])
+        conditions.append(and_(of_transfers, table.type.in_(_OF_TRANSFERS)))
+    for start in range(0, len(txs), RANGES_AT_ONCE):
+        # Digits come before letters in every collation, so the index has all of them between the two.
+        between = (table.event_id.between(f"{tx}:", f"{tx}:z") for tx in txs[start : start + RANGES_AT_ONCE])
+        conditions.append(and_(or_(*between), table.transfer_id.is_(None)))
+    query = select(table.event_id, table.type, table.body, table.reporter).order_by(table.seq)
+    rows = (row for each in conditions for row in connection.execute(query.where(each)))
+    return [(decode_event(row.event_id, row.type, row.body), row.reporter) for row in rows]
 
 
 def first_ahead(connection: Connection) -> datetime | None:

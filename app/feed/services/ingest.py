@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby, islice
@@ -27,6 +27,7 @@ from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.services.ahead import settle
 from app.feed.services.load import load_known, note_sender
+from app.feed.services.numbering import Names, names_before
 from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
 from app.network.facts import NetworkFacts
@@ -124,7 +125,8 @@ def ingest_within(
     result = IngestResult()
     for batch in _batches(lines, BATCH):
         if readable := _read(batch, database.clock(), result, REPORTED):
-            result.add(_take_own(connection, readable, reporter, database, intake))
+            post = Post(Sender(reporter), readable)
+            result.add(_take(connection, [post], database, intake)[post])
     return result
 
 
@@ -135,21 +137,14 @@ def ingest_events_within(
 
     :param events: each as the schema of its type would have read it from a line.
     """
-    result, now = IngestResult(), database.clock()
-    for start in range(0, len(events), BATCH):
-        batch = enumerate(events[start : start + BATCH], start=start + 1)
-        validated = [validated_by_time(ReadLine(number, event), now) for number, event in batch]
-        result.refused += [line for line in validated if isinstance(line, RefusedLine)]
-        if readable := [line for line in validated if isinstance(line, ReadLine)]:
-            result.add(_take_own(connection, readable, reporter, database, intake))
+    now = database.clock()
+    validated = [validated_by_time(ReadLine(number, event), now) for number, event in enumerate(events, 1)]
+    result = IngestResult([line for line in validated if isinstance(line, RefusedLine)])
+    readable = [line for line in validated if isinstance(line, ReadLine)]
+    for start in range(0, len(readable), BATCH):
+        post = Post(Sender(reporter), readable[start : start + BATCH], report=readable)
+        result.add(_take(connection, [post], database, intake)[post])
     return result
-
-
-def _take_own(
-    connection: Connection, lines: Sequence[ReadLine], reporter: str, database: Database, intake: Intake
-) -> IngestResult:
-    post = Post(Sender(reporter), lines)
-    return _take(connection, [post], database, intake)[post]
 
 
 def _batches(lines: Iterable[bytes], most: int) -> Iterator[list[tuple[int, bytes]]]:
@@ -199,15 +194,16 @@ def _take(
     settle(connection, now)
     follow_window(connection, now)
     _spell_fees(connection, posts)
+    names = names_before(connection, posts)
     parts = deque(_parts(posts))
     while parts:
         part = parts.popleft()
-        events = [line.event for _, line in part]
+        events = [_named(line.event, post, names) for post, line in part]
         known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
         verdicts: list[Verdict] = []
         for post, of_post in groupby(part, key=itemgetter(0)):
             lines = [line for _, line in of_post]
-            reported = [line.event for line in lines]
+            reported = [_named(line.event, post, names) for line in lines]
             note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
             known.is_belated = lines[0].is_belated
             verdicts += validate_segment(in_turns(reported), known)
@@ -222,6 +218,10 @@ def _take(
         if time.monotonic() >= until:
             break
     return results
+
+
+def _named(event: Event, post: Post, names: Mapping[Post, Names]) -> Event:
+    return names[post].get(event, event) if names else event
 
 
 def _spell_fees(connection: Connection, posts: Iterable[Post]) -> None:

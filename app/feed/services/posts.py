@@ -103,6 +103,11 @@ class Post(Struct, eq=False):
     """Whether a transaction with it is under way."""
     turn: Event = field(default_factory=Event)
     """Set when it is first in the queue, and when it is done."""
+    report: Sequence[ReadLine] = ()
+    """All that its sender reported at once, also where it is committed in parts; left out, ``lines``."""
+
+    def __post_init__(self) -> None:
+        self.report = self.report or self.lines
 
     @property
     def is_done(self) -> bool:
