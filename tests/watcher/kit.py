@@ -111,9 +111,9 @@ def rotation(*signers: bytes) -> FakeLog:
     )
 
 
-def liquidity(number: int, amount: int) -> FakeLog:
+def liquidity(number: int, amount: int, tx: str = "") -> FakeLog:
     """A provider's deposit."""
-    return log_of("LiquidityAdded(uint64,address,address,uint256)", number, USER, TOKEN, amount)
+    return log_of("LiquidityAdded(uint64,address,address,uint256)", number, USER, TOKEN, amount, tx=tx)
 
 
 def terms(**changes: Any) -> WatchTerms:

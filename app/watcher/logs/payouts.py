@@ -23,7 +23,10 @@ from app.watcher.logs.values import Burn, Deposited, Mint, Relay, Send, Undecoda
 
 
 class Place(NamedTuple):
-    """A log's place. ``id`` names its first fact (docs/ingest.md#ids), ``at`` is the time of its block."""
+    """A log's place. ``id`` names its first fact (docs/ingest.md#ids), ``at`` is the time of its block.
+
+    ``log_index`` orders the logs of a block. The id has the index that the node gave.
+    """
 
     id: str
     at: datetime
@@ -51,9 +54,20 @@ def log_of(event_id: str) -> str:
     return ":".join(event_id.split(":")[:4])
 
 
-def place_of(chain_id: ChainId, log: Log, at: datetime) -> Place:
-    """The place of a log whose block has the time ``at``."""
-    return Place(log_id(chain_id, log), at, log.block, log.block_hash, log.tx_hash, log.index)
+def tx_of(event_id: str) -> str:
+    """What the ids of all facts of the transaction begin with."""
+    return ":".join(event_id.split(":")[:3])
+
+
+def place_of(chain_id: ChainId, log: Log, at: datetime, before: Place | None = None) -> Place:
+    """The place of a log whose block has the time ``at``.
+
+    :param before: the place of the log before it: where a node counts anew in each transaction, the index
+        alone would not say which of two logs of a block comes first.
+    """
+    lowest = before.log_index + 1 if before is not None and before.block_hash == log.block_hash else 0
+    index = max(log.index, lowest)
+    return Place(log_id(chain_id, log), at, log.block, log.block_hash, log.tx_hash, index)
 
 
 def place_from(facts: Mapping[str, Any]) -> Place:

@@ -133,8 +133,9 @@ def translate(
     read = list(_read(logs, unreadable))
     queue = _queued(read)
     report.look_up(_all_withdrawn(read, waiting, chain.chain_id))
+    place: Place | None = None
     for log, said in read:
-        place = place_of(chain.chain_id, log, headers[log.block].at)
+        place = place_of(chain.chain_id, log, headers[log.block].at, place)
         try:
             _report_or_wait(report, said, log, place, queue)
         except Undecodable as error:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.feed.services.retract import retractions_of
 from app.transfers.contents import agree
-from app.transfers.events import ChainHead, Event
+from app.transfers.events import ChainHead, Event, RefundCompleted, TransferConfirmed
+from app.transfers.numbering import as_reported_before
 from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header, Log
-from app.watcher.logs.payouts import log_id, log_of
+from app.watcher.logs.payouts import log_id, log_of, tx_of
 from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
@@ -25,15 +28,15 @@ class Holding(Struct, frozen=True):
     """What blocks hold, as far as it can be found out.
 
     :param span: how well that is known, and by which URL.
-    :param foreign: ids of logs in the blocks whose contracts are not watched (any more): what was reported of
-        them stays valid.
+    :param foreign: ids of logs in the blocks whose contracts are not watched (any more), or what the ids of
+        their transactions begin with: what was reported of them stays valid.
     :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
     """
 
     span: Span
     logs: Sequence[Log]
     headers: Mapping[BlockNumber, Header]
-    foreign: Collection[str] = ()
+    foreign: AbstractSet[str] = frozenset()
     left: Collection[BlockNumber] = ()
 
     @property
@@ -44,6 +47,14 @@ class Holding(Struct, frozen=True):
     def covers(self, block: BlockNumber) -> bool:
         """Whether it says what this block holds."""
         return self.span.first <= block <= self.span.last and block not in self.left
+
+
+class _Kind(NamedTuple):
+    """The events of one type that a transaction has about one transfer, whatever their indices."""
+
+    tx: str
+    subject: str
+    type: str
 
 
 class _Difference(Struct):
@@ -65,17 +76,16 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     :param reported: what was reported of blocks.
     :param read_by: the name of the URL that read them first.
     """
-    blocks, waiting = holding.blocks, view.readings.waiting
+    blocks, waiting, chain_id = holding.blocks, view.readings.waiting, view.terms.chain_id
     inside = [each for each in waiting if holding.covers(each.block)]
     outside = [each for each in waiting if not holding.covers(each.block)]
     translation = _translated_again(view, holding, outside)
     paid = _paid_by_another_queue(inside, waiting, translation)
-    known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
-    found = _difference(
-        holding, translation, reported, paid, set(_unclear(view.terms.chain_id, outside, translation))
-    )
-    found.missing -= known | {each.key for each in inside if each.kind is WaitingKind.UNKNOWN}
-    reason = f"not in blocks {blocks.first} to {blocks.last} of chain {view.terms.chain_id} ({read_by})"
+    waited = {tx_of(each.facts["id"]) for each in inside if each.kind is WaitingKind.EXECUTED}
+    waited |= {tx_of(each.key) for each in inside if each.kind is WaitingKind.UNKNOWN}
+    found = _difference(holding, translation, reported, paid, set(_unclear(chain_id, outside, translation)))
+    found.missing -= {log for log in found.missing if tx_of(log) in waited}
+    reason = f"not in blocks {blocks.first} to {blocks.last} of chain {chain_id} ({read_by})"
     missed = Missed(
         blocks.first, blocks.last, len(found.missing), len(found.surplus), read_by, holding.span.source
     )
@@ -136,7 +146,7 @@ def _difference(
     translation: Translation,
     reported: Reported,
     paid: Mapping[str, BlockNumber],
-    unclear: Collection[str | EventKey],
+    unclear: AbstractSet[str | _Kind],
 ) -> _Difference:
     first, last = holding.blocks.first, holding.blocks.last
     said = [
@@ -148,12 +158,14 @@ def _difference(
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
     known = {each.event.key: each.event for each in said}
     valid = {each.event.key for each in said if each.canonical}
-    found = _Difference([_with_free_id(event, known) for event in translation.events])
+    again = as_reported_before(translation.events, [each.event for each in said])
+    found = _Difference([_with_free_id(event, known) for event in again])
     true = {event.key for event in found.events}
     found.false = sorted(
         key
         for key in valid - true
-        if key not in unclear and log_of(key.id) not in unclear and log_of(key.id) not in holding.foreign
+        if unclear.isdisjoint((tx_of(key.id), _Kind(tx_of(key.id), key.subject, known[key].type)))
+        and holding.foreign.isdisjoint((tx_of(key.id), log_of(key.id)))
     )
     found.events += confirmed_elsewhere(reported, [known[key] for key in found.false])
     found.surplus = {log_of(key.id) for key in found.false}
@@ -166,25 +178,25 @@ def _difference(
 
 def _unclear(
     chain_id: ChainId, outside: Sequence[Waiting], translation: Translation
-) -> Iterator[str | EventKey]:
-    """Logs of which nothing can be said now, and events that only wait for more blocks: both stay as
-    reported.
+) -> Iterator[str | _Kind]:
+    """Transactions of whose logs not everything can be said now, and events that only wait for more blocks:
+    both stay as reported.
     """
     queued = {each.key for each in (*outside, *translation.waiting) if each.kind is WaitingKind.QUEUED}
     for each in translation.waiting:
         match each.kind:
             case WaitingKind.UNKNOWN:
-                yield each.facts["place"]["id"]
+                yield tx_of(each.facts["place"]["id"])
             case WaitingKind.EXECUTED if each.key not in queued:
-                yield each.facts["id"]
+                yield tx_of(each.facts["id"])
             case WaitingKind.SEND_DEPTH | WaitingKind.REFUND_DEPTH:
-                yield EventKey(
-                    subject_of_transfer(bytes.fromhex(each.facts["transfer_id"])), each.facts["id"]
-                )
+                deep = TransferConfirmed if each.kind is WaitingKind.SEND_DEPTH else RefundCompleted
+                subject = subject_of_transfer(bytes.fromhex(each.facts["transfer_id"]))
+                yield _Kind(tx_of(each.facts["id"]), subject, deep.type)
             case _:
                 pass
     for unreadable in translation.unreadable:
-        yield log_id(chain_id, unreadable.log)
+        yield tx_of(log_id(chain_id, unreadable.log))
 
 
 def _with_free_id(event: Event, known: Mapping[EventKey, Event]) -> Event:

@@ -21,6 +21,7 @@ from app.watcher.blocks import (
     check_logs,
     check_parents,
     digest,
+    in_order,
 )
 from app.watcher.loop.view import MAX_TRIES, Blocks, View
 from app.watcher.proofs import BloomTest
@@ -153,11 +154,11 @@ def check_times(view: View, headers: Iterable[Header]) -> None:
 
 
 def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:
-    """The logs by block and place.
+    """The logs in the order of their chain.
 
     :raises Lie: one of them was not requested, or they contradict each other.
     """
-    ordered = sorted(logs, key=lambda log: (log.block, log.index))
+    ordered = in_order(logs)
     try:
         check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
     except ImpossibleAnswer as error:

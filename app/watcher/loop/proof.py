@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_parents
-from app.watcher.logs.payouts import log_id
+from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_parents, counted, digest
+from app.watcher.logs.payouts import log_id, tx_of
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
@@ -165,7 +165,9 @@ class _Proof(Struct):
         """What was found out, without the blocks of which nothing is known."""
         view = self.view
         ours = [log for log in self.logs if view.wanted.covers(log)]
-        foreign = {log_id(view.terms.chain_id, log) for log in self.logs if not view.wanted.covers(log)}
+        others = (log for log in self.logs if not view.wanted.covers(log) and log.topics)
+        topics = view.wanted.topics
+        foreign = {tx_of(log_id(view.terms.chain_id, log)) for log in others if log.topics[0] in topics}
         span = replace(span_of(self.blocks, ours, self.node.name), state=SpanState.PROVEN)
         return Holding(span, ours, self.headers, foreign, left)
 
@@ -220,7 +222,8 @@ class _Proof(Struct):
                 if other is not self.node:
                     with suppress(RpcFault):
                         self.read_elsewhere.append(fetch_all(self.view, other, self.blocks).logs)
-        return any([log for log in logs if log.block == number] == list(read) for logs in self.read_elsewhere)
+        found = ([log for log in logs if log.block == number] for logs in self.read_elsewhere)
+        return any(digest(logs) == digest(read) for logs in found)
 
 
 def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
@@ -242,7 +245,7 @@ def _is_in_filter(log: Log, header: Header) -> bool:
 
 
 def _true_logs(node: Node, header: Header) -> list[Log]:
-    """All logs of a block, from its receipts, each in its place.
+    """All logs of a block, from its receipts, in their order, each with the index that the node gives it.
 
     :raises Unmatched: they are not whole, or the chain computes its root in another way.
     :raises Unprovable: the request for them failed.
@@ -257,8 +260,8 @@ def _true_logs(node: Node, header: Header) -> list[Log]:
         raise Unprovable(f"it returns no receipts of block {header.number}: {fault}") from None
     if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
         raise Unmatched(f"the receipts of block {header.number} do not match its header")
-    everything = [log for receipt in receipts for log in receipt.logs]
     return [
-        Log(header.number, header.hash, log.tx_hash, place, log.address, log.topics, log.data)
-        for place, log in enumerate(everything)
+        replace(log, block=header.number, block_hash=header.hash, tx_index=place)
+        for place, receipt in enumerate(receipts)
+        for log in counted(receipt.logs)
     ]

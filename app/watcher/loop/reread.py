@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, Log, digest
+from app.watcher.blocks import Header, Log, are_of, digest
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.logs.translation import head_event
 from app.watcher.loop.correction import Holding, corrected
@@ -55,7 +55,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
         _blame(view, readings, truth, proven=proven)
     elif len(readings) > 1:
         state = SpanState.PROVEN
-    elif digest(truth.logs) != digest(again) and digest(truth.logs) != span.digest:
+    elif digest(truth.logs) != digest(again) and not are_of(span.digest, truth.logs):
         raise Moved(f"{by} returns different logs of blocks {blocks.first} to {blocks.last} each time")
     return Truth(truth, state)
 
@@ -82,7 +82,7 @@ def _decided(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetc
     proven = True
     for block in sorted({block for answer in answers for block in answer}):
         candidates = [answer.get(block, []) for answer in answers]
-        if all(candidate == candidates[0] for candidate in candidates):
+        if len(set(map(digest, candidates))) == 1:
             chosen += candidates[0]
             continue
         header = headers[block]
@@ -173,15 +173,15 @@ def reread(view: View, reported: Reported) -> Outcome | None:
     (logs, names), _ = read_from(
         view, lambda node: (read_logs(view, node, blocks), node.name), rather_not=source
     )
-    agreed = [span for span in spans if _digest(logs, span) == span.digest]
+    agreed = [span for span in spans if are_of(span.digest, _logs_of(logs, span))]
     if agreed:
         state = SpanState.REREAD if names == source else SpanState.PROVEN
         return Outcome(_step(view, [replace(span, state=state) for span in agreed]))
-    return _differs(view, spans[0], [log for log in logs if log.block <= spans[0].last], names, reported)
+    return _differs(view, spans[0], _logs_of(logs, spans[0]), names, reported)
 
 
-def _digest(logs: Sequence[Log], span: Span) -> bytes:
-    return digest(log for log in logs if span.first <= log.block <= span.last)
+def _logs_of(logs: Sequence[Log], span: Span) -> Sequence[Log]:
+    return [log for log in logs if span.first <= log.block <= span.last]
 
 
 def _step(view: View, spans: Sequence[Span]) -> Step:
@@ -193,7 +193,7 @@ def _differs(view: View, span: Span, again: Sequence[Log], by: str, reported: Re
     truth = settle(view, span, again, by)
     fetched = truth.fetched
     new = replace(span_of(fetched.blocks, fetched.logs, fetched.source), state=truth.state)
-    if new.digest == span.digest:  # the second reading was the faulty one
+    if are_of(span.digest, fetched.logs):  # the second reading was the faulty one
         return Outcome(_step(view, [replace(span, state=truth.state)]))
     answer = corrected(view, Holding(new, fetched.logs, fetched.headers), reported, span.source)
     missed = (_missed(span, new, by),)

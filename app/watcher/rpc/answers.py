@@ -76,6 +76,7 @@ def read_log(raw: Mapping[str, Any]) -> Log:
             address=_bytes(raw["address"], ADDRESS_BYTES),
             topics=tuple(_bytes(topic, HASH_BYTES) for topic in raw["topics"]),
             data=_bytes(raw["data"]),
+            tx_index=0 if (place := raw.get("transactionIndex")) is None else quantity(place),
         )
     except SHAPELESS:
         raise Garbled("its answer has an incomplete log") from None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import DROPPED, TOO_LATE, Answer, Behaviour, Call, Request
 
 
@@ -192,3 +193,27 @@ def every(nth: int, behaviour: Behaviour) -> Behaviour:
 def until(number: int, behaviour: Behaviour) -> Behaviour:
     """Do it with the first requests."""
     return lambda request, right: behaviour(request, right) if request.number <= number else right
+
+
+def counting(chain: FakeChain, index: Callable[[int, int], int], *methods: str) -> Behaviour:
+    """Give each log another index in the results of these methods.
+
+    :param index: of a log by its place in its block and in its transaction.
+    """
+    methods = methods or ("eth_getLogs", "eth_getBlockReceipts")
+
+    def again(log: dict[str, Any]) -> dict[str, Any]:
+        block = chain.blocks[int(log["blockNumber"], 16)]
+        first = dict(block.transactions)[log["transactionHash"]][0][0]
+        place = int(log["logIndex"], 16)
+        return log | {"logIndex": hex(index(place, place - first))}
+
+    def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] not in methods or not answer.get("result"):
+            return answer
+        if call["method"] == "eth_getLogs":
+            return answer | {"result": [again(log) for log in answer["result"]]}
+        receipts = answer["result"]
+        return answer | {"result": [each | {"logs": list(map(again, each["logs"]))} for each in receipts]}
+
+    return each_call(changed)

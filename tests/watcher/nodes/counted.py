@@ -1,0 +1,96 @@
+"""Nodes that count the logs of one chain differently, and what is known after they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.feed.verifying.run import verify
+from app.network.models import ReportedValidatorSet
+from app.transfers.models import Event
+from tests.feed.services.world import forget_events
+from tests.gateway import Gateway
+from tests.watcher.fake_node import FakeNode
+from tests.watcher.kit import (
+    REFUNDED,
+    Watched,
+    answers,
+    liquidity,
+    log_of,
+    missed,
+    queued,
+    refund,
+    relay,
+    rotation,
+    row,
+    send,
+)
+from tests.watcher.nodes.behaviours import counting
+
+ELSEWHERE = log_of("Transfer(address,address,uint256)", 1, 2, 3, address=b"\xcc" * 20)
+
+Count = Callable[[int, int], int]
+
+COUNTS: dict[str, Count] = {
+    "in the block": lambda in_block, _: in_block,
+    "in the transaction": lambda _, in_tx: in_tx,
+    "in the transaction from one on": lambda _, in_tx: in_tx + 1,
+}
+
+
+def mine(watched: Watched) -> None:
+    """Blocks with several transactions of several logs, some of which say the same."""
+    chain = watched.chain
+    chain.mine(ELSEWHERE, send(1), send(2, tx="two"), send(3, tx="two"))
+    chain.mine(*(liquidity(n, 100, tx) for n, tx in ((1, "a"), (1, "a"), (2, "a"), (3, "b"), (3, "b"))))
+    chain.mine(send(REFUNDED, tx="c"), liquidity(4, 100, "c"), liquidity(5, 200, "d"), relay(7, tx="d"))
+    chain.mine(*(rotation(bytes([member]) * 20) for member in range(1, 9)))
+    chain.mine(liquidity(6, 300, "e"), queued(8, "e"), relay(8, tx="e"), refund(REFUNDED, tx="f"))
+    chain.mine_many(12)
+
+
+def read(watched: Watched, *counts: Count, receipts: bool = True) -> None:
+    """Read everything by nodes that count so, and prove it."""
+    nodes = [FakeNode(watched.chain, receipts=receipts) for _ in counts]
+    watched.nodes = nodes
+    for node, count in zip(nodes, counts, strict=True):
+        node.behaviours = [counting(watched.chain, count)]
+    watched.settle(watched.reader())
+
+
+def read_once(watched: Watched, count: Count) -> None:
+    """Read everything once by a node that counts so."""
+    watched.nodes = [FakeNode(watched.chain, behaviours=[counting(watched.chain, count)])]
+    reader = watched.reader()
+    reader.poll()
+    while row(watched.gateway).backfilled_to is None:
+        reader.background()
+
+
+def ids(gateway: Gateway) -> list[str]:
+    """The ids of all that was reported of logs, in the order of their text."""
+    with reading(gateway.engine) as connection:
+        found = connection.scalars(select(Event.event_id).where(Event.type != "chain.head"))
+        return sorted(set(found))
+
+
+def signers(gateway: Gateway) -> Any:
+    """The set that is in force."""
+    with reading(gateway.engine) as connection:
+        return connection.scalar(select(ReportedValidatorSet.members))
+
+
+def expect(gateway: Gateway, watched: Watched) -> None:
+    """Everything is proven without a difference, and the answers are those of a node that counts by block."""
+    final = watched.chain.head.number - 6
+    assert (row(gateway).reread_to, row(gateway).proven_to) == (final, final)
+    assert not missed(gateway) and row(gateway).differed == row(gateway).refused == 0
+    verify(gateway.database, lambda found: pytest.fail(str(found)))
+    found, in_force = answers(gateway), signers(gateway)
+    forget_events(gateway)
+    read(watched, COUNTS["in the block"])
+    assert (answers(gateway), signers(gateway)) == (found, in_force)
