@@ -211,8 +211,9 @@ def _take(
             rest = iter(part)
             parts.extendleft(reversed([list(islice(rest, number)) for number in numbers]))
             continue
-        reporters = [post.sender.reporter for post, _ in part]
-        write(connection, events, verdicts, known, reporters=reporters, now=now)
+        write(
+            connection, events, verdicts, known, reporters=[post.sender.reporter for post, _ in part], now=now
+        )
         for (post, line), verdict in zip(part, verdicts, strict=True):
             results[post].count(line, verdict)
         if time.monotonic() >= until:

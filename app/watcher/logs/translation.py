@@ -131,21 +131,28 @@ def translate(
     report = ChainReport(network, chain, read_to, waiting)
     unreadable: list[Unreadable] = []
     read = list(_read(logs, unreadable))
-    queue = _queued(read)
     report.look_up(_all_withdrawn(read, waiting, chain.chain_id))
-    place: Place | None = None
-    for log, said in read:
-        place = place_of(chain.chain_id, log, headers[log.block].at, place)
-        try:
-            _report_or_wait(report, said, log, place, queue)
-        except Undecodable as error:
-            unreadable.append(Unreadable(log, str(error)))
+    unreadable += _report_all(report, read, headers)
     for each in waiting:
         if each.kind is WaitingKind.UNKNOWN and _is_new(report, network, each):
             _try_again(report, each)
     report.come_due(waiting)
     report.settle(-1 if final_to is None else final_to, unmatched)
     return Translation(report.events, list(report.waiting.values()), list(report.done), unreadable)
+
+
+def _report_all(
+    report: ChainReport, read: Sequence[tuple[Log, values.Said]], headers: Mapping[BlockNumber, Header]
+) -> Iterator[Unreadable]:
+    """Report what the logs say, or let it wait. Returns those that cannot be understood."""
+    queue = _queued(read)
+    place: Place | None = None
+    for log, said in read:
+        place = place_of(report.chain.chain_id, log, headers[log.block].at, place)
+        try:
+            _report_or_wait(report, said, log, place, queue)
+        except Undecodable as error:
+            yield Unreadable(log, str(error))
 
 
 def _queued(read: Sequence[tuple[Log, values.Said]]) -> _Queue:

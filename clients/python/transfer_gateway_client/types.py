@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:45e64e44c5a7e9c987c6bc9eab371465c881e328aca077d4eaac05317a1fdafb. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:5ea35496711244f8c0fb9c56613b684015bfc7667b54c6db9a31e7431da11b15. Do not edit."""
 
 from __future__ import annotations
 
@@ -457,6 +457,7 @@ class WatchedChainShape(TypedDict):
     reread_at: str | None
     proven_to: int | None
     proven_at: str | None
+    unproven_blocks: int
 
 
 class StaleFeedShape(TypedDict):
