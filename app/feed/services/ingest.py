@@ -34,7 +34,7 @@ from app.network.facts import NetworkFacts
 from app.network.queries import load_configured_facts
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.events import REPORTED, ChainHead, Event, FeeUpdated, RefundPrepared, ValidatorsUpdated
-from app.transfers.validation import Verdict, is_barrier, validate_segment
+from app.transfers.validation import Known, Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
 BATCH = 1_000
@@ -200,13 +200,7 @@ def _take(
         part = parts.popleft()
         events = [_named(line.event, post, names) for post, line in part]
         known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
-        verdicts: list[Verdict] = []
-        for post, of_post in groupby(part, key=itemgetter(0)):
-            lines = [line for _, line in of_post]
-            reported = [_named(line.event, post, names) for line in lines]
-            note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
-            known.is_belated = lines[0].is_belated
-            verdicts += validate_segment(in_turns(reported), known)
+        verdicts = list(_verdicts(connection, part, names, known))
         if len(numbers := divided(connection, events, known)) > 1:
             rest = iter(part)
             parts.extendleft(reversed([list(islice(rest, number)) for number in numbers]))
@@ -219,6 +213,17 @@ def _take(
         if time.monotonic() >= until:
             break
     return results
+
+
+def _verdicts(
+    connection: Connection, part: Part, names: Mapping[Post, Names], known: Known
+) -> Iterator[Verdict]:
+    for post, of_post in groupby(part, key=itemgetter(0)):
+        lines = [line for _, line in of_post]
+        reported = [_named(line.event, post, names) for line in lines]
+        note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
+        known.is_belated = lines[0].is_belated
+        yield from validate_segment(in_turns(reported), known)
 
 
 def _named(event: Event, post: Post, names: Mapping[Post, Names]) -> Event:
