@@ -78,9 +78,9 @@ class Size(Struct):
         """Note that ``count`` pieces were too many.
 
         :param most: pieces that the node says it takes. If that is no fewer than it refused, their number was
-            not the reason.
+            not the reason. After another refusal it is not believed: some name one less each time.
         """
-        if most is not None and most < count:
+        if most is not None and most < count and self.needed < MOST_GOOD:
             self.now, self.needed = max(1, most), MOST_GOOD
         else:
             self.now, self.needed = max(1, count // 2), min(self.needed * 2, MOST_GOOD)

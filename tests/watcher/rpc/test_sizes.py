@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.watcher.rpc.faults import Garbled, NotThere, RateLimited, RpcFault, Slow, TooLarge, Unreachable
-from app.watcher.rpc.sizes import LEAST_GOOD, MOST_GOOD, Size, in_pieces
+from app.watcher.rpc.sizes import LEAST_GOOD, MOST_GOOD, SLOW_SECONDS, Size, in_pieces
 
 
 def size(now: int = 256, largest: int = 100_000) -> Size:
@@ -88,10 +93,62 @@ def test_larger_named_size_is_ignored() -> None:
     assert of.now == 2048
 
 
+def test_size_named_after_another_refusal_is_ignored() -> None:
+    requests: list[int] = []
+
+    def question(_first: int, many: int) -> int:
+        requests.append(many)
+        if many > 3:
+            raise TooLarge("too many", many - 1)
+        return many
+
+    assert sum(in_pieces(size(1000), 1000, question, lambda: 0.0)) == 1000
+    assert requests[:5] == [1000, 999, 499, 249, 124]
+
+
 def test_clear_refusal_halves_until_answered() -> None:
     of = size(100, 100)
     assert asked(of, 20, 3, TooLarge("too many"))[:5] == [20, 10, 5, 2, 2]
     assert of.now == 2
+
+
+KINDS = [
+    lambda _many, _most: TooLarge("no"),
+    lambda _many, most: TooLarge("no", most),
+    lambda many, _most: TooLarge("no", many - 1),
+    lambda many, _most: TooLarge("no", many * 10),
+    lambda _many, _most: Unreachable("no"),
+]
+
+
+@given(
+    count=st.integers(1, 2000),
+    start=st.integers(1, 5000),
+    limits=st.lists(st.integers(1, 4000), min_size=1, max_size=30),
+    kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=5),
+    seconds=st.sampled_from([0.0, 3.0, 9.0]),
+)
+def test_each_range_is_read_whatever_the_limits(
+    count: int,
+    start: int,
+    limits: list[int],
+    kinds: list[Callable[[int, int], RpcFault]],
+    seconds: float,
+) -> None:
+    """The limits and the ways to refuse change with each request; an answer has one piece at least."""
+    requests = 0
+
+    def question(_first: int, many: int) -> int:
+        nonlocal requests
+        most, fault = limits[requests % len(limits)], kinds[requests % len(kinds)]
+        requests += 1
+        if many > most:
+            raise fault(many, most)
+        return many
+
+    assert sum(in_pieces(size(start), count, question, lambda: requests * seconds)) == count
+    least = 1 if seconds > SLOW_SECONDS else min(limits) / 2
+    assert requests <= 3 * ceil(count / max(1, least)) + 60
 
 
 @pytest.mark.parametrize("fault", [Unreachable("HTTP 500"), Garbled("no JSON"), Slow("no answer")])
