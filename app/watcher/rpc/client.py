@@ -138,6 +138,10 @@ _HEADERS: Final = {
     "Accept-Encoding": "identity",
 }
 _LOGS: Final = "eth_getLogs"
+FIRST_ID: Final = 1
+"""Of the calls in a request. Some gateways take 0 for none, and do not answer."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 # Both write the address of each request into their logs, and it contains keys.
 for _name in ("httpx", "httpcore"):
@@ -200,7 +204,7 @@ class Client:
         """
         requested = [
             {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
-            for number, call in enumerate(calls)
+            for number, call in enumerate(calls, FIRST_ID)
         ]
         single = len(requested) == 1
         answer = self._send(
@@ -244,7 +248,7 @@ class Client:
             if self._deadline.is_over:
                 raise Slow(f"no complete answer within {self._seconds:g} seconds") from None
             raise _without_answer(error) from None
-        if response.status_code == 200:
+        if response.is_success:
             return self._parse(content, methods)
         return self._error_of(response, content, methods)
 
@@ -252,7 +256,7 @@ class Client:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding.strip().lower() not in ("", "identity"):
             raise Garbled("its answer is compressed, although it was requested as it is")
-        if response.status_code != 200:
+        if not response.is_success:
             return read(response, MAX_ERROR_BYTES, check) or bytearray()
         content = read(response, most := most_bytes(methods), check)
         if content is None:
@@ -263,9 +267,12 @@ class Client:
         if memory_of(content) > MAX_MEMORY:
             raise _too_large(methods, "has too many values")
         try:
-            return orjson.loads(content)
+            return orjson.loads(content.removeprefix(_BYTE_ORDER_MARK))
         except orjson.JSONDecodeError:
-            raise Garbled("its answer is not JSON") from None
+            words = self.say(_error_in(content))
+            fault = fault_of(words, None) if words else Garbled("its answer is not JSON")
+            fault.state = Unreachable.state  # something before the node wrote it
+            raise fault from None
 
     def _error_of(self, response: httpx.Response, content: bytearray, methods: Sequence[str]) -> Any:
         """The JSON-RPC error of a single call, which some nodes send with a status other than 200.
@@ -281,7 +288,7 @@ class Client:
         if status == 429 or (may_wait and "retry-after" in response.headers):
             raise RateLimited(str(fault), _retry_after(response.headers))
         if single and isinstance(error, dict) and refusal(refused.words, refused.code) != Other():
-            return {"id": 0, "error": error}
+            return {"id": FIRST_ID, "error": error}
         raise fault
 
     def _fault_of_all(self, answer: dict[str, Any]) -> RpcFault:
@@ -306,16 +313,16 @@ class Client:
                 found[self._place(number, count)] = part["result"]
         if len(found) != count:
             raise Garbled(f"it answered {len(found)} of {count} calls")
-        return [found[number] for number in range(count)]
+        return [found[place] for place in range(count)]
 
     def _place(self, number: Any, count: int) -> int:
         if count == 1 and number is None:  # some nodes leave it out of errors
             return 0
         if isinstance(number, str) and number.isdecimal() and len(number) < 4:
             number = int(number)
-        if type(number) is not int or not 0 <= number < count:
+        if type(number) is not int or not 0 <= number - FIRST_ID < count:
             raise Garbled("it answered a call that was not sent")
-        return number
+        return number - FIRST_ID
 
     def _refused(self, error: Any) -> Refused:
         if not isinstance(error, dict):
@@ -335,7 +342,7 @@ def _error_in(content: bytearray) -> Any:
         answer = orjson.loads(content)
     except orjson.JSONDecodeError:
         words = content[:READ_CHARACTERS].decode(errors="ignore")
-        return "" if "<" in words else words  # a page for people
+        return "" if set("<{[") & set(words) else words  # a page for people, or a part of an answer
     if isinstance(answer, list) and answer:
         answer = answer[0]
     return _error_of_call(answer) if isinstance(answer, dict) else None

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import DROPPED, TOO_LATE, Answer, Behaviour, Call, Request
 
@@ -57,6 +59,22 @@ def page(
 
     def behave(request: Request, right: Answer) -> Answer:
         return Answer(text.encode(), status, named) if when(request) else right
+
+    return behave
+
+
+def body(change: Callable[[bytes], bytes], status: int = 200) -> Behaviour:
+    """Change the body of each answer, and its status."""
+    return lambda _request, right: replace(right, content=change(orjson.dumps(right.content)), status=status)
+
+
+def silent(to_id: int) -> Behaviour:
+    """Take calls with this id for those that want no answer."""
+
+    def behave(_request: Request, right: Answer) -> Answer:
+        if isinstance(right.content, list):
+            return replace(right, content=[answer for answer in right.content if answer["id"] != to_id])
+        return Answer(b"") if right.content["id"] == to_id else right
 
     return behave
 

@@ -15,6 +15,7 @@ from tests.watcher.nodes.behaviours import (
     after,
     blocks,
     blocks_over,
+    body,
     both,
     calls_over,
     contracts_over,
@@ -31,6 +32,7 @@ from tests.watcher.nodes.behaviours import (
     refused_calls,
     results,
     right,
+    silent,
 )
 from tests.watcher.nodes.living import expect_undisturbed, turn
 
@@ -193,7 +195,27 @@ HOURS = [
     Row("forgets blocks at a restart, but another URL has them", right, behind=30, others=1),
 ]
 
-ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS]
+BODIES = [
+    Row("does not answer calls with the id 0", silent(0)),
+    Row("answers each POST with HTTP 201", body(bytes, 201)),
+    Row("begins each answer with a byte order mark", body(b"\xef\xbb\xbf".__add__)),
+    Row(
+        "returns a page for people",
+        page(200),
+        reads_on=False,
+        waits=True,
+        words="unreachable: its answer is not JSON",
+    ),
+    Row(
+        "limits the rate in plain words",
+        page(200, "Too Many Requests"),
+        reads_on=False,
+        waits=True,
+        words="unreachable: Too Many Requests",
+    ),
+]
+
+ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS, *BODIES]
 
 
 def is_left_alone(reader: Reader) -> bool:

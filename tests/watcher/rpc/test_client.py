@@ -51,8 +51,8 @@ def says(status: int = 200, content: Any = None, **headers: str) -> Client:
 
 def test_answers_follow_the_calls() -> None:
     answers = [
-        {"id": 1, "result": "0x2"},
-        {"id": 0, "error": {"code": -32000, "message": "header not found"}},
+        {"id": 2, "result": "0x2"},
+        {"id": 1, "error": {"code": -32000, "message": "header not found"}},
     ]
     assert says(content=answers).request(TWO) == [Refused(-32000, "header not found"), "0x2"]
 
@@ -62,14 +62,14 @@ def test_one_call_is_no_batch() -> None:
 
     def answer(request: httpx.Request) -> httpx.Response:
         seen.append(orjson.loads(request.content))
-        return httpx.Response(200, json={"id": 0, "result": None})
+        return httpx.Response(200, json={"id": 1, "result": None})
 
     assert client(answer).request(ONE) == [None]
-    assert seen == [{"jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": []}]
+    assert seen == [{"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}]
 
 
 def test_call_error_may_have_other_status() -> None:
-    error = {"id": 0, "error": {"code": -32602, "message": "block range is too wide"}}
+    error = {"id": 1, "error": {"code": -32602, "message": "block range is too wide"}}
     assert says(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
     assert says(400, [error]).request(ONE) == [Refused(-32602, "block range is too wide")]
 
@@ -91,12 +91,12 @@ LATE = "Log response size exceeded. " + "See all the limits. " * 20 + "This rang
     ],
 )
 def test_words_of_an_error_may_be_in_other_places(error: Any, words: str) -> None:
-    (refused,) = says(content={"id": 0, "error": error}).request(ONE)
+    (refused,) = says(content={"id": 1, "error": error}).request(ONE)
     assert refused.words == words
 
 
 def test_range_that_is_said_late_is_read() -> None:
-    (refused,) = says(content={"id": 0, "error": {"code": -32602, "message": LATE}}).request(ONE)
+    (refused,) = says(content={"id": 1, "error": {"code": -32602, "message": LATE}}).request(ONE)
     fault = fault_of(refused.words, refused.code)
     assert isinstance(fault, TooLarge)
     assert fault.suggested == 16
@@ -135,7 +135,7 @@ def test_words_of_gateways_before_nodes(status: int, content: Any, fault: type[R
 
 @pytest.mark.parametrize("status", [400, 402, 403, 429, 503])
 def test_retry_after_counts_whatever_the_status(status: int) -> None:
-    error = {"id": 0, "error": {"code": -32005, "message": "Monthly capacity limit exceeded"}}
+    error = {"id": 1, "error": {"code": -32005, "message": "Monthly capacity limit exceeded"}}
     with pytest.raises(RateLimited) as raised:
         says(status, error, retry_after="7").request(ONE)
     assert raised.value.seconds == 7
@@ -151,8 +151,8 @@ def test_retry_after_counts_whatever_the_status(status: int) -> None:
         (says(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}), TWO, Unreachable),
         (says(200, {"error": {"code": -32005, "message": "rate limit exceeded"}}), TWO, RateLimited),
         (says(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
-        (says(200, {"id": 0, "result": 1}), TWO, Garbled),
-        (says(200, [{"id": 0, "result": 1}]), TWO, Garbled),
+        (says(200, {"id": 1, "result": 1}), TWO, Garbled),
+        (says(200, [{"id": 1, "result": 1}]), TWO, Garbled),
         (says(200, [{"id": 7, "result": 1}]), ONE, Garbled),
         (says(200, [{"id": True, "result": 1}]), ONE, Garbled),
         (says(200, ["0x1"]), ONE, Garbled),
@@ -227,7 +227,7 @@ def test_no_fault_shows_the_url(error: type[Exception], caplog: pytest.LogCaptur
 
 def test_no_log_line_shows_the_url(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    says(content={"id": 0, "result": 1}).request(ONE)
+    says(content={"id": 1, "result": 1}).request(ONE)
     assert "node.example" not in caplog.text
     assert "0123456789abcdef" not in caplog.text
 

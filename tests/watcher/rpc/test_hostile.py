@@ -44,8 +44,8 @@ def whole(body: bytes, headers: bytes = b"") -> Pieces:
 
 def filled(part: bytes, size: int) -> bytes:
     """An answer to two calls whose first result is full of one thing, in so many bytes."""
-    end = b'0]},{"id":1,"result":null}]'
-    start = b'[{"id":0,"result":['
+    end = b'0]},{"id":2,"result":null}]'
+    start = b'[{"id":1,"result":['
     return start + part * ((size - len(start) - len(end)) // len(part)) + end
 
 
