@@ -28,6 +28,11 @@ ACCEPTED_SECONDS: Final = 600.0
 """A jump that no URL contradicts for so long was none."""
 
 
+COMPARED_SECONDS: Final = 60.0
+OLDER_SECONDS: Final = 30.0
+"""From one comparison of the newest blocks of two URLs to the next, and how much older one may be."""
+
+
 class Branch(Struct, frozen=True):
     """A reorganisation that a node has returned, with what replaced the old blocks.
 
@@ -118,6 +123,30 @@ def check_jump(view: View, node: Node) -> None:
         if look.last is not None or (look.head.number < jump.head.number and look.head.at > jump.head.at):
             view.seen_at = jump.since
             raise Lie(f"{other.name} does not have its block {jump.head.number}, and has newer ones")
+
+
+def check_age(view: View, node: Node, look: Look) -> None:
+    """Check once a minute that no other URL has a far newer block: this one may be stuck.
+
+    :raises NotThere: another URL does.
+    """
+    now = view.monotonic()
+    if now - view.compared_at < COMPARED_SECONDS:
+        return
+    view.compared_at = now
+    for other in view.nodes.usable():
+        if other.name == node.name:
+            continue
+        try:
+            older = (other.look(None, finalized=False).head.at - look.head.at).total_seconds()
+        except RpcFault:
+            continue
+        if older > OLDER_SECONDS:
+            words = (
+                f"its newest block {look.head.number} is {older:.0f} seconds older than that of {other.name}"
+            )
+            raise NotThere(words)
+        return
 
 
 def _has_it(view: View, node: Node) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -12,10 +12,10 @@ from app.transfers.events import Event
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
-from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
+from app.watcher.loop.branches import Branch, branch_of, check_age, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
-from app.watcher.rpc.faults import Incomplete, RpcFault
+from app.watcher.rpc.faults import Incomplete, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
@@ -65,6 +65,7 @@ def _read(view: View, node: Node) -> _Read:
     last = view.readings.live_to
     look = node.look(None if last is None else last.number, finalized=view.terms.finality == FINALIZED)
     check_times(view, [look.head])
+    check_age(view, node, look)
     check_jump(view, node)
     branch = branch_of(view, node, look)
     final = final_block(view.terms, look)
@@ -81,13 +82,28 @@ def _read(view: View, node: Node) -> _Read:
     if (linked := anchor is not None) and len(blocks) > min(LINKED_BLOCKS, view.max_reorg):
         linked = not is_confirmed(view, node, look, BlockNumber(blocks.first - 1))
         blocks = blocks.cut(LINKED_BLOCKS) if linked else blocks
-    fetched = first_part(
+    fetched = _fetched(
+        view,
         node,
         blocks,
         lambda part: fetch(node, view.wanted, part, anchor=anchor, head=look.head, linked=linked),
     )
     check_times(view, fetched.headers.values())
     return _Read(look, final, branch, fetched)
+
+
+def _fetched(view: View, node: Node, blocks: Blocks, question: Callable[[Blocks], Fetched]) -> Fetched:
+    """The beginning of the new blocks, as far as the node has them: its logs may come later than its headers.
+
+    :raises NotThere: it does not have the first one, or another URL can be requested.
+    """
+    while True:
+        try:
+            return first_part(node, blocks, question)
+        except NotThere:
+            if len(blocks) == 1 or len(view.nodes.usable()) > 1:
+                raise
+            blocks = blocks.cut(len(blocks) // 2)
 
 
 def _next(

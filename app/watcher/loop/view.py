@@ -238,6 +238,7 @@ class View(Struct):
     :param source: the name of the URL that was used last.
     :param final: the newest final block, never below the former one.
     :param seen_at: when a URL had the last block read.
+    :param compared_at: when the newest blocks of two URLs were compared.
     :param jump: the one that no second URL has confirmed yet.
     """
 
@@ -251,11 +252,13 @@ class View(Struct):
     look: Look | None = None
     final: BlockNumber | None = None
     seen_at: float | None = None
+    compared_at: float = 0.0
     jump: Jump | None = None
     source: str = ""
     counted: int = 0
 
     def __post_init__(self) -> None:
+        self.compared_at = self.monotonic()
         if stored := self.readings.extra.get("jump"):
             self.jump = Jump.from_facts(stored, self.monotonic())
 

@@ -271,7 +271,7 @@ class Node:
         """The answers to one request, which is sent a second time where it fails for no clear reason."""
         try:
             answers = self.client.request(calls)
-            if not any(_is_unclear(_fault_in(answer)) for answer in answers):
+            if not any(map(_may_come, calls, answers)):
                 return answers
         except RpcFault as fault:
             if not _is_unclear(fault):
@@ -292,6 +292,14 @@ def _header(block: BlockNumber | str) -> Call:
 
 def _fault_in(answer: Any, method: str = "") -> RpcFault | None:
     return fault_of(answer.words, answer.code, method=method) if isinstance(answer, Refused) else None
+
+
+def _may_come(call: Call, answer: Any) -> bool:
+    """Whether the answer to a call may be another when it is sent again: from another node behind the URL."""
+    fault = _fault_in(answer)
+    if call.method != _HEADER or call.params[0] == "finalized":
+        return _is_unclear(fault)
+    return answer is None or isinstance(fault, NotThere) or _is_unclear(fault)
 
 
 def _is_unclear(fault: RpcFault | None) -> bool:

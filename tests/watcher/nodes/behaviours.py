@@ -188,6 +188,17 @@ def every_block(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Behaviour
     return results("eth_getBlockByNumber", lambda block: block and block | change(block))
 
 
+def same_newest() -> Behaviour:
+    """Return the same newest block for ever."""
+    seen: list[dict[str, Any]] = []
+
+    def change(header: dict[str, Any]) -> dict[str, Any]:
+        seen.append(header)
+        return seen[0]
+
+    return blocks("latest", change)
+
+
 def later(quantity: str) -> str:
     """A number that is far higher."""
     return hex(int(quantity, 16) + 10**7)

@@ -32,6 +32,7 @@ from tests.watcher.nodes.behaviours import (
     refused_calls,
     results,
     right,
+    same_newest,
     silent,
 )
 from tests.watcher.nodes.living import expect_undisturbed, turn
@@ -195,6 +196,28 @@ HOURS = [
     Row("forgets blocks at a restart, but another URL has them", right, behind=30, others=1),
 ]
 
+MIXED = [
+    Row(
+        "has no header in every third answer",
+        every(3, results("eth_getBlockByNumber", lambda _header: None)),
+        waits=True,
+    ),
+    Row(
+        "finds no block in every third answer",
+        every(
+            3, refused_calls("header not found", when=lambda call: call["method"] == "eth_getBlockByNumber")
+        ),
+        waits=True,
+    ),
+    Row(
+        "is stuck, and another URL is not",
+        same_newest(),
+        others=1,
+        words="seconds older than that of RPC_URL_B",
+    ),
+]
+"""Several nodes answer behind one URL, or it returns what it had."""
+
 BODIES = [
     Row("does not answer calls with the id 0", silent(0)),
     Row("answers each POST with HTTP 201", body(bytes, 201)),
@@ -215,7 +238,7 @@ BODIES = [
     ),
 ]
 
-ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS, *BODIES]
+ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS, *MIXED, *BODIES]
 
 
 def is_left_alone(reader: Reader) -> bool:
