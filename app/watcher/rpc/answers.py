@@ -82,6 +82,11 @@ def read_log(raw: Mapping[str, Any]) -> Log:
         raise Garbled("its answer has an incomplete log") from None
 
 
+def is_pending(raw: Any) -> bool:
+    """Whether a log is of no block yet. Some nodes return those, too, behind the ones that were requested."""
+    return isinstance(raw, dict) and raw.get("blockNumber", raw) is None and raw.get("blockHash", raw) is None
+
+
 _OF_NO_BLOCK: Final = {"blockNumber": "0x0", "blockHash": "0x" + "00" * HASH_BYTES, "removed": False}
 
 

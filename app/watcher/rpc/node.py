@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header, Log
-from app.watcher.rpc.answers import SHAPELESS, quantity, read_header, read_log
+from app.watcher.rpc.answers import SHAPELESS, is_pending, quantity, read_header, read_log
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
     Garbled,
@@ -368,4 +368,4 @@ def _logs(answer: Any) -> list[Log]:
         return []
     if not isinstance(raw, list):
         raise Garbled("its answer is not a list of logs")
-    return [read_log(log) for log in raw]
+    return [read_log(log) for log in raw if not is_pending(log)]

@@ -199,6 +199,12 @@ def same_newest() -> Behaviour:
     return blocks("latest", change)
 
 
+def with_pending(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The logs, and one of a transaction that waits to be mined."""
+    no_block = dict.fromkeys(("blockNumber", "blockHash", "transactionHash", "transactionIndex", "logIndex"))
+    return [*logs, *(log | no_block for log in logs[-1:])]
+
+
 def later(quantity: str) -> str:
     """A number that is far higher."""
     return hex(int(quantity, 16) + 10**7)

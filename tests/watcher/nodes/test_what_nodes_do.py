@@ -34,6 +34,7 @@ from tests.watcher.nodes.behaviours import (
     right,
     same_newest,
     silent,
+    with_pending,
 )
 from tests.watcher.nodes.living import expect_undisturbed, turn
 
@@ -144,6 +145,7 @@ MESSAGES = [
 
 NOTHING = [
     Row("returns null for no logs", results("eth_getLogs", lambda logs: logs or None)),
+    Row("returns logs of no block behind the others", results("eth_getLogs", with_pending)),
 ]
 
 HOURS = [
