@@ -13,7 +13,7 @@ from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_parents
 from app.watcher.logs.contracts import TOPICS
-from app.watcher.loop.fetch import in_parts
+from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.loop.watcher import make_nodes
 from app.watcher.proofs import Receipt, receipts_root
@@ -298,7 +298,7 @@ def _logs(
         for logs in in_parts(
             node,
             Blocks(first, header.number),
-            lambda part: node.logs(wanted, part.first, part.last).logs,
+            lambda part: fetch(node, wanted, part).logs,
             lambda logs: logs,
         )
         for log in logs

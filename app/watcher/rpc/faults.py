@@ -120,6 +120,8 @@ class Forbidden(RpcFault):
 class Moved(RpcFault):
     """The chain changed between two requests: the answers do not fit together. It is read again."""
 
+    state = "false"
+
 
 class Lie(RpcFault):
     """An answer that no honest node gives. The URL is not used until it has been checked again."""

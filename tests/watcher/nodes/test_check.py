@@ -79,6 +79,18 @@ ROWS = [
         FAILS,
         "FAIL returns no logs of block 28, whose header says that it has some",
     ),
+    Row(
+        "returns logs without the hash of their block",
+        results("eth_getLogs", lambda logs: [log | {"blockHash": f"0x{'00' * 32}"} for log in logs]),
+        FAILS,
+        "FAIL logs: false: the logs of block 1 do not belong to the block with this number",
+    ),
+    Row(
+        "returns logs of blocks that were not requested",
+        results("eth_getLogs", lambda logs: [log | {"blockNumber": "0x50"} for log in logs]),
+        FAILS,
+        "FAIL logs: false: a log of block 80 for blocks 0 to 28",
+    ),
     Row("is out of service", page(503), FAILS, "FAIL unreachable: HTTP 503"),
     Row(
         "refuses every range",
