@@ -199,7 +199,9 @@ class Watched:
         follow_terms(self.gateway.database, lease, self.terms())
         faults = FaultBook(self.gateway.database, CHAIN, self.time)
         nodes = [
-            Node(name, CHAIN, Client(KEY, monotonic=self.time, transport=node.transport()))
+            Node(
+                name, CHAIN, Client(KEY, monotonic=self.time, sleep=self.time.go, transport=node.transport())
+            )
             for name, node in zip(NAMES, self.nodes, strict=False)
         ]
         view = View(

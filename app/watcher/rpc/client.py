@@ -166,6 +166,7 @@ class Client:
     """Sends requests to one URL. The connection stays open between requests. Not to be shared by threads.
 
     :param monotonic: seconds that never go back.
+    :param sleep: waits for so many seconds.
     :param transport: for tests, instead of the network.
     """
 
@@ -174,11 +175,13 @@ class Client:
         url: str,
         *,
         monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
         transport: httpx.BaseTransport | None = None,
         seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._url = url
         self.monotonic = monotonic
+        self.sleep = sleep
         self._seconds = seconds
         self.requests = 0
         """HTTP requests sent so far."""

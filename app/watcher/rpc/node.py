@@ -38,6 +38,13 @@ MOST_BLOCKS: Final = 100_000
 MOST_CONTRACTS: Final = 1000
 """In a filter."""
 
+FIRST_SPACE: Final = 0.25
+LONGEST_SPACE: Final = 4.0
+"""Seconds between two requests to a node that limits their rate. They double each time it does."""
+
+EASED: Final = 0.97
+"""What is left of them after a good answer."""
+
 _LOGS: Final = "eth_getLogs"
 _HEADER: Final = "eth_getBlockByNumber"
 _RECEIPTS: Final = "eth_getBlockReceipts"
@@ -103,6 +110,8 @@ class Node:
         """In a range of logs. See ``app.watcher.loop.fetch``."""
         self.contracts = Size(MOST_CONTRACTS, MOST_CONTRACTS)
         """In the filter of a single block."""
+        self._space = 0.0
+        self._free_at = 0.0
         self.checked = False
         """Whether it returned the right chain id since it last failed."""
 
@@ -262,7 +271,7 @@ class Node:
             raise Unreachable(str(fault)) from None
         for call, answer in zip(calls, answers, strict=True):
             if _may_be_batch(call, answer):
-                if not isinstance(self.client.request([call])[0], Refused):
+                if not isinstance(self._spaced([call])[0], Refused):
                     raise TooLarge("it takes fewer calls at once")
                 break
         return answers
@@ -270,13 +279,33 @@ class Node:
     def _sent(self, calls: Sequence[Call]) -> list[Any]:
         """The answers to one request, which is sent a second time where it fails for no clear reason."""
         try:
-            answers = self.client.request(calls)
+            answers = self._spaced(calls)
             if not any(map(_may_come, calls, answers)):
                 return answers
         except RpcFault as fault:
             if not _is_unclear(fault):
                 raise
-        return self.client.request(calls)
+        return self._spaced(calls)
+
+    def _spaced(self, calls: Sequence[Call]) -> list[Any]:
+        """The answers to one request, which is not sent too soon after the last one.
+
+        Otherwise a node that allows one request a second would never answer the second one of a poll.
+        """
+        if (wait := self._free_at - self.client.monotonic()) > 0:
+            self.client.sleep(wait)
+        limited = False
+        try:
+            answers = self.client.request(calls)
+            limited = any(isinstance(_fault_in(answer), RateLimited) for answer in answers)
+        except RateLimited:
+            limited = True
+            raise
+        finally:
+            longer = min(max(self._space * 2, FIRST_SPACE), LONGEST_SPACE)
+            self._space = longer if limited else self._space * EASED
+            self._free_at = self.client.monotonic() + self._space
+        return answers
 
     def _check_chain(self, answer: Any) -> None:
         found = quantity(_value(answer))

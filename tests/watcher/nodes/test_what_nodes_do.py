@@ -9,7 +9,7 @@ import pytest
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.nodes import Trouble
 from tests.gateway import Gateway
-from tests.watcher.fake_node import Behaviour, Call, FakeNode, Request
+from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, row, send
 from tests.watcher.nodes.behaviours import (
     after,
@@ -284,3 +284,26 @@ def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
     watched.time.go(4000)
     watched.settle(reader)
     expect_undisturbed(gateway, watched)
+
+
+@pytest.mark.parametrize("retry_after", [{}, {"retry_after": "2"}], ids=["no pause named", "pause named"])
+@pytest.mark.parametrize(("allowed", "seconds"), [(1, 1), (2, 1), (5, 10)])
+def test_few_requests_a_second_are_enough(
+    gateway: Gateway, watched: Watched, allowed: int, seconds: int, retry_after: dict[str, str]
+) -> None:
+    answered: list[float] = []
+
+    def limit(request: Request, right: Answer) -> Answer:
+        now = watched.time()
+        if sum(now - at < seconds for at in answered) >= allowed:
+            return page(429, **retry_after)(request, right)
+        answered.append(now)
+        return right
+
+    for number in range(1, BLOCKS):
+        watched.chain.mine(send(number))
+    watched.nodes[0].behaviours = [limit]
+    reader = watched.reader()
+    for _ in range(MOST_ROUNDS):
+        turn(watched, reader)
+    assert is_read(gateway, watched)
