@@ -15,7 +15,7 @@ from app.watcher.logs.translation import Translation, Unreadable, head_event, re
 from app.watcher.loop.branches import Branch, branch_of, check_age, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
-from app.watcher.rpc.faults import Incomplete, NotThere, RpcFault
+from app.watcher.rpc.faults import Incomplete, Lie, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
@@ -85,6 +85,7 @@ def _read(view: View, node: Node) -> _Read:
     fetched = _fetched(
         view,
         node,
+        look,
         blocks,
         lambda part: fetch(node, view.wanted, part, anchor=anchor, head=look.head, linked=linked),
     )
@@ -92,7 +93,9 @@ def _read(view: View, node: Node) -> _Read:
     return _Read(look, final, branch, fetched)
 
 
-def _fetched(view: View, node: Node, blocks: Blocks, question: Callable[[Blocks], Fetched]) -> Fetched:
+def _fetched(
+    view: View, node: Node, look: Look, blocks: Blocks, question: Callable[[Blocks], Fetched]
+) -> Fetched:
     """The beginning of the new blocks, as far as the node has them: its logs may come later than its headers.
 
     :raises NotThere: it does not have the first one, or another URL can be requested.
@@ -101,9 +104,23 @@ def _fetched(view: View, node: Node, blocks: Blocks, question: Callable[[Blocks]
         try:
             return first_part(node, blocks, question)
         except NotThere:
+            _check_head(view, node, look, blocks.last)
             if len(blocks) == 1 or len(view.nodes.usable()) > 1:
                 raise
             blocks = blocks.cut(len(blocks) // 2)
+
+
+def _check_head(view: View, node: Node, look: Look, block: BlockNumber) -> None:
+    """Check a newest block that is far above that of the last poll.
+
+    :param block: one of the blocks between, which could not be read.
+    :raises Lie: it is far below the newest one, and the node does not have it.
+    """
+    before = view.look
+    if before is None or look.head.number - max(before.head.number, block) <= LINKED_BLOCKS:
+        return
+    if node.header(block) is None:
+        raise Lie(f"its newest block is {look.head.number}, but it does not have block {block}")
 
 
 def _next(

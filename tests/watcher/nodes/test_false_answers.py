@@ -11,7 +11,7 @@ from app.watcher.services.chains import watch_details
 from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import CHAIN, NAMES, Watched, send
-from tests.watcher.nodes.behaviours import every_block, later, results
+from tests.watcher.nodes.behaviours import blocks, every_block, later, results
 from tests.watcher.nodes.living import turn
 
 pytestmark = pytest.mark.one_database
@@ -22,6 +22,10 @@ FALSE: dict[str, tuple[Behaviour, str]] = {
     "times far ahead": (
         every_block(lambda block: {"timestamp": later(block["timestamp"])}),
         "seconds ahead of the gateway's clock",
+    ),
+    "a newest block far ahead": (
+        blocks("latest", lambda block: {"number": later(block["number"])}),
+        "false: its newest block is 10000011, but it does not have block",
     ),
     "logs of elsewhere": (
         results("eth_getLogs", lambda logs: [log | {"address": f"0x{'77' * 20}"} for log in logs]),
