@@ -100,7 +100,7 @@ def check_logs(
     """Check the logs of a range, both ends included, against the request.
 
     They have to be in the order of their chain, none twice, and the logs of a block have to name one hash.
-    Their index may begin anew with each transaction.
+    Their index may begin again with each transaction.
 
     :raises ImpossibleAnswer: for the first log that breaks this.
     """

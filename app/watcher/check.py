@@ -16,7 +16,7 @@ from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.loop.watcher import make_nodes
-from app.watcher.proofs import Receipt, receipts_root
+from app.watcher.proofs import Receipt, match
 from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
@@ -255,7 +255,7 @@ def _receipts_of(node: Node, header: Header) -> Sequence[Receipt] | RpcFault:
 
 
 def _match(header: Header, receipts: Sequence[Receipt] | RpcFault | None) -> bool:
-    return not isinstance(receipts, RpcFault | None) and receipts_root(receipts) == header.receipts_root
+    return not isinstance(receipts, RpcFault | None) and match(header, receipts)
 
 
 def _receipts(matching: int, receipts: Mapping[BlockNumber, Sequence[Receipt] | RpcFault]) -> Finding:

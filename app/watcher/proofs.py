@@ -139,6 +139,14 @@ def receipts_root(receipts: Sequence[Receipt]) -> bytes:
     return root_of_list([_written(receipt) for receipt in receipts])
 
 
+def match(header: Header, receipts: Sequence[Receipt]) -> bool:
+    """Whether the receipts give the root in the header.
+
+    False proves nothing: some chains hash their receipts in another way.
+    """
+    return header.receipts_root is not None and receipts_root(receipts) == header.receipts_root
+
+
 def proves(
     header: Header,
     receipts: Sequence[Receipt],
@@ -148,11 +156,9 @@ def proves(
 ) -> bool:
     """Whether the receipts are the block's, and hold exactly these logs of the contracts and topics.
 
-    False proves nothing: some chains hash their receipts in another way.
-
     :param read: the block's logs as they were read.
     """
-    if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
+    if not match(header, receipts):
         return False
     ours = [
         (log.address, log.topics, log.data)

@@ -66,7 +66,7 @@ class SpanState(StrEnum):
 
     PROVEN = "proven"
     """Two different URLs agreed when it was final, or each block's logs match its header. Blocks of it that
-    are not proven are stored beside it (``Step.unmatched``)."""
+    are not proven are stored with it (``Step.unmatched``)."""
 
 
 class Span(Struct, frozen=True):

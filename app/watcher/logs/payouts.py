@@ -62,7 +62,7 @@ def tx_of(event_id: str) -> str:
 def place_of(chain_id: ChainId, log: Log, at: datetime, before: Place | None = None) -> Place:
     """The place of a log whose block has the time ``at``.
 
-    :param before: the place of the log before it: where a node counts anew in each transaction, the index
+    :param before: the place of the log before it: where a node counts from 0 in each transaction, the index
         alone would not say which of two logs of a block comes first.
     """
     lowest = before.log_index + 1 if before is not None and before.block_hash == log.block_hash else 0

@@ -23,7 +23,7 @@ from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
-from app.watcher.proofs import BloomTest, proves, receipts_root
+from app.watcher.proofs import BloomTest, match, proves, receipts_root
 from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import Garbled, Incomplete, Lie, Moved, RpcFault, TooLarge
 from app.watcher.rpc.node import MOST_CALLS, Node, Wanted
@@ -258,7 +258,7 @@ def _true_logs(node: Node, header: Header) -> list[Log]:
         raise Unmatched(f"it returns no receipts of block {header.number}: {fault}") from None
     except RpcFault as fault:
         raise Unprovable(f"it returns no receipts of block {header.number}: {fault}") from None
-    if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
+    if not match(header, receipts):
         raise Unmatched(f"the receipts of block {header.number} do not match its header")
     return [
         replace(log, block=header.number, block_hash=header.hash, tx_index=place)

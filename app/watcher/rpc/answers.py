@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from app.values.crypto import ADDRESS_BYTES, HASH_BYTES
 from app.values.identifiers import BlockNumber
 from app.values.times import from_unix_microseconds
 from app.watcher.blocks import Header, Log
-from app.watcher.proofs import Receipt
+from app.watcher.proofs import BLOOM_BYTES, Receipt
 from app.watcher.rpc.faults import Garbled, Lie
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
@@ -19,10 +20,6 @@ SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowErr
 
 _MAX_QUANTITY: Final = 18
 """Characters of 64 bits with their 0x: longer numbers, indices and times are refused."""
-
-BLOOM_BYTES: Final = 256
-ADDRESS_BYTES: Final = 20
-HASH_BYTES: Final = 32
 
 
 def quantity(raw: Any) -> int:
