@@ -54,6 +54,10 @@ def log_of(signature: str, *values: int | bytes, tx: str = "", address: bytes = 
     return FakeLog(address, (keccak256(signature.encode()),), b"".join(map(word, values)), tx)
 
 
+ELSEWHERE = log_of("Transfer(address,address,uint256)", 1, 2, 3, address=b"\xcc" * 20)
+"""A log of a contract that is not watched."""
+
+
 def sent_id(number: int, amount: int = 1000) -> bytes:
     """The transfer id of a pool send, by which ``answers`` knows its number."""
     transfer_id = pool_transfer_id(

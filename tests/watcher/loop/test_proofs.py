@@ -27,6 +27,7 @@ from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
+    ELSEWHERE,
     NAMES,
     OTHER,
     REFUNDED,
@@ -35,7 +36,6 @@ from tests.watcher.kit import (
     executed,
     leaves_out,
     liquidity,
-    log_of,
     missed,
     queued,
     refund,
@@ -45,8 +45,6 @@ from tests.watcher.kit import (
     send,
     status,
 )
-
-ELSEWHERE = log_of("Transfer(address,address,uint256)", 1, 2, 3, address=b"\xcc" * 20)
 
 
 def payouts_of(gateway: Gateway, *numbers: int) -> None:

@@ -16,11 +16,11 @@ from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
+    ELSEWHERE,
     REFUNDED,
     Watched,
     answers,
     liquidity,
-    log_of,
     missed,
     queued,
     refund,
@@ -30,8 +30,6 @@ from tests.watcher.kit import (
     send,
 )
 from tests.watcher.nodes.behaviours import counting
-
-ELSEWHERE = log_of("Transfer(address,address,uint256)", 1, 2, 3, address=b"\xcc" * 20)
 
 Count = Callable[[int, int], int]
 

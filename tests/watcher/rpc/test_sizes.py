@@ -17,7 +17,7 @@ def size(now: int = 256, largest: int = 100_000) -> Size:
     return Size(now, largest)
 
 
-def asked(of: Size, count: int, most: int, fault: RpcFault) -> list[int]:
+def requests_of(of: Size, count: int, most: int, fault: RpcFault) -> list[int]:
     """How many pieces each request had, of a URL that fails for more than ``most``."""
     requests = []
 
@@ -108,7 +108,7 @@ def test_size_named_after_another_refusal_is_ignored() -> None:
 
 def test_clear_refusal_halves_until_answered() -> None:
     of = size(100, 100)
-    assert asked(of, 20, 3, TooLarge("too many"))[:5] == [20, 10, 5, 2, 2]
+    assert requests_of(of, 20, 3, TooLarge("too many"))[:5] == [20, 10, 5, 2, 2]
     assert of.now == 2
 
 
@@ -153,20 +153,20 @@ def test_each_range_is_read_whatever_the_limits(
 
 @pytest.mark.parametrize("fault", [Unreachable("HTTP 500"), Garbled("no JSON"), Slow("no answer")])
 def test_doubt_is_settled_by_one_piece(fault: RpcFault) -> None:
-    assert asked(size(100, 100), 20, 5, fault)[:6] == [20, 1, 10, 1, 5, 5]
+    assert requests_of(size(100, 100), 20, 5, fault)[:6] == [20, 1, 10, 1, 5, 5]
 
 
 def test_failure_of_one_piece_leaves_size() -> None:
     of = size(100, 100)
     with pytest.raises(Unreachable):
-        asked(of, 20, 0, Unreachable("HTTP 503"))
+        requests_of(of, 20, 0, Unreachable("HTTP 503"))
     assert of == size(100, 100)
 
 
 def test_other_failure_is_raised_at_once() -> None:
     of = size(100, 100)
     with pytest.raises(NotThere):
-        asked(of, 20, 5, NotThere("no block"))
+        requests_of(of, 20, 5, NotThere("no block"))
     assert of == size(100, 100)
 
 
@@ -175,7 +175,7 @@ def test_url_that_names_a_pause_is_left_alone_before_less_is_tried() -> None:
     fault.may_be_size = True
     of = size(100, 100)
     with pytest.raises(RateLimited):
-        asked(of, 20, 5, fault)
+        requests_of(of, 20, 5, fault)
     assert of.now == 1
     of.answered(1)
     assert of.now == 10
