@@ -31,6 +31,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.visitors import replacement_traverse
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.db.direct import DirectSelect
@@ -251,6 +252,7 @@ class FeeTiers(TypeDecorator[tuple[tuple[int, int], ...]]):
 
 
 K = TypeVar("K")
+Q = TypeVar("Q", bound=Select[Any])
 
 
 class _Hashes(TypeDecorator[list[bytes]]):
@@ -330,3 +332,19 @@ def at_most(rows: int) -> BindParameter[int]:
     of the table, and a page of fifty transfers is planned as a sort of a hundred thousand.
     """
     return bindparam(None, rows, type_=Integer, literal_execute=True)
+
+
+def with_values(query: Q) -> Q:
+    """The query with its values written into the statement, quoted; ids stay parameters.
+
+    Connections for reads use the same plan for all parameters. Where values differ much in how many rows they
+    have, that plan may read very many of them. Planned with its values, a query takes some milliseconds more.
+    """
+
+    def written(part: Any) -> Any:
+        is_value = isinstance(part, BindParameter) and not isinstance(part.type, Hash32)
+        return part.render_literal_execute() if is_value else None
+
+    traversable: Any = query
+    with_them: Q = replacement_traverse(traversable, {}, written)
+    return with_them

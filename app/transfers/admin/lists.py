@@ -150,10 +150,7 @@ def list_transfers(
 def count_transfers(database: Database, filters: TransferFilters) -> Listed:
     """How many transfers match the filters, on all pages: exactly, or at least."""
     with reading(database.reads) as connection:
-        branches, served = _choose_index(connection, filters)
-        others = filters.narrowed((*served, "changed"))
-        span = Span(filters.since, filters.until)
-        return count_listed(connection, branches, filters.narrowed(), others, span)
+        return count_listed(connection, filters.narrowed())
 
 
 def units_of(terms: NetworkTerms, symbol: str | None) -> dict[int, int]:
