@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.db.types import at_most, exact_order
+from app.db.types import at_most, exact_order, with_values
 from app.transfers.models import (
     Transfer,
     TransferHash,
@@ -235,10 +235,12 @@ def newest_transfers(
         return Page((), None)
     scanned = min(SCANNED // len(branches), *(branch.sortable for branch in branches))
     depth = max(scanned, size + 1) if others else size + 1
-    walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
+    walked = union_all(
+        *(_own(branch, _walk(connection, branch, span, after), depth) for branch in branches)
+    ).subquery()
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
     listed = select(walked).where(*others.conditions(walked.c))
-    rows = connection.execute(listed.order_by(*newest).limit(at_most(size + 1))).all()
+    rows = connection.execute(with_values(listed.order_by(*newest).limit(at_most(size + 1)))).all()
     frontier = _frontier(connection, branches, span, after, depth) if others else None
     if frontier is not None:
         # Beyond it a branch may have rows that were not read.
@@ -252,15 +254,17 @@ PAIRS: Final = 1_000
 """Rows of one pair of chains that are read at once. For more PostgreSQL would rather read all of a chain."""
 
 
-def rows_within(branches: Sequence[Branch], span: Span, most: int) -> Subquery:
+def rows_within(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> Subquery:
     """So many rows of the branches that changed within a span, in any order, each once."""
-    rows = union_all(*(_own(branch, _walk(branch, span, None), most) for branch in branches))
+    rows = union_all(*(_own(branch, _walk(connection, branch, span, None), most) for branch in branches))
     return rows.limit(at_most(most)).subquery()
 
 
 def has_at_most(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> bool:
     """Whether the branches have no more rows that changed within a span. Only indexes are read."""
-    walks = [_walk(branch, span, None).with_only_columns(Transfer.updated_at) for branch in branches]
+    walks = [
+        _walk(connection, branch, span, None).with_only_columns(Transfer.updated_at) for branch in branches
+    ]
     entries = union_all(
         *(
             select(walk.order_by(None).order_by(*branch.falling).limit(at_most(most + 1)).subquery())
@@ -268,25 +272,31 @@ def has_at_most(connection: Connection, branches: Sequence[Branch], span: Span, 
         )
     )
     some = entries.limit(at_most(most + 1)).subquery()
-    return (connection.scalar(select(func.count()).select_from(some)) or 0) <= most
+    return (connection.scalar(with_values(select(func.count()).select_from(some))) or 0) <= most
 
 
-def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
+def _walk(
+    connection: Connection, branch: Branch, span: Span, after: Cursor | None
+) -> Select[*tuple[Any, ...]]:
     """A branch from its newest row on; ids decide between equal times.
 
-    The conditions are written as a range of the index, in the order of the index, and not as equalities.
-    With equalities a planner may choose the index that only has the time, and read very many rows
-    where values are rarer than it estimates.
+    The conditions are written as a range of the index, in the order of the index. With equalities alone a
+    planner may choose the index that only has the time, and read very many rows where values are rarer than
+    it estimates. With a range alone PostgreSQL may read another index of the first column, and sort all that
+    it has: it gets equalities and a range that the first columns are left out of.
     """
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     conditions = list(branch.conditions)
     newest = min(span.until or _ALWAYS, after.at if after is not None else _ALWAYS)
-    columns = (*branch.columns, at)
+    columns, values = branch.columns, branch.values
+    if connection.dialect.name == "postgresql" and len(columns) > 1:
+        conditions += [column == value for column, value in zip(columns, values, strict=True)]
+        columns, values = columns[-1:], values[-1:]
     low, high = (
-        tuple_(*(literal(value, column.type) for column, value in zip(columns, values, strict=True)))
-        for values in ((*branch.values, span.since or _NEVER), (*branch.values, newest))
+        tuple_(*(literal(value, column.type) for column, value in zip((*columns, at), bounds, strict=True)))
+        for bounds in ((*values, span.since or _NEVER), (*values, newest))
     )
-    conditions += [tuple_(*columns) >= low, tuple_(*columns) <= high]
+    conditions += [tuple_(*columns, at) >= low, tuple_(*columns, at) <= high]
     if span.until is not None:
         conditions.append(at < span.until)
     if after is not None:
@@ -311,14 +321,15 @@ def _frontier(
 ) -> Cursor | None:
     """The position up to which every branch was read; None where all were read to their end."""
     lasts = [
-        _walk(branch, span, after)
+        _walk(connection, branch, span, after)
         .with_only_columns(Transfer.updated_at, Transfer.transfer_id)
         .offset(at_most(depth - 1))
         .limit(at_most(1))
         .subquery()
         for branch in branches
     ]
-    rows = connection.execute(union_all(*(select(last) for last in lasts))).all()
+    read = select(union_all(*(select(last) for last in lasts)).subquery())
+    rows = connection.execute(with_values(read)).all()
     return max((Cursor(row.updated_at, row.transfer_id) for row in rows), key=_cursor_key, default=None)
 
 

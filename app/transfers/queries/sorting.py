@@ -25,7 +25,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from app.db.types import UtcTime, at_most, exact_order
+from app.db.types import UtcTime, at_most, exact_order, with_values
 from app.transfers.models import BEGAN, Transfer
 from app.transfers.queries.lists import (
     COLUMNS,
@@ -117,7 +117,7 @@ def sorted_transfers(
         return SortedPage((), None)
     few = min(branch.sortable for branch in branches)
     if has_at_most(connection, branches, span, few):
-        within = rows_within(branches, span, few)
+        within = rows_within(connection, branches, span, few)
         places, frontier = _sorted_here(connection, within, lanes, narrowed), None
     else:
         places, frontier = _walked(connection, lanes, narrowed, order, after, size)
@@ -164,7 +164,8 @@ def _sorted_here(
     of_amounts = bool(lanes[0].columns)
     key = columns.amount if of_amounts else func.coalesce(columns.began_at, columns.updated_at)
     query = select(columns.transfer_id, columns.src_chain_id, key.label("key"))
-    rows = connection.execute(query.where(key.is_not(None), *narrowed.conditions(columns))).all()
+    met = query.where(key.is_not(None), *narrowed.conditions(columns))
+    rows = connection.execute(with_values(met)).all()
     if not of_amounts:
         return [lanes[0].place(row) for row in rows]
     of_chain = {lane.values[1]: lane for lane in lanes}
