@@ -7,7 +7,7 @@ from collections import namedtuple
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import (
     JSON,
@@ -341,10 +341,8 @@ def with_values(query: Q) -> Q:
     have, that plan may read very many of them. Planned with its values, a query takes some milliseconds more.
     """
 
-    def written(part: Any) -> Any:
-        is_value = isinstance(part, BindParameter) and not isinstance(part.type, Hash32)
-        return part.render_literal_execute() if is_value else None
+    def written(element: Any, **_: Any) -> Any:
+        is_value = isinstance(element, BindParameter) and not isinstance(element.type, Hash32)
+        return element.render_literal_execute() if is_value else None
 
-    traversable: Any = query
-    with_them: Q = replacement_traverse(traversable, {}, written)
-    return with_them
+    return cast(Q, replacement_traverse(query, {}, written))
