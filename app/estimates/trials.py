@@ -39,6 +39,7 @@ def try_route(before: EstimateInputs | None, after: EstimateInputs) -> RouteTria
         was,
         will,
         () if before is None or was is None else _same(before, was, after, will),
+        None if before is None else _decimals(before),
     )
 
 
@@ -88,8 +89,9 @@ def _same(
     return tuple((old, new) for old, new in pairs if old is not None and new is not None)
 
 
-def _decimals(inputs: EstimateInputs) -> list[int | None]:
-    return [None if token is None else token.decimals for token in (inputs.src_token, inputs.dst_token)]
+def _decimals(inputs: EstimateInputs) -> tuple[int, int] | None:
+    src, dst = inputs.src_token, inputs.dst_token
+    return None if src is None or dst is None else (src.decimals, dst.decimals)
 
 
 def _with(inputs: EstimateInputs, amt: int) -> EstimateInputs:

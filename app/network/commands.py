@@ -97,7 +97,7 @@ def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
 
 def _say_trials(trials: Sequence[TriedRoute]) -> None:
     """Print the trial estimates of routes on standard error: every warning, and the first of the others."""
-    tried = [each for each in trials if each.figures]
+    tried = [each for each in trials if not each.refused]
     others = [each for each in tried if not each.warnings]
     for route in (*(each for each in tried if each.warnings), *others[:LISTED]):
         say(f"{'HIGH IMPACT: ' if route.high_impact else ''}trial estimate of {route.name}", err=True)
@@ -108,7 +108,7 @@ def _say_trials(trials: Sequence[TriedRoute]) -> None:
             say(f"- {warning}", err=True)
     if len(others) > LISTED:
         say(f"and {counted(len(others) - LISTED, 'trial estimate')} near 1 more", err=True)
-    refused = Counter(each.refused for each in trials if not each.figures)
+    refused = Counter(each.refused for each in trials if each.refused)
     for check, number in refused.items():
         say(f"no amount passes the check “{check}” on {counted(number, 'route')}", err=True)
         names = [each.name for each in trials if each.refused == check]

@@ -25,6 +25,7 @@ from tests.network.services.edits.kit import document, records
 
 CONTRACT = "0x00000000000000000000000000000000000000a1"
 CELO = "/admin/connect/token?chain=42220&symbol=USDT"
+NAMES = {1: "Ethereum", 42161: "Arbitrum One"}
 CURVE = {"model": "stableswap", "amplification": 200}
 FAR = "differs from 1 by more than 1 %"
 MILLIONS = "5000000000000"
@@ -32,11 +33,10 @@ MILLIONS = "5000000000000"
 
 def unequal(**changes: Any) -> dict[str, Any]:
     """USDT on two chains with five million each and a curve that fits them, and a chain without it."""
-    chains = {1: "Ethereum", 42161: "Arbitrum One"}
     rows = {
-        "chains": [*(build.chain(*each) for each in chains.items()), build.chain(42220, "Celo")],
-        "tokens": [build.token(chain, "USDT", CONTRACT, 6) for chain in chains],
-        "pools": [build.pool(chain, "USDT", MILLIONS) for chain in chains],
+        "chains": [*(build.chain(*each) for each in NAMES.items()), build.chain(42220, "Celo")],
+        "tokens": [build.token(chain, "USDT", CONTRACT, 6) for chain in NAMES],
+        "pools": [build.pool(chain, "USDT", MILLIONS) for chain in NAMES],
         "routes": [build.route(*ends, "USDT", rate=CURVE, base_fee="0") for ends in ((1, 42161), (42161, 1))],
     }
     return build.document(**rows | changes)
@@ -187,7 +187,9 @@ def test_resumed_chain_is_tried(console: Visitor, gateway: Gateway) -> None:
     leave(gateway, 1)
     page = console.get("/admin/chains/1/resume")
     assert FAR in page.text
-    assert "as before the change" in page.text
+    assert "The change does not move it" in page.text, (
+        "nor is it said that it was so when the chain was stopped"
+    )
     assert 'name="typed"' not in page.text
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
@@ -195,8 +197,34 @@ def test_resumed_chain_is_tried(console: Visitor, gateway: Gateway) -> None:
 def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, gateway: Gateway) -> None:
     leave(gateway, 42161)
     preview = send(console, "/admin/routes/1", base_fee="2")
-    assert "as before the change" in preview.text
+    assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
+
+
+FEES = "/admin/routes/base-fees"
+
+
+def test_fees_by_destination_try_their_routes(console: Visitor, gateway: Gateway) -> None:
+    multiplied = {"dst_chain_id": "42161", "how": "factor", "factor": "2"}
+    save(console, "/admin/routes/1", base_fee="1")
+    assert "Trial estimates" in send(console, FEES, **multiplied).text
+    leave(gateway, 42161)
+    preview = send(console, FEES, **multiplied)
+    assert "The change does not move it" in preview.text
+    assert 'name="typed"' not in preview.text
+
+
+def test_fee_that_opens_a_route_with_a_far_rate_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+    """Without a fee the route gave no estimates."""
+    save(console, "/admin/routes/1", base_fee="")
+    leave(gateway, 42161)
+    fee = {"dst_chain_id": "42161", "symbol": "USDT", "how": "amount", "amount": "1"}
+    preview = send(console, FEES, **fee)
+    assert FAR in preview.text
+    assert "Type “USDT” to confirm" in preview.text
+    assert "Nothing was saved" in send(console, FEES, preview, confirm="1").text
+    assert document(gateway)["routes"][0]["base_fee"] is None
+    assert send(console, FEES, preview, confirm="1", typed="usdt").status_code == 302
 
 
 def test_routes_of_a_stopped_chain_are_tried_as_if_it_ran(console: Visitor, gateway: Gateway) -> None:
@@ -218,6 +246,7 @@ def test_unblocked_route_with_a_far_rate_is_confirmed(console: Visitor, gateway:
 def test_route_that_nothing_passes_says_which_check_refuses(console: Visitor, gateway: Gateway) -> None:
     preview = send(console, "/admin/routes/1", base_fee="")
     assert "No amount passes the check “The fees are known”" in preview.text
+    assert "0.999999 USDT (rate 0.999999)" in preview.text, "before the change"
     assert 'name="typed"' not in preview.text
 
 
@@ -266,3 +295,13 @@ def test_later_liquidity_at_a_far_rate_is_reported(console: Visitor, gateway: Ga
     page = console.get("/admin/").text
     assert "Rates far from 1" in page
     assert "USDT from Celo to Ethereum" in page
+
+
+def test_figures_before_a_change_of_decimals_have_those_of_before(app: Flask, gateway: Gateway) -> None:
+    import_network(*gateway.editing, build.text(unequal()), actor=TESTER)
+    swapped = unequal()
+    swapped["tokens"][1]["decimal"] = 18
+    lines = run(app, "--dry-run", given=json.dumps(swapped)).stderr
+    assert "before: 0.999999 USDT (rate 0.999999)\n" in lines
+    assert "before: 4 762 187.695068 USDT (rate 0.952437)\n" in lines
+    assert "before: 0.999999 USDT (rate 0.999999) for 1 USDT" in lines

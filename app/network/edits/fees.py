@@ -72,7 +72,7 @@ class FeeEdit(Struct, frozen=True):
             words=f"set base fees of {counted(len(edits), 'route')} to {to}",
             seen=Shown("one of the base fees", self.shown, _fees_by_route(routes)),
         )
-        return plan_edits(connection, described, edits, now, with_trials=False)
+        return plan_edits(connection, described, edits, now)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:

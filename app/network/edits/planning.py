@@ -142,7 +142,7 @@ class Edit(Struct, frozen=True):
 
 def plan_edits(
     connection: Connection, described: Description, edits: Sequence[Edit], now: datetime, *,
-    as_document: bool = False, with_trials: bool = True,
+    as_document: bool = False,
 ) -> NetworkChange:  # fmt: skip
     """The change that several edits make together, checked as if they were one.
 
@@ -152,7 +152,6 @@ def plan_edits(
     :param as_document: whether they come from a network document, which may have what the console's forms
         refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
         ended.
-    :param with_trials: whether the routes are tried that it opens or changes: not where it changes no rate.
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.
     """
     rows = _rows(connection, edits)
@@ -178,7 +177,7 @@ def plan_edits(
     _require_not_blocked(connection, changes)
     _require_unused(connection, (change for _, change in changes), after_all)
     checked = _checked(connection, changes, after_all, now)
-    trials = try_change(connection, rows, after_all, now) if with_trials else {}
+    trials = try_change(connection, rows, after_all, now)
     return network_change(described, checked, rows, after_all, trials)
 
 

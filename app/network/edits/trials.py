@@ -62,7 +62,8 @@ class RouteTrial(Struct, frozen=True):
     """A route tried in two configurations with the same pools. ``before`` is None where it was not there.
 
     ``same`` are quotes before and after for the same amounts: the smallest and the largest that pass in both.
-    ``symbol`` and the decimals are of its tokens.
+    ``symbol`` and the decimals are of its tokens. ``decimals_before`` are those of its source and destination
+    before the change; None: the same.
     """
 
     symbol: str
@@ -71,6 +72,7 @@ class RouteTrial(Struct, frozen=True):
     before: Trial | None
     after: Trial
     same: tuple[tuple[Quote, Quote], ...] = ()
+    decimals_before: tuple[int, int] | None = None
 
 
 def is_far(rate: Fraction, most_ppm: int = FAR_PPM) -> bool:

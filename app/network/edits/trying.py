@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
@@ -108,16 +108,30 @@ def _figures(trial: RouteTrial) -> Iterator[TrialFigures]:
         (None if before is None else before.small, after.small),
         (None if before is None else before.large, after.large),
     ]
-    for then, now in dict.fromkeys(pairs):
-        if now is None:
-            continue
-        sent, got = tokens_text(now.amt, trial.src_decimals, trial.symbol), _received(trial, now)
-        yield TrialFigures(sent, "" if then is None else _received(trial, then, now.amt), got)
+    decimals = trial.src_decimals, trial.dst_decimals
+    for pair in dict.fromkeys(pairs):
+        then, now = (
+            None if quote is None else _Brought.of(quote, of, trial.symbol)
+            for quote, of in zip(pair, (trial.decimals_before or decimals, decimals), strict=True)
+        )
+        shown = now or then
+        if shown is not None:
+            texts = ("" if each is None else each.beside(shown.sent) for each in (then, now))
+            yield TrialFigures(shown.sent, *texts)
 
 
-def _received(trial: RouteTrial, quote: Quote, shown_amt: int | None = None) -> str:
-    """What a quote brings before fees, and its rate; with its own amount where another one is shown."""
-    text = f"{tokens_text(quote.eq, trial.dst_decimals, trial.symbol)} (rate {rate_down(quote.rate)})"
-    if shown_amt in (None, quote.amt):
-        return text
-    return f"{text} for {tokens_text(quote.amt, trial.src_decimals, trial.symbol)}"
+class _Brought(NamedTuple):
+    """A quote in words: what is sent, and what that brings before fees."""
+
+    sent: str
+    brings: str
+
+    @classmethod
+    def of(cls, quote: Quote, decimals: tuple[int, int], symbol: str) -> _Brought:
+        src, dst = decimals
+        brings = f"{tokens_text(quote.eq, dst, symbol)} (rate {rate_down(quote.rate)})"
+        return cls(tokens_text(quote.amt, src, symbol), brings)
+
+    def beside(self, sent: str) -> str:
+        """What it brings; with its own amount where another one is shown."""
+        return self.brings if self.sent == sent else f"{self.brings} for {self.sent}"
