@@ -41,6 +41,8 @@ class Wait(StrEnum):
     SIGNATURES = "signatures"
     USER_CLAIM = "user_claim"
     REFUND_FINALITY = "refund_finality"
+    FINALITY_REPORT = "finality_report"
+    """Enough blocks are known on top of the send or of the refund, but nobody reported that it is final."""
     REFUND_DELAY = "refund_delay"
 
 

@@ -376,7 +376,7 @@ def _delayed(of: Situation) -> Explanation:
         text("Held back for some time, then paid out"),
         text(
             "%(transfer)s is waiting on %(destination)s: large payouts are held back for some time as a "
-            "safeguard and are then paid out automatically.",
+            "safeguard and are then paid out.",
             transfer=of.transfer,
             destination=of.destination,
         ),

@@ -103,6 +103,30 @@ def test_what_is_not_final_says_how_deep_it_is(
     assert re.search(words, part(page))
 
 
+@pytest.mark.parametrize(
+    ("status", "variant", "words"),
+    [
+        (Status.TRANSFER_SUBMITTING, 1, "Blocks of Polygon on top of the source transaction."),
+        (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, "The report that its transaction on Polygon is final"),
+    ],
+)
+def test_what_is_deep_enough_lacks_the_report_and_no_blocks(
+    app: Flask, sandbox: Gateway, status: Status, variant: int, words: str
+) -> None:
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
+    assert f"Missing {words}" in part(page)
+
+
+def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox: Gateway) -> None:
+    """Somebody has to call the contract after the delay: it is not paid by itself."""
+    held = sandbox_id(Status.TRANSFER_DELAYED)
+    assert "somebody has to call executeDelayedTransfer" in part(
+        signed_in(app, Role.VIEWER).get(f"/admin/transfers/{held}").text
+    )
+    (found,) = app.test_client().get(FIND, query_string={"key": held, "lang": "en"}).get_json()["transfers"]
+    assert found["words"]["now"].endswith("as a safeguard and are then paid out.")
+
+
 @pytest.mark.parametrize("status", [6, 7])
 def test_refunds_say_why_the_transfer_was_refused(app: Flask, sandbox: Gateway, status: int) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(Status(status))}").text

@@ -173,8 +173,8 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
     line, refund = transfer_line(terms, state), refund_view(evidence)
     in_a_block = state.sent_at is not None
     waiting = waiting_for(state.status, state.status_since, refund, found.contacts, in_a_block=in_a_block)
-    if waiting is not None and (depth := _depth(terms, found, waiting.what)):
-        waiting = replace(waiting, details=(depth,))
+    if waiting is not None:
+        waiting = _with_depth(terms, found, waiting)
     return TransferDetail(
         line=line,
         now=database.clock(),
@@ -198,21 +198,25 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
     )
 
 
-def _depth(terms: NetworkTerms, found: _Found, what: Wait) -> str:
-    """How many blocks are known on top of the one that has to become final; empty where it is not known."""
+def _with_depth(terms: NetworkTerms, found: _Found, waiting: Waiting) -> Waiting:
+    """With how many blocks are known on top of the one that has to become final, where that is known.
+
+    Where they are enough, the report of it is missing, and no blocks.
+    """
     standing, events = found.history.standing(), list[BlockEvent]()
-    if what is Wait.FINALITY:
+    if waiting.what is Wait.FINALITY:
         events = [*standing.every(TransferSent)]
-    elif what is Wait.REFUND_FINALITY:
+    elif waiting.what is Wait.REFUND_FINALITY:
         events = [*standing.refunds_under_way]
     block = next((event.block for event in events if event.block is not None), None)
     src = next((each.reading for each in found.readings if each.chain.id == found.state.src_chain_id), None)
     if block is None or src is None or src.highest_block is None:
-        return ""
-    delay = _block_delay(terms, found.state)
-    needed = f" of {grouped(delay)}" if what is Wait.FINALITY and delay else ""
-    known = grouped(max(0, src.highest_block - block))
-    return f"{known}{needed} blocks are known on top of block {grouped(block)}"
+        return waiting
+    delay, known = _block_delay(terms, found.state), max(0, src.highest_block - block)
+    needed = f" of {grouped(delay)}" if waiting.what is Wait.FINALITY and delay else ""
+    depth = f"{grouped(known)}{needed} blocks are known on top of block {grouped(block)}"
+    what = Wait.FINALITY_REPORT if delay and known > delay else waiting.what
+    return replace(waiting, what=what, details=(depth,))
 
 
 def _context(terms: NetworkTerms, state: TransferState, evidence: RefundExplanation) -> Context:

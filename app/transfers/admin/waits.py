@@ -114,6 +114,11 @@ WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
         "{src}.",
         "If the explorer shows enough blocks, see how {src} is read.",
     ),
+    Wait.FINALITY_REPORT: (
+        "The report that its transaction on {src} is final: enough blocks are on top of it.",
+        "The reporter of {src}.",
+        "See how {src} is read. Look at the transaction in the explorer: it may be in another block, or in none.",
+    ),
     Wait.REFUND_DELAY: (
         "The end of the delay of a large refund on {src}.",
         "Anybody: after the delay somebody has to call executeDelayedTransfer on {src}.",
