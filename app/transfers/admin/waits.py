@@ -117,7 +117,8 @@ WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
     Wait.FINALITY_REPORT: (
         "The report that its transaction on {src} is final: enough blocks are on top of it.",
         "The reporter of {src}.",
-        "See how {src} is read. Look at the transaction in the explorer: it may be in another block, or in none.",
+        "See how {src} is read. Look at the transaction in the explorer: it may be in another block, or in "
+        "none.",
     ),
     Wait.REFUND_DELAY: (
         "The end of the delay of a large refund on {src}.",
