@@ -265,9 +265,14 @@ def hashed(gateway: Gateway, count: int) -> None:
 
 
 @pytest.mark.every_database
-def test_count_is_exact_up_to_a_bound(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With any filters together; more than the bound are *at least* so many."""
+@pytest.mark.parametrize("few", [counting.FEW, 20])
+def test_count_is_exact_up_to_a_bound(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    """With any filters together; more than the bound are *at least* so many.
+
+    :param few: rows of one filter that are read first in SQLite.
+    """
     hashed(gateway, 3_000)
+    monkeypatch.setattr(counting, "FEW", few)
 
     def count(**fields: str) -> Listed:
         return count_transfers(gateway.database, requested(gateway, **fields).filters)
