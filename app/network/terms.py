@@ -89,7 +89,7 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     pegged = _pegged_terms(rows["pegged_pairs"], listed)
     of_pairs = dict(pair for row in rows["pegged_pairs"] for pair in _pair_tokens(row, listed))
     tokens = of_pairs | listed
-    blocks = _blocks(rows["route_blocks"])
+    blocks = blocked_routes(rows["route_blocks"])
     in_service = {
         key for key, token in tokens.items() if not token.stopped and not chains[key.chain_id].disabled
     }
@@ -257,7 +257,7 @@ def _pegged_terms(pairs: Iterable[Row], tokens: Mapping[PoolKey, TokenTerms]) ->
     return burn_mint | direct
 
 
-def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
+def blocked_routes(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
     """Which directions are blocked; a block of both directions outweighs one of a single direction."""
     blocks: dict[RouteKey, RouteBlock] = {}
     for row in rows:

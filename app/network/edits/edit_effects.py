@@ -158,7 +158,7 @@ def _of_core(
     connection: Connection, changes: Sequence[Change], plan: NetworkChange, now: datetime
 ) -> Iterator[Effect]:
     """The effects on chains, tokens, routes and prices."""
-    before, after = (planned_terms(rows, now) for rows in (plan.before, plan.after))
+    before, after = planned_terms(plan.before, plan.after, now)
     for change in changes:
         yield from _of_chain(connection, change, plan.after["validators"])
     route_changes = RouteChanges.between(before, after)

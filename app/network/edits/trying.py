@@ -12,9 +12,10 @@ from sqlalchemy import Connection
 from app.db.engine import HandedIn
 from app.network.edits.consequences import RouteChanges, is_open, route_text
 from app.network.edits.results import TrialFigures, TriedRoute
-from app.network.edits.trials import Quote, RouteTrial, dangers, has_high_impact, rate_down
+from app.network.edits.trials import Quote, RouteTrial, Trial, dangers, has_high_impact, rate_down
+from app.network.facts import route_key
 from app.network.sections import Row
-from app.network.terms import NetworkTerms, build_terms, in_force
+from app.network.terms import NetworkTerms, blocked_routes, build_terms, in_force
 from app.values.amounts import tokens_text
 from app.values.identifiers import RouteKey
 
@@ -29,29 +30,38 @@ It gets the present configuration, the planned one, the routes, and the time."""
 Rows = Mapping[str, list[Row]]
 
 
-def planned_terms(rows: Rows, now: datetime) -> NetworkTerms:
-    """The terms of the rows that count now. A new route gets its time here, before it is saved."""
-    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
-    return build_terms({**in_force(rows, now), "routes": dated})
+def planned_terms(before: Rows, after: Rows, now: datetime) -> tuple[NetworkTerms, NetworkTerms]:
+    """The terms of the present and of the planned rows that count now.
+
+    A new route, and one with a new base fee, gets its time here, before it is saved.
+    """
+    since = {(route_key(row), row["base_fee"]): row["base_fee_changed_at"] for row in before["routes"]}
+    dated: list[Row] = [
+        row | {"base_fee_changed_at": since.get((route_key(row), row["base_fee"]), now)}
+        for row in after["routes"]
+    ]
+    return build_terms(in_force(before, now)), build_terms({**in_force(after, now), "routes": dated})
 
 
 def try_change(connection: Connection, before: Rows, after: Rows, now: datetime) -> Trials:
     """The trials of the routes that the change of the rows opens or changes.
 
-    The routes of a stopped chain are tried as if it ran: it may be resumed long after the change.
+    The routes of a stopped chain are tried as if it ran: it may be resumed long after the change. So are
+    those that are blocked until a time: the block ends without a change.
     """
-    was, will = planned_terms(before, now), planned_terms(after, now)
+    was, will = planned_terms(before, after, now)
     opened = RouteChanges.between(was, will).opened
     resumed = {opening.route_key for opening in opened if opening.bridge is None}
-    was, will = _running(was), _running(will)
+    was, will = _running(was, before), _running(will, after)
     routes = sorted(key for key in will.routes if key in resumed or _is_changed(was, will, key))
     return TRIAL_ESTIMATES(connection, was, will, routes, now) if routes else {}
 
 
-def _running(terms: NetworkTerms) -> NetworkTerms:
-    """The configuration as if no chain were stopped."""
+def _running(terms: NetworkTerms, rows: Rows) -> NetworkTerms:
+    """The configuration as if no chain were stopped, and no route blocked until a time."""
     chains = {chain_id: replace(chain, disabled=False) for chain_id, chain in terms.chains.items()}
-    return replace(terms, chains=chains)
+    lasting = [row for row in rows["route_blocks"] if row["expires_at"] is None]
+    return replace(terms, chains=chains, blocks=blocked_routes(lasting))
 
 
 def _is_changed(was: NetworkTerms, will: NetworkTerms, key: RouteKey) -> bool:
@@ -103,11 +113,8 @@ def shown(trials: Trials, names: Mapping[int, str]) -> tuple[TriedRoute, ...]:
 
 def _figures(trial: RouteTrial) -> Iterator[TrialFigures]:
     """Figures of the small amount, and of the largest where that is another one."""
-    before, after = trial.before, trial.after
-    pairs = [
-        (None if before is None else before.small, after.small),
-        (None if before is None else before.large, after.large),
-    ]
+    before, after = trial.before or Trial(), trial.after
+    pairs = [(None if before.refused_by else before.small, after.small), (before.large, after.large)]
     decimals = trial.src_decimals, trial.dst_decimals
     for pair in dict.fromkeys(pairs):
         then, now = (
