@@ -57,7 +57,7 @@ def far_routes(database: Database, snapshots: SnapshotSource) -> Mapping[RouteKe
     found = {}
     for key in routes:
         tried = try_route(None, inputs_with(terms, trial_request(key), facts[key], now))
-        if any(dangers(tried)):
+        if not tried.after.refused_by and any(dangers(tried)):
             found[key] = tried
     return found
 

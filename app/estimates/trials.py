@@ -9,13 +9,17 @@ from msgspec.structs import replace
 from app.estimates.checks import pass_checks, refusal_of
 from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.passing import largest_passing, smallest_passing
-from app.estimates.pricing import CurveUnsettled, price_transfer
-from app.estimates.refusals import EstimateRefused
+from app.estimates.pricing import CurveUnsettled, price_of, price_transfer
+from app.estimates.refusals import Check, EstimateRefused
 from app.network.edits.trials import Quote, RouteTrial, Trial
+from app.network.route_terms import FixedRate
 from app.values.amounts import MAX_UINT256
 from app.values.identifiers import RouteKey
 
 _NO_TOLERANCE: Final = 0
+
+_NOT_OF_LIQUIDITY: Final = {Check.FEES_KNOWN, Check.BASE_FEE_AGE, Check.EPOCH_CAP, Check.TOTAL_CAP}
+"""Checks that may pass later although the pools stay as they are, and so the rate of a curve."""
 
 
 def trial_request(route_key: RouteKey) -> EstimateRequest:
@@ -44,14 +48,18 @@ def try_route(before: EstimateInputs | None, after: EstimateInputs) -> RouteTria
 
 
 def trial_of(inputs: EstimateInputs) -> Trial:
-    """The quotes of a route, or what refuses the small amount where no amount passes."""
+    """The quotes of a route. Where no amount passes, what refuses the small one, and what it would bring."""
     token = inputs.src_token
     least = 1 if token is None else max(token.min_send or 0, 10**token.decimals)
     quotes = [quote for amt in _amounts(inputs, least) if (quote := quote_at(inputs, amt)) is not None]
     if quotes:
         return Trial(quotes[0], quotes[-1])
     refused = refusal_of(price_transfer(_with(inputs, least)))
-    return Trial(refused_by="" if refused is None else refused.check.label)
+    if refused is None:
+        return Trial()
+    is_fixed = inputs.route is not None and isinstance(inputs.route.rate, FixedRate)
+    small = _unchecked(inputs, least) if is_fixed or refused.check in _NOT_OF_LIQUIDITY else None
+    return Trial(small, None, refused.check.label)
 
 
 def quote_at(inputs: EstimateInputs, amt: int) -> Quote | None:
@@ -61,6 +69,19 @@ def quote_at(inputs: EstimateInputs, amt: int) -> Quote | None:
     except EstimateRefused:
         return None
     return Quote(amt, result.eq, result.receive, price.bridge_rate(amt, result.eq))
+
+
+def _unchecked(inputs: EstimateInputs, amt: int) -> Quote | None:
+    """What an amount would bring without checks and fees; None where there is no price."""
+    priced = price_transfer(_with(inputs, amt))
+    if priced.transfer is None:
+        return None
+    try:
+        price = price_of(priced.transfer)
+        eq = None if price is None else price.eq_down(amt)
+    except CurveUnsettled:
+        return None
+    return None if price is None or eq is None else Quote(amt, eq, eq, price.bridge_rate(amt, eq))
 
 
 def _amounts(inputs: EstimateInputs, least: int) -> tuple[int, ...]:
@@ -79,13 +100,16 @@ def _amounts(inputs: EstimateInputs, least: int) -> tuple[int, ...]:
 def _same(
     before: EstimateInputs, was: Trial, after: EstimateInputs, will: Trial
 ) -> tuple[tuple[Quote, Quote], ...]:
-    """The quotes of the smallest and of the largest amount that pass before and after."""
-    if was.small is None or was.large is None or will.small is None or will.large is None:
+    """The quotes of the smallest and of the largest amount that pass before and after.
+
+    Where none passes before or after, those of the small amount without the checks.
+    """
+    if was.small is None or will.small is None or _decimals(before) != _decimals(after):
         return ()
-    if _decimals(before) != _decimals(after):
-        return ()
-    low, high = max(was.small.amt, will.small.amt), min(was.large.amt, will.large.amt)
-    pairs = ((quote_at(before, amt), quote_at(after, amt)) for amt in dict.fromkeys((low, high)))
+    amounts, quote = [max(was.small.amt, will.small.amt)], _unchecked
+    if was.large is not None and will.large is not None:
+        amounts, quote = [*amounts, min(was.large.amt, will.large.amt)], quote_at
+    pairs = ((quote(before, amt), quote(after, amt)) for amt in dict.fromkeys(amounts))
     return tuple((old, new) for old, new in pairs if old is not None and new is not None)
 
 

@@ -97,13 +97,12 @@ def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
 
 def _say_trials(trials: Sequence[TriedRoute]) -> None:
     """Print the trial estimates of routes on standard error: every warning, and the first of the others."""
-    tried = [each for each in trials if not each.refused]
-    others = [each for each in tried if not each.warnings]
-    for route in (*(each for each in tried if each.warnings), *others[:LISTED]):
+    others = [each for each in trials if not each.refused and not each.warnings]
+    for route in (*(each for each in trials if each.warnings), *others[:LISTED]):
         say(f"{'HIGH IMPACT: ' if route.high_impact else ''}trial estimate of {route.name}", err=True)
         for figures in route.figures:
             before = f", before: {figures.before}" if figures.before else ""
-            say(f"- {figures.sent} → {figures.after}{before}", err=True)
+            say(f"- {figures.sent} → {figures.after or 'refused'}{before}", err=True)
         for warning in route.warnings:
             say(f"- {warning}", err=True)
     if len(others) > LISTED:

@@ -314,7 +314,7 @@ def _misfit(trial: RouteTrial | None, *, empty: bool) -> str:
     if trial is None:
         return "a stopped route cannot be tried"
     small = trial.after.small
-    if small is None:
+    if small is None or trial.after.refused_by:
         return "the new pool is empty" if empty else f"no amount passes the check “{trial.after.refused_by}”"
     if is_far(small.rate, FITTING_PPM):
         sent = tokens_text(small.amt, trial.src_decimals, trial.symbol)

@@ -39,8 +39,11 @@ class Trial(Struct, frozen=True):
     """Estimates for a small amount and for the largest that passes all checks.
 
     Small is one token, or the token's minimum if that is larger, or the first amount from there on that
-    passes; where only less passes, it is the largest amount. Where no amount passes, both are None, and
-    ``refused_by`` is the condition that the small amount does not meet.
+    passes; where only less passes, it is the largest amount.
+
+    Where no amount passes, ``refused_by`` is the condition that the small amount does not meet. ``small`` is
+    then what it would bring without any check, because it may pass later without a change: an epoch ends, the
+    feed reports a fee or liquidity. It is None on a curve that liquidity has to change first, and its rate.
     """
 
     small: Quote | None = None
@@ -105,11 +108,18 @@ def dangers(trial: RouteTrial) -> Iterator[str]:
 def has_high_impact(trial: RouteTrial) -> bool:
     """Whether the change of a route has to be confirmed by a typed name.
 
-    A change that moves no rate, such as one of a fee, has not led to what was wrong before it.
+    A change that moves no rate, such as one of a fee, has not led to what was wrong before it, unless no
+    amount passed before it.
     """
     before, after = trial.before or Trial(), trial.after
+    lets_pass = bool(before.refused_by) and not after.refused_by
     moves_none = bool(trial.same) and all(old.rate == new.rate for old, new in trial.same)
-    as_before = moves_none and before.is_far >= after.is_far and before.gives_away >= after.gives_away
+    as_before = (
+        moves_none
+        and not lets_pass
+        and before.is_far >= after.is_far
+        and before.gives_away >= after.gives_away
+    )
     return not as_before and any(dangers(trial))
 
 
