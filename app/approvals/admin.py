@@ -68,6 +68,7 @@ class ApproveForm(ConsoleForm):
     """Approves a proposal; sensitive ones require a typed name. The page writes the inputs of both forms."""
 
     typed = StringField()
+    risks = StringField()
 
 
 class CloseForm(ConsoleForm):
@@ -283,7 +284,13 @@ class ProposalsView(ConsoleView):
         return _decide(
             proposal_id,
             form,
-            lambda: approve(*parts, proposal_id, actor=actor(), typed=form.typed.data or ""),
+            lambda: approve(
+                *parts,
+                proposal_id,
+                actor=actor(),
+                typed=form.typed.data or "",
+                risks=form.risks.data or "",
+            ),
         )
 
     @expose("/<int:proposal_id>/reject", methods=("POST",))

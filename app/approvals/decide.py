@@ -100,10 +100,12 @@ def approve(
     *,
     actor: Actor,
     typed: str = "",
+    risks: str = "",
 ) -> Saved:
     """Make the proposed change, in one transaction with the records that name both persons.
 
     :param typed: what was typed to confirm, where the preview requires a name.
+    :param risks: of the preview; empty: nobody saw one.
     :raises ProposalRefused: this person may not, or it is not open any more.
     :raises EditRefused: why the change cannot be made any more; the proposal stays open.
     """
@@ -114,7 +116,7 @@ def approve(
             proposer = _person(connection, proposal.proposed_by)
             _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
             planned = _COMMANDS[proposal.kind](connection, database, proposal)
-            planned.require_typed(typed)
+            planned.require_typed(typed, risks)
             made = planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
             return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
     except (AccountRefused, CredentialRefused) as refused:

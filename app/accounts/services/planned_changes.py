@@ -79,9 +79,10 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
             self.fingerprint,
         )
 
-    def require_typed(self, typed: str) -> None:
+    def require_typed(self, typed: str, risks: str = "") -> None:
         """Make sure that the name was typed, in upper or lower case.
 
+        :param risks: what was shown beside it (``Preview.risks``); empty is not compared.
         :raises NotConfirmed: it was not.
         """
         if self.needs_typed is not None and not same_name(typed, self.needs_typed):

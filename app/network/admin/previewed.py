@@ -20,7 +20,7 @@ from app.console.row_pages import ROWS_OF
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.amount_fields import WithUnit
-from app.network.edits.results import NotConfirmed, Preview
+from app.network.edits.results import NotConfirmed, Preview, RatesMoved
 from app.network.edits.saving import Command, preview_edit, save_edit
 
 
@@ -29,7 +29,8 @@ class PreviewedForm(ConsoleForm):
 
     ``fingerprint`` identifies what the operator was shown (``audit/services.py``); its data is
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
-    ``change_reason`` why the change is made, for the audit log and a second operator.
+    ``risks`` sums up the rates that it confirms (``Preview.risks``), ``change_reason`` is why the change is
+    made, for the audit log and a second operator.
     ``rows`` names the page of rows that a preview of many shows (``console/row_pages.py``).
     ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
@@ -42,6 +43,7 @@ class PreviewedForm(ConsoleForm):
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+    risks = HiddenField()
 
     def texts(self) -> dict[str, str]:
         decimals = self._decimals()
@@ -89,10 +91,13 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
     try:
         return save_edit(
             current(Database), current(AuditKeys), current(TwoPersons), edit,
-            actor=actor(), typed=form.typed.data or "", reason=form.change_reason.data or "",
+            actor=actor(), typed=form.typed.data or "", risks=form.risks.data or "",
+            reason=form.change_reason.data or "",
         )  # fmt: skip
     except NotConfirmed as refused:
         form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
+    except RatesMoved as refused:
+        form.typed.errors = [f"{sentence(str(refused))} Nothing was saved."]
     except (ReasonMissing, TooManyProposals) as refused:
         form.change_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
     return None

@@ -63,7 +63,8 @@ class Preview(Struct, frozen=True):
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
     but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
     together; ``fingerprint`` is of the present rows, which the save sends back. ``trials`` are those of the
-    routes that it opens or changes, those with a warning first.
+    routes that it opens or changes, those with a warning first. ``risks`` sums up the rates that the typed
+    name confirms, which the save sends back.
     """
 
     subject: str
@@ -75,6 +76,7 @@ class Preview(Struct, frozen=True):
     audited: tuple[AuditedChange, ...] = ()
     fingerprint: str = ""
     trials: tuple[TriedRoute, ...] = ()
+    risks: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -126,6 +128,13 @@ class NotConfirmed(EditRefused):
     def __init__(self, needs_typed: str) -> None:
         super().__init__(f"type {needs_typed} to confirm")
         self.needs_typed = needs_typed
+
+
+class RatesMoved(EditRefused):
+    """The name was typed for other rates: pools have moved since they were shown."""
+
+    def __init__(self) -> None:
+        super().__init__("pools have moved since the trial estimates were shown: check them again")
 
 
 class RowUsers(Struct, frozen=True):

@@ -20,8 +20,8 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import Change, apply, audited, in_brief
-from app.network.edits.results import Effect, Preview, counted
-from app.network.edits.trying import Trials, names_in, risky, shown
+from app.network.edits.results import Effect, Preview, RatesMoved, counted
+from app.network.edits.trying import Trials, are_worse, names_in, risks_of, risky, shown
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
 from app.values.texts import one_line
@@ -191,8 +191,15 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
 
     def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
         return replace(
-            super().preview(connection, two_persons, now), trials=shown(self.trials, names_in(self.after))
+            super().preview(connection, two_persons, now),
+            trials=shown(self.trials, names_in(self.after)),
+            risks=risks_of(self.trials),
         )
+
+    def require_typed(self, typed: str, risks: str = "") -> None:
+        super().require_typed(typed)
+        if self.needs_typed is not None and risks and are_worse(self.trials, risks):
+            raise RatesMoved
 
     def require_seen(self) -> None:
         """Check that what the change depends on is still as it was shown to the operator.
@@ -256,6 +263,7 @@ def save_edit(
     *,
     actor: Actor,
     typed: str = "",
+    risks: str = "",
     reason: str = "",
 ) -> Saved:
     """Make the edit in one transaction and record it in the audit log.
@@ -263,6 +271,7 @@ def save_edit(
     Where it waits for a second operator (``TWO_PERSONS``), it is stored as a proposal instead.
 
     :param typed: what was typed to confirm, where the preview requires a name.
+    :param risks: of the preview; empty: nobody saw one.
     :param reason: why, for the audit log and the second operator; may be empty where none approves.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``); then nothing has changed.
@@ -270,7 +279,7 @@ def save_edit(
     with writing(database.engine) as connection:
         planned = replace(edit.planned(connection, database.clock()), reason=reason)
         planned.require_seen()
-        planned.require_typed(typed)
+        planned.require_typed(typed, risks)
         return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 

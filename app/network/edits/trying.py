@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -12,11 +13,11 @@ from sqlalchemy import Connection
 from app.db.engine import HandedIn
 from app.network.edits.consequences import RouteChanges, is_open, route_text
 from app.network.edits.results import TrialFigures, TriedRoute
-from app.network.edits.trials import Quote, RouteTrial, Trial, dangers, has_high_impact, rate_down
+from app.network.edits.trials import Quote, RouteTrial, Trial, dangers, has_high_impact, has_moved, rate_down
 from app.network.facts import route_key
 from app.network.sections import Row
 from app.network.terms import NetworkTerms, blocked_routes, build_terms, in_force
-from app.values.amounts import tokens_text
+from app.values.amounts import parse_decimal, tokens_text
 from app.values.identifiers import RouteKey
 
 Trials = Mapping[RouteKey, RouteTrial]
@@ -91,6 +92,36 @@ def names_in(rows: Rows) -> Mapping[int, str]:
 def risky(trials: Trials) -> list[RouteKey]:
     """The routes whose rate has to be confirmed by a typed name."""
     return [key for key, trial in trials.items() if has_high_impact(trial)]
+
+
+def risks_of(trials: Trials) -> str:
+    """How many routes are :func:`risky`, the lowest of their rates and the highest; empty where none is.
+
+    A form has it, so that what is confirmed is what was shown.
+    """
+    rates = _risky_rates(trials)
+    return f"{len(rates)} {rate_down(min(rates))} {rate_down(max(rates))}" if rates else ""
+
+
+def are_worse(trials: Trials, shown: str) -> bool:
+    """Whether more routes are risky than were shown, or a rate is farther off by more than is accepted.
+
+    :param shown: their :func:`risks_of` when they were shown.
+    """
+    rates, parts = _risky_rates(trials), shown.split()
+    try:
+        number, lowest, highest = int(parts[0]), *map(parse_decimal, parts[1:])
+    except (ValueError, IndexError):
+        return True
+    lowest, highest = min(lowest, Fraction(1)), max(highest, Fraction(1))
+    low, high = min((lowest, *rates)), max((highest, *rates))
+    return len(rates) > number or has_moved(lowest, low) or has_moved(highest, high)
+
+
+def _risky_rates(trials: Trials) -> list[Fraction]:
+    """Of their small amounts."""
+    smalls = [trials[key].after.small for key in risky(trials)]
+    return [small.rate for small in smalls if small is not None]
 
 
 def shown(trials: Trials, names: Mapping[int, str]) -> tuple[TriedRoute, ...]:
