@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from app.estimates.checks import pass_checks, refusal_of
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.estimates.passing import largest_passing, smallest_passing
+from app.estimates.passing import amount_cap, largest_passing, smallest_passing
 from app.estimates.pricing import CurveUnsettled, price_of, price_transfer
 from app.estimates.refusals import Check, EstimateRefused
 from app.network.edits.trials import Quote, RouteTrial, Trial
@@ -57,9 +57,16 @@ def trial_of(inputs: EstimateInputs) -> Trial:
     refused = refusal_of(price_transfer(_with(inputs, least)))
     if refused is None:
         return Trial()
-    is_fixed = inputs.route is not None and isinstance(inputs.route.rate, FixedRate)
-    small = _unchecked(inputs, least) if is_fixed or refused.check in _NOT_OF_LIQUIDITY else None
-    return Trial(small, None, refused.check.label)
+    return Trial(_later(inputs, least, refused.check), None, refused.check.label)
+
+
+def _later(inputs: EstimateInputs, least: int, refused_by: Check) -> Quote | None:
+    """What a small amount would bring that may pass later: not over a limit, where the limits leave any."""
+    transfer = price_transfer(_with(inputs, least)).transfer
+    if transfer is None or not (isinstance(transfer.rate, FixedRate) or refused_by in _NOT_OF_LIQUIDITY):
+        return None
+    cap = amount_cap(transfer)
+    return _unchecked(inputs, min(least, cap) if cap > 0 else least)
 
 
 def quote_at(inputs: EstimateInputs, amt: int) -> Quote | None:

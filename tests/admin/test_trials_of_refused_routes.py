@@ -117,6 +117,16 @@ def test_unfit_curve_is_confirmed_where_no_amount_passes_now(
     assert "Type “USDT” to confirm" in preview.text
 
 
+def test_amount_over_a_limit_is_not_tried_where_the_fee_is_missing(
+    console: Visitor, gateway: Gateway
+) -> None:
+    save(console, "/admin/tokens/1", max_send="0.25")
+    forget_fee(console, gateway)
+    preview = send(console, ROUTE, **FAR)
+    assert REFUSED in preview.text
+    assert "0.375 USDT (rate 1.5)" in preview.text
+
+
 def test_near_rate_needs_no_symbol_where_no_amount_passes_now(console: Visitor, gateway: Gateway) -> None:
     forget_fee(console, gateway)
     preview = send(console, ROUTE, rate_model="fixed", rate_value="1.0001")
