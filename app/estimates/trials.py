@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from app.estimates.checks import pass_checks, refusal_of
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.estimates.passing import amount_cap, largest_passing, smallest_passing
+from app.estimates.passing import largest_passing, smallest_passing
 from app.estimates.pricing import CurveUnsettled, price_of, price_transfer
 from app.estimates.refusals import Check, EstimateRefused
 from app.network.edits.trials import Quote, RouteTrial, Trial
@@ -61,12 +61,11 @@ def trial_of(inputs: EstimateInputs) -> Trial:
 
 
 def _later(inputs: EstimateInputs, least: int, refused_by: Check) -> Quote | None:
-    """What a small amount would bring that may pass later: not over a limit, where the limits leave any."""
+    """What a small amount, not over the token's maximum, would bring that may pass later."""
     transfer = price_transfer(_with(inputs, least)).transfer
     if transfer is None or not (isinstance(transfer.rate, FixedRate) or refused_by in _NOT_OF_LIQUIDITY):
         return None
-    cap = amount_cap(transfer)
-    return _unchecked(inputs, min(least, cap) if cap > 0 else least)
+    return _unchecked(inputs, min(least, transfer.src_token.max_send or least))
 
 
 def quote_at(inputs: EstimateInputs, amt: int) -> Quote | None:
