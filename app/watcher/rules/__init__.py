@@ -1,0 +1,1 @@
+"""What is believed of a chain, decided without a node, a database or a clock."""
