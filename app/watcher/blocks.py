@@ -27,7 +27,8 @@ class Header(Struct, frozen=True):
 
     ``bloom`` is the filter of its logs in 256 bytes, ``receipts_root`` the root of the trie of its receipts.
     Either is None where the node does not return it. ``transactions`` is their number, None where it is not
-    known, as in a stored header.
+    known, as in a stored header. ``verified`` says that its fields give its hash: only such a header proves
+    anything.
     """
 
     number: BlockNumber
@@ -37,6 +38,7 @@ class Header(Struct, frozen=True):
     bloom: bytes | None = None
     receipts_root: bytes | None = None
     transactions: int | None = None
+    verified: bool = False
 
     @property
     def id(self) -> BlockId:

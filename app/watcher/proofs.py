@@ -140,11 +140,15 @@ def receipts_root(receipts: Sequence[Receipt]) -> bytes:
 
 
 def match(header: Header, receipts: Sequence[Receipt]) -> bool:
-    """Whether the receipts give the root in the header.
+    """Whether the receipts give the root in the header, and the header its hash.
 
-    False proves nothing: some chains hash their receipts in another way.
+    False proves nothing: some chains hash their receipts or headers in another way.
     """
-    return header.receipts_root is not None and receipts_root(receipts) == header.receipts_root
+    return (
+        header.verified
+        and header.receipts_root is not None
+        and receipts_root(receipts) == header.receipts_root
+    )
 
 
 def proves(

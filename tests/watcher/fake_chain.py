@@ -5,7 +5,7 @@ A node of it, with whatever faults a test wants, is a :class:`tests.watcher.fake
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -35,18 +35,45 @@ class FakeLog:
 
 @dataclass(frozen=True)
 class FakeBlock:
-    """A block. ``salt`` tells it from another with the same logs on the same parent."""
+    """A block.
+
+    :param salt: tells it from another with the same logs on the same parent.
+    :param unfiltered: its filter lacks its logs.
+    """
 
     number: int
     parent: str
     at: int
     logs: tuple[FakeLog, ...] = ()
     salt: str = ""
+    unfiltered: bool = False
 
     @cached_property
     def hash(self) -> str:
-        said = repr((self.number, self.parent, self.at, self.salt, self.receipts_root)).encode()
-        return f"0x{keccak256(said).hex()}"
+        return hash_of(self.fields)
+
+    @cached_property
+    def fields(self) -> dict[str, bytes | int]:
+        """What its hash is of, in the order of London."""
+        listed = "".join(tx for tx, _ in self.transactions).encode()
+        return {
+            "parentHash": bytes.fromhex(self.parent[2:]),
+            "sha3Uncles": keccak256(b"\xc0"),
+            "miner": bytes(20),
+            "stateRoot": bytes(32),
+            "transactionsRoot": keccak256(listed),
+            "receiptsRoot": self.receipts_root,
+            "logsBloom": self.bloom,
+            "difficulty": 0,
+            "number": self.number,
+            "gasLimit": 30_000_000,
+            "gasUsed": 21_000 * len(self.transactions),
+            "timestamp": self.at,
+            "extraData": self.salt.encode(),
+            "mixHash": bytes(32),
+            "nonce": bytes(8),
+            "baseFeePerGas": 7,
+        }
 
     @cached_property
     def transactions(self) -> list[tuple[str, list[tuple[int, FakeLog]]]]:
@@ -61,7 +88,7 @@ class FakeBlock:
 
     @cached_property
     def bloom(self) -> bytes:
-        return bloom_of(self.logs)
+        return bytes(255) + b"\1" if self.unfiltered else bloom_of(self.logs)
 
     @cached_property
     def receipts_root(self) -> bytes:
@@ -74,15 +101,11 @@ class FakeBlock:
 
     @cached_property
     def header_json(self) -> dict[str, Any]:
-        return {
-            "number": hex(self.number),
-            "hash": self.hash,
-            "parentHash": self.parent,
-            "timestamp": hex(self.at),
-            "logsBloom": f"0x{self.bloom.hex()}",
-            "receiptsRoot": f"0x{self.receipts_root.hex()}",
-            "transactions": [tx for tx, _ in self.transactions],
+        fields = {
+            name: hex(value) if isinstance(value, int) else f"0x{value.hex()}"
+            for name, value in self.fields.items()
         }
+        return fields | {"hash": self.hash, "transactions": [tx for tx, _ in self.transactions]}
 
     @cached_property
     def logs_json(self) -> list[dict[str, Any]]:
@@ -119,6 +142,11 @@ class FakeBlock:
         ]
 
 
+def hash_of(fields: Mapping[str, bytes | int]) -> str:
+    """The hash of a header with these fields."""
+    return f"0x{keccak256(rlp.encode(list(fields.values()))).hex()}"
+
+
 def bloom_of(logs: Iterable[FakeLog]) -> bytes:
     """The filter of some logs (Yellow Paper, 4.3.1)."""
     bits = 0
@@ -132,12 +160,16 @@ def bloom_of(logs: Iterable[FakeLog]) -> bytes:
 
 @dataclass
 class FakeChain:
-    """The branch that counts now. ``blocks[n]`` has the number n."""
+    """The branch that counts now. ``blocks[n]`` has the number n.
+
+    :param unfiltered: numbers of blocks to be mined whose filters lack their logs.
+    """
 
     chain_id: int = 1
     block_seconds: int = 2
     blocks: list[FakeBlock] = field(default_factory=list)
     branches: int = 0
+    unfiltered: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.blocks:
@@ -151,7 +183,9 @@ class FakeChain:
         """A block with these logs."""
         last = self.head
         salt = f"{self.chain_id}/{self.branches}"
-        block = FakeBlock(last.number + 1, last.hash, last.at + self.block_seconds, logs, salt)
+        number = last.number + 1
+        at, unfiltered = last.at + self.block_seconds, number in self.unfiltered
+        block = FakeBlock(number, last.hash, at, logs, salt, unfiltered)
         self.blocks.append(block)
         return block
 

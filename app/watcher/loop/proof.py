@@ -149,7 +149,7 @@ class _Proof(Struct):
         self.answering = [node, *(other for other in view.nodes.usable() if other is not node)]
         for number in self.only or numbers[-len(blocks) :]:
             header = self.headers[number]
-            if header.receipts_root == EMPTY_ROOT and header.transactions == 0:
+            if header.verified and header.receipts_root == EMPTY_ROOT and header.transactions == 0:
                 continue
             if number in known or not _is_empty(header, test, trusted=trusted):
                 try:
@@ -229,10 +229,14 @@ class _Proof(Struct):
 def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
     """Whether the header itself proves that no wanted log is in its block.
 
+    One that does not give its own hash proves nothing.
+
     Some chains fill no filter at all, or leave some logs out of it. An empty filter is believed only next to
     others that are not empty, or where there was no transaction. No filter is believed next to one that lacks
     a log of its block.
     """
+    if not header.verified:
+        return False
     if header.receipts_root == EMPTY_ROOT:
         return True
     if header.bloom is None or not trusted:
@@ -247,10 +251,12 @@ def _is_in_filter(log: Log, header: Header) -> bool:
 def _true_logs(node: Node, header: Header) -> list[Log]:
     """All logs of a block, from its receipts, in their order, each with the index that the node gives it.
 
-    :raises Unmatched: they are not whole, or the chain computes its root in another way.
+    :raises Unmatched: they are not whole, or the chain computes its root or its hash in another way.
     :raises Unprovable: the request for them failed.
     """
     try:
+        if not header.verified:
+            header = _verified(node, header)
         receipts = [read_receipt(raw) for raw in node.receipts(header.number)]
     except Lie:
         raise
@@ -265,3 +271,14 @@ def _true_logs(node: Node, header: Header) -> list[Log]:
         for place, receipt in enumerate(receipts)
         for log in counted(receipt.logs)
     ]
+
+
+def _verified(node: Node, header: Header) -> Header:
+    """The node's own header of the same block: another URL's may give the hash.
+
+    :raises Unmatched: it does not.
+    """
+    own = node.header(header.number)
+    if own is None or own.hash != header.hash or not own.verified:
+        raise Unmatched(f"the header of block {header.number} does not give its hash")
+    return own

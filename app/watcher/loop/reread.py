@@ -76,7 +76,11 @@ def _decided(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetc
     """The true logs, block by block, and whether receipts prove each choice."""
     headers: dict[BlockNumber, Header] = {}
     for _, fetched in readings:
-        headers.update(fetched.headers)
+        headers |= {
+            number: header
+            for number, header in fetched.headers.items()
+            if number not in headers or not headers[number].verified
+        }
     answers = [_by_block(fetched.logs) for _, fetched in readings]
     chosen: list[Log] = []
     proven = True

@@ -13,6 +13,7 @@ from app.values.times import from_unix_microseconds
 from app.watcher.blocks import Header, Log
 from app.watcher.proofs import BLOOM_BYTES, Receipt
 from app.watcher.rpc.faults import Garbled, Lie
+from app.watcher.rules.headers import Outcome, verify
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -51,6 +52,7 @@ def read_header(raw: Mapping[str, Any]) -> Header:
             bloom=_maybe_bytes(raw.get("logsBloom"), BLOOM_BYTES),
             receipts_root=_maybe_bytes(raw.get("receiptsRoot"), HASH_BYTES),
             transactions=len(held) if isinstance(held := raw.get("transactions"), list) else None,
+            verified=verify(raw).outcome is Outcome.VERIFIED,
         )
     except SHAPELESS:
         raise Garbled("its answer has an incomplete block header") from None

@@ -110,7 +110,7 @@ def test_a_state_root_instead_of_a_status() -> None:
 
 def test_receipts_prove_what_was_read() -> None:
     made = receipts(9, seed=1)
-    block = header(100, receipts_root=receipts_root(made))
+    block = header(100, receipts_root=receipts_root(made), verified=True)
     ours = [log for each in made for log in each.logs if log.address == POOL]
     assert len(ours) == 3
 

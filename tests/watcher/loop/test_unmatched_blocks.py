@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import select
 
-from app.db.engine import reading
-from app.watcher.loop.reader import Reader
-from app.watcher.models import WatchUnmatched
 from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import START
@@ -30,12 +26,11 @@ from tests.watcher.kit import (
     relay,
     row,
     send,
-    sent_id,
     status,
 )
+from tests.watcher.loop.proven import BLOCKS, again, expect, level, mine, unmatched
 from tests.watcher.nodes.behaviours import receipts, refused_calls
 
-BLOCKS = 60
 Receipts = list[dict[str, Any]]
 
 
@@ -62,44 +57,6 @@ def payouts_of(gateway: Gateway, *numbers: int) -> None:
     at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
     for number in numbers:
         feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
-
-
-def mine(watched: Watched, count: int = BLOCKS) -> None:
-    """Blocks with a send each, whose number is that of the block."""
-    for _ in range(count):
-        watched.chain.mine(send(watched.chain.head.number + 1))
-
-
-def unmatched(gateway: Gateway) -> list[int]:
-    """The stored blocks; their number is that of the row."""
-    with reading(gateway.engine) as connection:
-        found = list(connection.scalars(select(WatchUnmatched.block).order_by(WatchUnmatched.block)))
-    assert row(gateway).unmatched == len(found)
-    return found
-
-
-def level(client: FlaskClient, number: int) -> str:
-    """How sure the status of a send is."""
-    key = f"0x{sent_id(number).hex()}"
-    (found,) = client.get("/v2/getTransfer", query_string={"key": key}).get_json()["transfers"]
-    return str(found["certainty"]["level"])
-
-
-def expect(
-    gateway: Gateway, watched: Watched, client: FlaskClient, left: Collection[int], to: int | None = None
-) -> None:
-    """All final blocks are proven but these, and so are the transfers in them."""
-    to = watched.chain.head.number - 6 if to is None else to
-    assert unmatched(gateway) == sorted(left)
-    assert row(gateway).proven_to == to
-    for number in range(1, to + 1):
-        assert level(client, number) == ("reported" if number in left else "proven"), number
-
-
-def again(watched: Watched, reader: Reader) -> None:
-    """An hour later."""
-    watched.time.go(3601)
-    watched.settle(reader)
 
 
 WRONG = {
@@ -302,14 +259,9 @@ def test_filters_are_not_believed_beside_one_that_lacks_a_log(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
     """One block's filter lacks a log that the URL returns, another's one that it leaves out."""
+    watched.chain.unfiltered = frozenset({10, 20})
     mine(watched, 40)
-    node = watched.nodes[0]
-    node.change = lambda method, result: (
-        result | {"logsBloom": f"0x{'0' * 511}1"}
-        if method == "eth_getBlockByNumber" and result and int(result["number"], 16) in (10, 20)
-        else result
-    )
-    node.omit = leaves_out(send(20))
+    watched.nodes[0].omit = leaves_out(send(20))
     watched.settle(watched.reader())
     expect(gateway, watched, client, [])
     assert status(client, 20, {20}) == 3

@@ -11,7 +11,15 @@ from tests.applications import OpenApp
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import send
-from tests.watcher.nodes.behaviours import blocks_over, calls_over, drop, page, refused_calls, results
+from tests.watcher.nodes.behaviours import (
+    blocks_over,
+    calls_over,
+    drop,
+    every_block,
+    page,
+    refused_calls,
+    results,
+)
 from tests.watcher.typed import run
 
 pytestmark = pytest.mark.one_database
@@ -64,6 +72,12 @@ ROWS = [
         results("eth_getBlockReceipts", lambda receipts: [*receipts, *receipts]),
         PROVES_NOTHING,
         "ok   receipts do not match the headers: blocks can only be proven with a second URL",
+    ),
+    Row(
+        "has headers that do not give their hashes",
+        every_block(lambda _block: {"gasUsed": "0x1"}),
+        PROVES_NOTHING,
+        "ok   headers do not give their hashes: blocks can only be proven with a second URL",
     ),
     Row(
         "returns no logs",

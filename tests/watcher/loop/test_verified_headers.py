@@ -1,0 +1,90 @@
+"""A header proves something only where its fields give its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.watcher.proofs import EMPTY_ROOT
+from tests.gateway import Gateway
+from tests.watcher.fake_chain import FakeBlock
+from tests.watcher.fake_node import FakeNode
+from tests.watcher.kit import Watched, leaves_out, send, status
+from tests.watcher.loop.proven import again, expect, level, mine, unmatched
+from tests.watcher.nodes.behaviours import blocks
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_header_of_another_url_decides_where_one_does_not_give_its_hash(
+    gateway: Gateway, watched: Watched, client: FlaskClient, wrong: int
+) -> None:
+    """One URL changed a field of a header. The second one leaves out all logs."""
+    mine(watched)
+    watched.nodes.append(FakeNode(watched.chain, omit=lambda _log: True))
+    watched.nodes[wrong].behaviours = [blocks("0x14", lambda _block: {"gasUsed": "0x1"})]
+    watched.settle(watched.reader())
+    expect(gateway, watched, client, [])
+
+
+NOTHING: dict[str, Any] = {
+    "receiptsRoot": f"0x{EMPTY_ROOT.hex()}",
+    "transactions": [],
+    "logsBloom": f"0x{bytes(256).hex()}",
+}
+
+
+@pytest.mark.parametrize("fields", [["receiptsRoot", "transactions"], ["logsBloom"], list(NOTHING)], ids=str)
+def test_header_that_does_not_give_its_hash_proves_nothing(
+    gateway: Gateway, watched: Watched, client: FlaskClient, fields: Sequence[str]
+) -> None:
+    """It says that the block is empty, and its URL leaves out the send. The right header shows that."""
+    mine(watched)
+    node = watched.nodes[0]
+    node.omit = leaves_out(send(20))
+    node.behaviours = [blocks("0x14", lambda _block: {name: NOTHING[name] for name in fields})]
+    reader = watched.reader()
+    watched.settle(reader)
+    assert unmatched(gateway) == [20]
+    node.behaviours = []
+    again(watched, reader)
+    expect(gateway, watched, client, [])
+
+
+def test_block_that_is_forged_as_a_whole_under_its_hash_is_not_proven(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    """Its filter, root, receipts and logs have a send more. Only the hash is that of the block."""
+    mine(watched, 20)
+    true = watched.chain.head
+    forged = replace(true, logs=(*true.logs, send(999)))
+    mine(watched, 40)
+    watched.nodes[0].change = as_if(true, forged)
+    reader = watched.reader()
+    watched.settle(reader)
+    expect(gateway, watched, client, [20])
+    assert level(client, 999) == "reported"
+    watched.nodes[0].change = lambda _method, result: result
+    again(watched, reader)
+    expect(gateway, watched, client, [])
+    assert status(client, 999, {999}) == 0
+
+
+def as_if(true: FakeBlock, forged: FakeBlock) -> Callable[[str, Any], Any]:
+    """Answers of a node that has another block under the hash of the true one."""
+    here = hex(true.number)
+
+    def change(method: str, result: Any) -> Any:
+        if method == "eth_getBlockByNumber" and result and result["number"] == here:
+            return forged.header_json | {"hash": true.hash}
+        logs = [log | {"blockHash": true.hash} for log in forged.logs_json]
+        if method == "eth_getBlockReceipts" and result and result[0]["logs"][0]["blockHash"] == true.hash:
+            return forged.receipts_json
+        if method == "eth_getLogs" and any(log["blockHash"] == true.hash for log in result):
+            return [log for log in result if log["blockNumber"] != here] + logs
+        return result
+
+    return change
