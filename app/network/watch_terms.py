@@ -38,6 +38,8 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     :param finality: when a range is read for the second time.
     :param poll_seconds: between two reads of the newest blocks.
     :param rpc: names of the environment variables that hold the nodes' URLs, the preferred one first.
+    :param same_provider: names of nodes of one provider whose hosts do not say it.
+    :param independent: names of nodes of different ones whose hosts end alike.
     :param pool_bridge: the contract of the chain's pools; None where it has none, or not an EVM one.
     :param vaults: contracts on this chain that take deposits of pegged pairs.
     :param bridges: contracts on this chain that mint and burn for pegged pairs.
@@ -55,6 +57,8 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     vaults: frozenset[bytes]
     bridges: frozenset[bytes]
     disabled: bool = False
+    same_provider: tuple[str, ...] = ()
+    independent: tuple[str, ...] = ()
 
     @property
     def contracts(self) -> frozenset[bytes]:
@@ -121,6 +125,8 @@ def _terms(row: Row, facts: NetworkFacts) -> WatchTerms:
         finality=default_finality(row["block_delay"]) if finality is None else finality,
         poll_seconds=float(row["poll_seconds"]),
         rpc=tuple(row["rpc"]),
+        same_provider=tuple(row["rpc_same_provider"]),
+        independent=tuple(row["rpc_independent"]),
         pool_bridge=facts.pool_bridges.get(chain_id),
         vaults=_contracts(pair.vaults for pair in facts.pairs if pair.org_chain_id == chain_id),
         bridges=_contracts(pair.bridges for pair in facts.pairs if pair.pegged_chain_id == chain_id),

@@ -15,11 +15,11 @@ from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_parents
 from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
-from app.watcher.loop.watcher import make_nodes
 from app.watcher.proofs import Receipt, match
 from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
+from app.watcher.rpc.nodes import make_nodes
 from app.watcher.services.chains import WatchDetails
 
 TRUSTED_AFTER: Final = timedelta(days=7)
@@ -82,10 +82,14 @@ def check_chain(
             urls[name] += () if known is None else _wrong(name, known, now)
     finally:
         nodes.close()
-    return Checked(terms, list(_of_chain(terms)), urls)
+    voices = {nodes.voice(name) for name in terms.rpc if nodes.named(name) is not None}
+    return Checked(terms, list(_of_chain(terms, len(voices))), urls)
 
 
-def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
+def _of_chain(terms: WatchTerms, voices: int) -> Iterator[Finding]:
+    """
+    :param voices: of the URLs that are set.
+    """
     if not terms.rpc:
         yield Finding(
             "no URL: list variable names in the rpc of the chain, and set the variables", good=False
@@ -94,6 +98,9 @@ def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
         yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
     if len(terms.rpc) == 1:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
+    elif voices == 1:
+        words = "all URLs are of one provider: its logs are proven by headers and receipts, if it serves them"
+        yield Finding(words)
 
 
 def _wrong(name: str, known: WatchDetails, now: datetime) -> Iterator[Finding]:

@@ -164,19 +164,22 @@ def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}
     names = "RPC_URL_A\n  RPC_URL_B \n"
-    saved = send(visitor, "/admin/chains/1", rpc=names, confirm="1", **values)
+    lists = {"rpc": names, "rpc_same_provider": names, "rpc_independent": "RPC_URL_B"}
+    saved = send(visitor, "/admin/chains/1", confirm="1", **lists, **values)
     assert saved.status_code == 302, saved.text
     chain = json.loads(export_network(network.database))["chains"][0]
-    assert {key: chain[key] for key in (*values, "rpc")} == {
+    assert {key: chain[key] for key in (*values, *lists)} == {
         "watch_from_block": 17,
         "finality": "finalized",
         "poll_seconds": 0.5,
         "rpc": [URL_A, URL_B],
+        "rpc_same_provider": [URL_A, URL_B],
+        "rpc_independent": [URL_B],
     }
     grouped = {"watch_from_block": "21 000 000", "finality": "1 0\u202f00", "poll_seconds": "1 000.5"}
     assert send(visitor, "/admin/chains/1", confirm="1", **grouped).status_code == 302
     chain = json.loads(export_network(network.database))["chains"][0]
     assert [chain[key] for key in values] == [21_000_000, 1000, 1000.5], "as pages write numbers"
-    cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", "rpc": ""}
+    cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", **dict.fromkeys(lists, "")}
     assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
-    assert not {*values, "rpc"} & json.loads(export_network(network.database))["chains"][0].keys()
+    assert not {*values, *lists} & json.loads(export_network(network.database))["chains"][0].keys()

@@ -175,6 +175,18 @@ class Chain(Base):
         "Names of environment variables that hold node URLs, such as RPC_URL_ETHEREUM: one per line, "
         "the preferred one first. Do not enter URLs here, as they contain keys.",
     )
+    rpc_same_provider: Mapped[list[str]] = column(
+        shapes.Different(RpcName(), MAX_RPC_NAMES),
+        "Nodes of one provider",
+        "Of these names, those whose nodes are of one provider although their hosts are not: one per line. "
+        "They never confirm each other.",
+    )
+    rpc_independent: Mapped[list[str]] = column(
+        shapes.Different(RpcName(), MAX_RPC_NAMES),
+        "Independent nodes",
+        "Of these names, those whose nodes are independent although their hosts end alike, as inside a "
+        "cluster: one per line.",
+    )
     extra: Mapped[dict[str, Any]] = column(shapes.Extra(lambda: published_columns(Chain)))
 
 

@@ -215,11 +215,11 @@ class _Proof(Struct):
         raise cannot
 
     def _is_agreed(self, number: BlockNumber, read: Sequence[Log]) -> bool:
-        """Whether another URL returns the same logs of a block."""
+        """Whether a URL of another provider returns the same logs of a block."""
         if self.read_elsewhere is None:
             self.read_elsewhere = []
             for other in self.view.nodes.usable():
-                if other is not self.node:
+                if other.voice != self.node.voice:
                     with suppress(RpcFault):
                         self.read_elsewhere.append(fetch_all(self.view, other, self.blocks).logs)
         found = ([log for log in logs if log.block == number] for logs in self.read_elsewhere)

@@ -53,7 +53,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
         truth, proven = _decided(view, readings)
         state = SpanState.PROVEN if proven else SpanState.REREAD
         _blame(view, readings, truth, proven=proven)
-    elif len(readings) > 1:
+    elif len({node.voice for node, _ in readings}) > 1:
         state = SpanState.PROVEN
     elif digest(truth.logs) != digest(again) and not are_of(span.digest, truth.logs):
         raise Moved(f"{by} returns different logs of blocks {blocks.first} to {blocks.last} each time")
@@ -179,7 +179,8 @@ def reread(view: View, reported: Reported) -> Outcome | None:
     )
     agreed = [span for span in spans if are_of(span.digest, _logs_of(logs, span))]
     if agreed:
-        state = SpanState.REREAD if names == source else SpanState.PROVEN
+        other = view.nodes.voice(names) != view.nodes.voice(source)
+        state = SpanState.PROVEN if other else SpanState.REREAD
         return Outcome(_step(view, [replace(span, state=state) for span in agreed]))
     return _differs(view, spans[0], _logs_of(logs, spans[0]), names, reported)
 

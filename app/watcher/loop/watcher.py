@@ -25,10 +25,8 @@ from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import FaultBook, Reader, WriterShare
 from app.watcher.loop.view import TooDeep, View
-from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import NoNode, RpcFault
-from app.watcher.rpc.node import Node
-from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.rpc.nodes import Nodes, Trouble, make_nodes
 from app.watcher.services.advance import StepRefused
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import Lease, LeaseLost, give, halt, renew, take
@@ -380,21 +378,3 @@ class Watcher:
 
     def _nodes(self, terms: WatchTerms, note: Callable[[Trouble], None]) -> Nodes:
         return make_nodes(terms, self._urls, self._monotonic, note)
-
-
-def make_nodes(
-    terms: WatchTerms,
-    rpc_urls: Mapping[str, str],
-    monotonic: Callable[[], float],
-    note: Callable[[Trouble], None] = lambda _trouble: None,
-) -> Nodes:
-    """The nodes of a chain whose URLs are set."""
-    for name in terms.rpc:
-        if name not in rpc_urls:
-            note(Trouble(name, f"{name} is not set in the environment of the watcher"))
-    nodes = [
-        Node(name, terms.chain_id, Client(rpc_urls[name], monotonic=monotonic))
-        for name in terms.rpc
-        if name in rpc_urls
-    ]
-    return Nodes(nodes, monotonic, note)

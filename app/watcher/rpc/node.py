@@ -98,10 +98,10 @@ class RangeAnswer(Struct, frozen=True):
 
 
 class Node:
-    """One URL of one chain, by the name of the variable that holds it."""
+    """One URL of one chain, by the name of its variable. ``voice`` is that of its provider's first URL."""
 
     def __init__(self, name: str, chain_id: ChainId, client: Client) -> None:
-        self.name = name
+        self.name = self.voice = name
         self.client = client
         self._chain_id = chain_id
         self.calls = Size(MOST_CALLS, MOST_CALLS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from app.network.watch_terms import WatchTerms
+from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import (
     Forbidden,
     Lie,
@@ -18,6 +21,7 @@ from app.watcher.rpc.faults import (
     RpcFault,
 )
 from app.watcher.rpc.node import Node
+from app.watcher.rules.voices import voices_of
 
 T = TypeVar("T")
 
@@ -90,6 +94,11 @@ class Nodes:
         """The node of this name; None where its URL is not set."""
         return self._nodes.get(name)
 
+    def voice(self, name: str) -> str:
+        """The voice of a URL; its own name where it is not set any more."""
+        node = self._nodes.get(name)
+        return name if node is None else node.voice
+
     @property
     def requests(self) -> int:
         """HTTP requests sent so far."""
@@ -108,11 +117,13 @@ class Nodes:
         """The answer of the first node that gives one, and that node.
 
         :param question: may send several requests; starts again with the next node where one fails.
-        :param rather_not: the name of a node that is used only when no other answers.
+        :param rather_not: the name of a node that is used only when no other answers, like all of its
+            provider.
         :raises NoNode: none of them answers now.
         :raises Moved: from the node that was used; it will be used again.
         """
-        nodes = sorted(self.usable(), key=lambda node: node.name == rather_not)
+        voice = None if rather_not is None else self.voice(rather_not)
+        nodes = sorted(self.usable(), key=lambda node: (node.voice == voice, node.name == rather_not))
         for node in nodes:
             try:
                 answer = question(node)
@@ -171,3 +182,21 @@ class Nodes:
         if all(health.excluded for health in self.health.values()):
             return NoNode(f"all URLs are excluded, and nothing is read: {faults}", wait)
         return NoNode(f"no URL responds: {faults}", wait)
+
+
+def make_nodes(
+    terms: WatchTerms,
+    rpc_urls: Mapping[str, str],
+    monotonic: Callable[[], float],
+    note: Callable[[Trouble], None] = lambda _trouble: None,
+) -> Nodes:
+    """The nodes of a chain whose URLs are set."""
+    for name in terms.rpc:
+        if name not in rpc_urls:
+            note(Trouble(name, f"{name} is not set in the environment of the watcher"))
+    hosts = {name: urlsplit(rpc_urls[name]).hostname or "" for name in terms.rpc if name in rpc_urls}
+    voices = voices_of(hosts, terms.same_provider, terms.independent)
+    nodes = [Node(name, terms.chain_id, Client(rpc_urls[name], monotonic=monotonic)) for name in hosts]
+    for node in nodes:
+        node.voice = voices[node.name]
+    return Nodes(nodes, monotonic, note)

@@ -13,7 +13,7 @@ from app.watcher.proofs import EMPTY_ROOT
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeBlock
 from tests.watcher.fake_node import FakeNode
-from tests.watcher.kit import Watched, leaves_out, send, status
+from tests.watcher.kit import Watched, leaves_out, row, send, status
 from tests.watcher.loop.proven import again, expect, level, mine, unmatched
 from tests.watcher.nodes.behaviours import blocks
 
@@ -28,6 +28,18 @@ def test_header_of_another_url_decides_where_one_does_not_give_its_hash(
     watched.nodes[wrong].behaviours = [blocks("0x14", lambda _block: {"gasUsed": "0x1"})]
     watched.settle(watched.reader())
     expect(gateway, watched, client, [])
+
+
+@pytest.mark.parametrize("voice", ["one", "another"])
+def test_url_of_the_same_provider_confirms_nothing(gateway: Gateway, watched: Watched, voice: str) -> None:
+    mine(watched)
+    watched.nodes[0].receipts = False
+    watched.nodes.append(FakeNode(watched.chain, receipts=False))
+    reader = watched.reader()
+    first, second = reader.view.nodes.usable()
+    first.voice, second.voice = "one", voice
+    watched.settle(reader)
+    assert row(gateway).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
 
 
 NOTHING: dict[str, Any] = {

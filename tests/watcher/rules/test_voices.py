@@ -1,0 +1,44 @@
+"""Which URLs are of one provider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from app.watcher.rules.voices import voices_of
+
+
+@pytest.mark.parametrize(
+    ("hosts", "voices"),
+    [
+        (["eth.one.example", "eth.two.example"], "A B"),
+        (["eth.one.example", "backup.One.example."], "A A"),
+        (["one.example", "eth.one.example", "two.example"], "A A C"),
+        (["10.0.0.1", "10.0.0.2", "10.0.0.1"], "A B A"),
+        (["::1", "fe80::1", "::1"], "A B A"),
+        (["geth-0.nodes.local", "geth-1.nodes.local"], "A A"),
+        (["localhost", "localhost"], "A A"),
+        ([], ""),
+    ],
+)
+def test_hosts_that_share_two_labels_are_of_one_provider(hosts: Sequence[str], voices: str) -> None:
+    named = dict(zip("ABC", hosts, strict=False))
+    assert " ".join(voices_of(named).values()) == voices
+
+
+@pytest.mark.parametrize(
+    ("same", "independent", "voices"),
+    [
+        ("", "", "A A C D"),
+        ("CD", "", "A A C C"),
+        ("BC", "", "A A A D"),
+        ("", "AB", "A B C D"),
+        ("", "A", "A A C D"),
+        ("AB", "AB", "A A C D"),
+        ("XY", "Z", "A A C D"),
+    ],
+)
+def test_operator_joins_and_parts_them(same: str, independent: str, voices: str) -> None:
+    hosts = {"A": "0.nodes.local", "B": "1.nodes.local", "C": "one.example", "D": "two.example"}
+    assert " ".join(voices_of(hosts, [*same], [*independent]).values()) == voices
