@@ -26,7 +26,7 @@ from tests.feed.services.world import NOW, feed, projections, transfer_id
 from tests.gateway import Gateway, current_gateway
 from tests.serving.server import ROOT, environment
 
-OLD = 1_000
+OLD = 3_000
 NEW = 40
 KILLS = volume(3, 1)
 BEFORE = (NOW - timedelta(hours=1)).isoformat()

@@ -239,9 +239,11 @@ def test_ordinary_step_takes_one_look_at_an_index(gateway: Gateway) -> None:
     def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         postgres = gateway.engine.dialect.name == "postgresql"
         if postgres:
-            cursor.execute("SET LOCAL enable_seqscan = off")  # no table is small
+            cursor.execute("SET enable_seqscan = off")  # no table is small; this connection commits by itself
         cursor.execute(f"EXPLAIN {'' if postgres else 'QUERY PLAN '}{statement}", parameters)
         plans.append(str(cursor.fetchall()))
+        if postgres:
+            cursor.execute("RESET enable_seqscan")
 
     with reading(gateway.engine) as connection:
         of_engine.listen(connection, "before_cursor_execute", explain)
