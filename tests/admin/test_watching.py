@@ -160,6 +160,20 @@ def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: in
     assert f"chain 1: 2 blocks are not proven: {words}" in said
 
 
+def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    fields = {
+        "watch_from_block": "17",
+        "rpc": "RPC_URL_A\nRPC_URL_B",
+        "rpc_independent": "RPC_URL_A\nRPC_URL_X",
+    }
+    page = send(visitor, "/admin/chains/1", **fields)
+    assert page.status_code == 200
+    assert "has no node RPC_URL_X" in page.text
+    fields["rpc_independent"] = "RPC_URL_A\nRPC_URL_B"
+    assert "has no node" not in send(visitor, "/admin/chains/1", **fields).text
+
+
 def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}

@@ -193,7 +193,7 @@ def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
     elif new.from_block < old.from_block:
         yield Effect(f"{new.name} is read again from block {grouped(new.from_block)} on", Severity.NOTICE)
     if stray := sorted({*new.same_provider, *new.independent} - {*new.rpc}):
-        yield Effect(f"{new.name}: {', '.join(stray)}: not one of its nodes, so nothing follows from it")
+        yield Effect(f"{new.name} has no node {', '.join(stray)}: what is said of its provider has no effect")
     if not new.rpc and (old is None or old.rpc):
         yield Effect(f"{new.name} has no nodes: it cannot be read", Severity.GRAVE)
 

@@ -107,7 +107,7 @@ class Chain(Base):
         shapes.Flag(load_default=False),
         "Stopped",
         "No estimates are given from or to the chain. Transfers continue.",
-        after="rpc",
+        after="rpc_independent",
         published=Published("Whether the chain is disabled.", False, after="transfer_agent_contract_addr"),
         always=True,
     )
@@ -178,14 +178,14 @@ class Chain(Base):
     rpc_same_provider: Mapped[list[str]] = column(
         shapes.Different(RpcName(), MAX_RPC_NAMES),
         "Nodes of one provider",
-        "Of these names, those whose nodes are of one provider although their hosts are not: one per line. "
+        "The names of nodes that are of one provider although their hosts do not say it, one per line. "
         "They never confirm each other.",
     )
     rpc_independent: Mapped[list[str]] = column(
         shapes.Different(RpcName(), MAX_RPC_NAMES),
         "Independent nodes",
-        "Of these names, those whose nodes are independent although their hosts end alike, as inside a "
-        "cluster: one per line.",
+        "The names of nodes that are independent although their hosts end alike, as inside a cluster: one "
+        "per line.",
     )
     extra: Mapped[dict[str, Any]] = column(shapes.Extra(lambda: published_columns(Chain)))
 
