@@ -87,7 +87,8 @@ def check_chain(
 
 
 def _of_chain(terms: WatchTerms, voices: int) -> Iterator[Finding]:
-    """
+    """What is found about the chain, and not about a single URL.
+
     :param voices: of the URLs that are set.
     """
     if not terms.rpc:

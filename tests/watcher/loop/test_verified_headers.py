@@ -42,6 +42,26 @@ def test_url_of_the_same_provider_confirms_nothing(gateway: Gateway, watched: Wa
     assert row(gateway).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
 
 
+@pytest.mark.parametrize("voice", ["one", "another"])
+def test_difference_is_not_decided_by_urls_of_one_provider(
+    gateway: Gateway, watched: Watched, client: FlaskClient, voice: str
+) -> None:
+    """The first reading lacked a send. Now both return it."""
+    late = FakeNode(watched.chain, receipts=False, omit=leaves_out(send(4)))
+    watched.nodes[:] = [late, FakeNode(watched.chain, receipts=False)]
+    mine(watched, 5)
+    reader = watched.reader()
+    first, second = reader.view.nodes.usable()
+    first.voice, second.voice = "one", voice
+    reader.poll()
+    late.omit = lambda _log: False
+    mine(watched, 20)
+    watched.settle(reader)
+    assert status(client, 4, {4}) == 3
+    assert row(gateway).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
+    assert level(client, 4) == ("reported" if voice == "one" else "proven")
+
+
 NOTHING: dict[str, Any] = {
     "receiptsRoot": f"0x{EMPTY_ROOT.hex()}",
     "transactions": [],

@@ -58,3 +58,17 @@ def test_false_answer_fails_check_for_a_day(gateway: Gateway, watched: Watched, 
             checked = check_chain(watched.terms(), dict.fromkeys(NAMES, url), now, watched.time, known)
             passes = {name: all(finding.good for finding in found) for name, found in checked.urls.items()}
             assert passes == {name: good or name != NAMES[0] for name in watched.terms().rpc}
+
+
+@pytest.mark.parametrize("independent", [(), NAMES[:2]])
+def test_check_says_where_all_urls_are_of_one_provider(
+    gateway: Gateway, watched: Watched, independent: tuple[str, ...]
+) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.changes["independent"] = independent
+    watched.chain.mine_many(3)
+    with served(watched.nodes[0]) as url:
+        urls = dict.fromkeys(watched.terms().rpc, url)
+        checked = check_chain(watched.terms(), urls, gateway.clock(), watched.time, None)
+    words = [finding.words for finding in checked.chain]
+    assert any("all URLs are of one provider" in each for each in words) == (not independent)
