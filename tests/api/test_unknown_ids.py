@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -38,11 +39,13 @@ CALLS_FOR_EACH = 60
 
 @contextmanager
 def statements_of(app: Flask) -> Iterator[list[str]]:
-    """The statements that public requests send in the block."""
+    """The statements that public requests send in the block, and not those of the renewal beside them."""
     found: list[str] = []
+    here = threading.get_ident()
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        found.append(statement)
+        if threading.get_ident() == here:
+            found.append(statement)
 
     event.listen(gateway_of(app).reads, "before_cursor_execute", note)
     yield found
