@@ -39,7 +39,7 @@ CALLS_FOR_EACH = 60
 
 @contextmanager
 def statements_of(app: Flask) -> Iterator[list[str]]:
-    """The statements that public requests send in the block, and not those of the renewal beside them."""
+    """The statements that public requests send in the block, and not those of a renewal meanwhile."""
     found: list[str] = []
     here = threading.get_ident()
 

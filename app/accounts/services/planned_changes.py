@@ -82,7 +82,7 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
     def require_typed(self, typed: str, risks: str = "") -> None:
         """Make sure that the name was typed, in upper or lower case.
 
-        :param risks: what was shown beside it (``Preview.risks``); empty is not compared.
+        :param risks: what was shown with it (``Preview.risks``); empty is not compared.
         :raises NotConfirmed: it was not.
         """
         if self.needs_typed is not None and not same_name(typed, self.needs_typed):

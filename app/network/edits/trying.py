@@ -154,7 +154,7 @@ def _figures(trial: RouteTrial) -> Iterator[TrialFigures]:
         )
         shown = now or then
         if shown is not None:
-            texts = ("" if each is None else each.beside(shown.sent) for each in (then, now))
+            texts = ("" if each is None else each.for_amount(shown.sent) for each in (then, now))
             yield TrialFigures(shown.sent, *texts)
 
 
@@ -170,6 +170,6 @@ class _Brought(NamedTuple):
         brings = f"{tokens_text(quote.eq, dst, symbol)} (rate {rate_down(quote.rate)})"
         return cls(tokens_text(quote.amt, src, symbol), brings)
 
-    def beside(self, sent: str) -> str:
+    def for_amount(self, sent: str) -> str:
         """What it brings; with its own amount where another one is shown."""
         return self.brings if self.sent == sent else f"{self.brings} for {self.sent}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,13 +28,8 @@ def plans(*engines: Engine) -> Iterator[list[str]]:
         seen.append("\n".join(row[0] for row in cursor.fetchall()))
         cursor.execute("RESET enable_seqscan")
 
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", explain)
-    try:
+    with _before_each_statement(engines, explain):
         yield seen
-    finally:
-        for engine in engines:
-            event.remove(engine, "before_cursor_execute", explain)
 
 
 @contextmanager
@@ -51,21 +46,27 @@ def rows_read(*engines: Engine) -> Iterator[list[int]]:
             names.append(found[1])
             return f"${len(names)}"
 
-        asked = re.sub(r"%\((\w+)\)s", number, statement).replace("%%", "%")
+        numbered = re.sub(r"%\((\w+)\)s", number, statement).replace("%%", "%")
         values = [sql.Literal(parameters[name]) for name in names]
         given = sql.SQL("({})").format(sql.SQL(", ").join(values)) if values else sql.SQL("")
-        cursor.execute(f"PREPARE asked AS {asked}")
-        cursor.execute(sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked") + given)
+        cursor.execute(f"PREPARE counted AS {numbered}")
+        cursor.execute(sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE counted") + given)
         seen.append(_scanned(cursor.fetchone()[0][0]["Plan"]))
-        cursor.execute("DEALLOCATE asked")
+        cursor.execute("DEALLOCATE counted")
 
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", count)
-    try:
+    with _before_each_statement(engines, count):
         yield seen
+
+
+@contextmanager
+def _before_each_statement(engines: Sequence[Engine], look: Callable[..., None]) -> Iterator[None]:
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", look)
+    try:
+        yield
     finally:
         for engine in engines:
-            event.remove(engine, "before_cursor_execute", count)
+            event.remove(engine, "before_cursor_execute", look)
 
 
 def _scanned(node: dict[str, Any]) -> int:
