@@ -229,7 +229,7 @@ def _newest(node: Node, head: Header) -> Iterator[Finding]:
     last = max(head.number - 1, 0)
     numbers = [BlockNumber(number) for number in range(max(0, last - MOST_CALLS + 1), last + 1)]
     try:
-        headers = node.headers(numbers)
+        headers = node.headers(numbers, verified=True)
         check_parents(headers.values())
     except (RpcFault, ImpossibleAnswer) as fault:
         yield Finding(f"headers of {len(numbers)} blocks: {fault}", good=False)

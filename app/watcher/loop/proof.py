@@ -49,7 +49,9 @@ def holds(node: Node, header: Header, logs: Sequence[Log], wanted: Wanted) -> bo
     """Whether a block's receipts match its header and have exactly these of the wanted logs.
 
     :raises NotThere: the node does not return receipts, or not this block's.
+    :raises Unmatched: its header does not give its hash either.
     """
+    header = header if header.verified else _verified(node, header)
     receipts = [read_receipt(raw) for raw in node.receipts(header.number)]
     return proves(header, receipts, logs, wanted.addresses, wanted.topics)
 
@@ -136,7 +138,7 @@ class _Proof(Struct):
         view, node, blocks = self.view, self.node, self.blocks
         read = read_logs(view, node, blocks)
         numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
-        self.headers = node.headers(numbers)
+        self.headers = node.headers(numbers, verified=True)
         try:
             check_parents(self.headers.values())
             check_blocks(read, self.headers)

@@ -14,7 +14,7 @@ from app.watcher.logs.translation import head_event
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import Fetched, fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.poll import Outcome
-from app.watcher.loop.proof import holds
+from app.watcher.loop.proof import Unmatched, holds
 from app.watcher.loop.view import Blocks, View, span_to_read_again, spans_to_reread
 from app.watcher.rpc.faults import Incomplete, Lie, Moved, RpcFault
 from app.watcher.rpc.node import Node
@@ -76,11 +76,7 @@ def _decided(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetc
     """The true logs, block by block, and whether receipts prove each choice."""
     headers: dict[BlockNumber, Header] = {}
     for _, fetched in readings:
-        headers |= {
-            number: header
-            for number, header in fetched.headers.items()
-            if number not in headers or not headers[number].verified
-        }
+        headers.update(fetched.headers)
     answers = [_by_block(fetched.logs) for _, fetched in readings]
     chosen: list[Log] = []
     proven = True
@@ -110,7 +106,7 @@ def _is_proven(
     for node, _ in readings:
         try:
             return holds(node, header, logs, view.wanted)
-        except RpcFault:
+        except (RpcFault, Unmatched):
             continue
     return False
 

@@ -193,15 +193,15 @@ class Node:
             for number, answer in zip(numbers, answers[len(filters) :], strict=True)
         }
 
-    def headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
-        """The headers of some blocks.
+    def headers(self, numbers: Iterable[BlockNumber], *, verified: bool = False) -> dict[BlockNumber, Header]:
+        """The headers of some blocks; ``verified`` as in :func:`read_header`.
 
         :raises NotThere: the node does not have all of them.
         """
         wanted = list(numbers)
         answers = self._request([_header(number) for number in wanted])
         return {
-            number: _present(answer, f"block {number}", number)
+            number: _present(answer, f"block {number}", number, verified=verified)
             for number, answer in zip(wanted, answers, strict=True)
         }
 
@@ -213,8 +213,8 @@ class Node:
         return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
-        """The header of a block; None where the node has none."""
-        return _maybe_header(self._request([_header(number)])[0], number)
+        """The header of a block, verified; None where the node has none."""
+        return _maybe_header(self._request([_header(number)])[0], number, verified=True)
 
     def receipts(self, block: BlockNumber) -> Sequence[Mapping[str, Any]]:
         """The receipts of a block's transactions, as the node returns them.
@@ -363,14 +363,14 @@ def _check_offered(logs: Any, headers: Sequence[Any]) -> None:
         raise not_offered(_LOGS, str(fault))
 
 
-def _maybe_header(answer: Any, number: BlockNumber | None = None) -> Header | None:
+def _maybe_header(answer: Any, number: BlockNumber | None, *, verified: bool = False) -> Header | None:
     try:
         raw = _value(answer)
     except NotThere:
         return None
     if raw is None:
         return None
-    header = read_header(raw)
+    header = read_header(raw, verified=verified)
     if number is not None and header.number != number:
         raise Lie(f"it returned block {header.number} instead of block {number}")
     return header
@@ -384,8 +384,8 @@ def _final(answer: Any) -> BlockNumber | None:
         return None
 
 
-def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Header:
-    header = _maybe_header(answer, number)
+def _present(answer: Any, what: str, number: BlockNumber | None = None, *, verified: bool = False) -> Header:
+    header = _maybe_header(answer, number, verified=verified)
     if header is None:
         raise Incomplete(f"it does not have {what}")
     return header
