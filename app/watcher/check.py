@@ -82,14 +82,14 @@ def check_chain(
             urls[name] += () if known is None else _wrong(name, known, now)
     finally:
         nodes.close()
-    voices = {nodes.voice(name) for name in terms.rpc if nodes.named(name) is not None}
-    return Checked(terms, list(_of_chain(terms, len(voices))), urls)
+    voices = [nodes.voice(name) for name in terms.rpc if nodes.named(name) is not None]
+    return Checked(terms, list(_of_chain(terms, voices)), urls)
 
 
-def _of_chain(terms: WatchTerms, voices: int) -> Iterator[Finding]:
+def _of_chain(terms: WatchTerms, voices: Sequence[str]) -> Iterator[Finding]:
     """What is found about the chain, and not about a single URL.
 
-    :param voices: of the URLs that are set.
+    :param voices: of each URL that is set.
     """
     if not terms.rpc:
         yield Finding(
@@ -99,7 +99,7 @@ def _of_chain(terms: WatchTerms, voices: int) -> Iterator[Finding]:
         yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
     if len(terms.rpc) == 1:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
-    elif voices == 1:
+    elif len(voices) > 1 and len(set(voices)) == 1:
         words = "all URLs are of one provider: its logs are proven by headers and receipts, if it serves them"
         yield Finding(words)
 

@@ -72,3 +72,12 @@ def test_check_says_where_all_urls_are_of_one_provider(
         checked = check_chain(watched.terms(), urls, gateway.clock(), watched.time, None)
     words = [finding.words for finding in checked.chain]
     assert any("all URLs are of one provider" in each for each in words) == (not independent)
+
+
+def test_check_names_no_provider_where_only_one_url_is_set(gateway: Gateway, watched: Watched) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.chain.mine_many(3)
+    with served(watched.nodes[0]) as url:
+        checked = check_chain(watched.terms(), {NAMES[0]: url}, gateway.clock(), watched.time, None)
+    assert not any("of one provider" in finding.words for finding in checked.chain)
+    assert any("not set" in finding.words for finding in checked.urls[NAMES[1]])
