@@ -10,23 +10,27 @@ def voices_of(
 ) -> dict[str, str]:
     """By the name of each URL its voice: the name of the first URL of its provider.
 
-    Hosts that share their last two labels are of one provider; IP addresses only where they are equal.
+    Hosts that share their last two labels are of one provider; IP addresses only where they are equal. A URL
+    that is of one provider with two others makes them one, unless the operator parts them.
 
     :param hosts: by name, in the operator's order.
     :param same: names of URLs of one provider. It outranks ``independent``.
     :param independent: names of URLs of different ones.
     """
-    found: dict[str, str] = {}
+    alone, order, found = set(independent), list(hosts), dict[str, str]()
     for name, host in hosts.items():
-        found[name] = next(
-            (
-                voice
-                for other, voice in found.items()
-                if {name, other} <= set(same)
-                or (_provider(hosts[other]) == _provider(host) and not {name, other} <= set(independent))
-            ),
-            name,
-        )
+        akin = [
+            other
+            for other in found
+            if {name, other} <= set(same)
+            or (_provider(hosts[other]) == _provider(host) and not {name, other} <= alone)
+        ]
+        voices = sorted({found[other] for other in akin} or {name}, key=order.index)
+        found[name] = voices[0]
+        for joined in voices[1:]:
+            both = [other for other, voice in found.items() if voice in (joined, found[name])]
+            if len(alone.intersection(both)) < 2:
+                found.update((other, found[name]) for other in both)
     return found
 
 

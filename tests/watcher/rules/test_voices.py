@@ -42,3 +42,19 @@ def test_hosts_that_share_two_labels_are_of_one_provider(hosts: Sequence[str], v
 def test_operator_joins_and_parts_them(same: str, independent: str, voices: str) -> None:
     hosts = {"A": "0.nodes.local", "B": "1.nodes.local", "C": "one.example", "D": "two.example"}
     assert " ".join(voices_of(hosts, [*same], [*independent]).values()) == voices
+
+
+@pytest.mark.parametrize(
+    ("hosts", "same", "independent", "voices"),
+    [
+        (["eth.one.example", "eth.two.example", "backup.two.example"], "AC", "", "A A A"),
+        (["eth.one.example", "eth.two.example", "backup.two.example"], "AC", "BC", "A B A"),
+        (["0.nodes.local", "1.nodes.local", "2.nodes.local"], "", "AB", "A B A"),
+        (["0.nodes.local", "1.nodes.local", "2.nodes.local"], "", "ABC", "A B C"),
+    ],
+)
+def test_url_of_one_provider_with_two_others_makes_them_one(
+    hosts: Sequence[str], same: str, independent: str, voices: str
+) -> None:
+    named = dict(zip("ABC", hosts, strict=True))
+    assert " ".join(voices_of(named, [*same], [*independent]).values()) == voices
