@@ -85,6 +85,11 @@ class ChainAbout(Struct, frozen=True):
         """What needs attention, in a sentence each, with the section that has more."""
         if self.watched is not None and self.watched.line.chain.state is not WatchState.READING:
             yield "reading", self.watched.line.meaning
+        if self.watched is not None and (disputed := self.watched.line.chain.disputed):
+            yield (
+                "reading",
+                f"Nodes contradict each other about {_some('block', disputed)}, and nothing decides it.",
+            )
         if self.is_unheard:
             yield "reading", "No reporter has sent an event of this chain in the last 15 minutes."
         if not self.sets:

@@ -47,8 +47,8 @@ class WatchedChainShape(Shape):
     unproven_blocks = fields.Integer(
         attribute="unmatched",
         metadata=describe(
-            "Blocks that are not proven, as their receipts do not match their headers. proven_to goes over "
-            "them where those of other blocks match.",
+            "Blocks in doubt: nodes of two providers do not agree on them, and their headers do not prove "
+            "them. proven_to goes over them.",
             0,
         ),
     )

@@ -57,10 +57,12 @@ class ChainLag(Struct, frozen=True):
 
     :param seconds: the age of the newest block that a watcher knows; ``NEVER`` before there is one.
     :param blocks: how many known blocks it has not read; None before it has read any.
+    :param disputed: about how many blocks its URLs contradict each other, with nothing to decide it.
     """
 
     seconds: float
     blocks: int | None
+    disputed: int
 
 
 def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> Mapping[str, float]:
@@ -101,7 +103,9 @@ def chain_lags(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId
     """
     now = database.clock()
     return {
-        chain.chain_id: ChainLag(_age(now, chain.head_at), chain.lag if chain.is_read else None)
+        chain.chain_id: ChainLag(
+            _age(now, chain.head_at), chain.lag if chain.is_read else None, chain.disputed
+        )
         for chain in watched_chains(database, snapshots)
     }
 

@@ -181,6 +181,12 @@ def _feed(
             ("chain_id",),
             [((str(chain_id),), lag.blocks) for chain_id, lag in lags.items() if lag.blocks is not None],
         ),
+        _family(
+            "gateway_watch_disputed_blocks",
+            "Blocks about which the URLs of the chain contradict each other, with nothing to decide it",
+            ("chain_id",),
+            [((str(chain_id),), lag.disputed) for chain_id, lag in lags.items()],
+        ),
     ]
 
 

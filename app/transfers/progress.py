@@ -30,10 +30,13 @@ class ChainDepth(Struct, frozen=True):
 
     ``finalized``: the newest block that its watcher found final, -1 before there is one; None where the
     gateway does not read the chain itself.
+
+    ``open_blocks`` are not final however deep they are: only one of several URLs has returned their logs.
     """
 
     head: BlockNumber | None = None
     finalized: BlockNumber | None = None
+    open_blocks: frozenset[BlockNumber] = frozenset()
 
 
 UNREAD: Final = ChainDepth()
@@ -49,6 +52,8 @@ def is_final(
     :param finality: as configured. ``FINALIZED``: the nodes' own value counts where the gateway reads it.
     :param block_delay: counts where there is no finality; None where the chain is not configured.
     """
+    if block in depth.open_blocks:
+        return False
     if finality == FINALIZED and depth.finalized is not None:
         return block <= depth.finalized
     deep = block_delay if finality is None or finality == FINALIZED else finality

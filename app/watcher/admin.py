@@ -34,7 +34,7 @@ from app.watcher.services.chains import (
 )
 from app.watcher.services.lease import MAX_REASON
 from app.watcher.steps import WaitingKind
-from app.watcher.watched import WatchedChain, WatchState
+from app.watcher.watched import DisputedLog, WatchedChain, WatchState
 
 STATE_WORDS: Final[Mapping[WatchState, tuple[str, Look, str]]] = {
     WatchState.READING: ("reading", Look.GOOD, "A watcher reads the chain, and new blocks arrive."),
@@ -89,6 +89,7 @@ class WatchedPage(Struct, frozen=True):
     misses: Sequence[DatedMiss]
     false_answers: Sequence[FalseAnswer]
     waiting: Sequence[tuple[str, int]]
+    disputed: Sequence[DisputedLog]
 
 
 def watched_lines(database: Database, snapshots: SnapshotSource) -> list[WatchedLine]:
@@ -111,7 +112,7 @@ def watched_page(chain_id: ChainId) -> WatchedPage | None:
         return None
     details = watch_details(current(Database), chain_id)
     waiting = [(WAITING_WORDS.get(kind, kind), number) for kind, number in sorted(details.waiting.items())]
-    return WatchedPage(found[0], details.misses, details.false_answers, waiting)
+    return WatchedPage(found[0], details.misses, details.false_answers, waiting, details.disputed)
 
 
 def _line(chain: WatchedChain, now: datetime) -> WatchedLine:

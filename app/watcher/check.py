@@ -16,14 +16,16 @@ from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.proofs import Receipt, match
-from app.watcher.rpc.answers import read_receipt
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
 from app.watcher.rpc.nodes import make_nodes
-from app.watcher.services.chains import WatchDetails
+from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
+from app.watcher.services.chains import DatedMiss, WatchDetails
+from app.watcher.watched import DisputedLog
 
 TRUSTED_AFTER: Final = timedelta(days=7)
-"""Without another difference a URL that returned wrong logs passes the check again."""
+"""After this time without another one a URL that returned false logs passes again, and one that left out logs
+counts as complete."""
 
 CONFIRMED_AFTER: Final = timedelta(days=1)
 """Without another one a URL that returned something else that cannot be true passes the check again."""
@@ -37,11 +39,13 @@ class Finding(Struct, frozen=True):
 
     :param good: False where the chain cannot be watched by this URL, or not at all.
     :param proves: False where the URL cannot prove blocks by itself.
+    :param complete: False where the URL left out logs, or where it is not decided which logs the chain has.
     """
 
     words: str
     good: bool = True
     proves: bool = True
+    complete: bool = True
 
 
 class Checked(Struct, frozen=True):
@@ -83,10 +87,11 @@ def check_chain(
     finally:
         nodes.close()
     voices = [nodes.voice(name) for name in terms.rpc if nodes.named(name) is not None]
-    return Checked(terms, list(_of_chain(terms, voices)), urls)
+    disputed = () if known is None else known.disputed
+    return Checked(terms, list(_of_chain(terms, voices, disputed)), urls)
 
 
-def _of_chain(terms: WatchTerms, voices: Sequence[str]) -> Iterator[Finding]:
+def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[DisputedLog]) -> Iterator[Finding]:
     """What is found about the chain, and not about a single URL.
 
     :param voices: of each URL that is set.
@@ -102,30 +107,45 @@ def _of_chain(terms: WatchTerms, voices: Sequence[str]) -> Iterator[Finding]:
     elif len(voices) > 1 and len(set(voices)) == 1:
         words = "all URLs are of one provider: its logs are proven by headers and receipts, if it serves them"
         yield Finding(words)
+    for log in disputed:
+        yield Finding(
+            f"{log.words}. Neither is blamed: a URL of a further provider decides it", complete=False
+        )
 
 
 def _wrong(name: str, known: WatchDetails, now: datetime) -> Iterator[Finding]:
-    """What the URL had wrong lately. Of its logs only the newest is shown."""
+    """What the URL had wrong lately. Of its logs only the newest is shown: a false one, else one left out."""
     for false in known.false_answers:
         if false.source == name and now - false.at < CONFIRMED_AFTER:
             at = false.at.isoformat(timespec="seconds")
             yield Finding(f"the watcher found at {at}: {false.words}. Replace it", good=False)
-    for miss in (
-        miss for miss in known.misses if miss.missed.source == name and now - miss.at < TRUSTED_AFTER
-    ):
-        at, missed = miss.at.isoformat(timespec="seconds"), miss.missed
+    lately = [each for each in known.misses if each.missed.source == name and now - each.at < TRUSTED_AFTER]
+    false_logs = next((each for each in lately if each.missed.surplus and not each.disputed), None)
+    left_out = next((each for each in lately if each.missed.missing), None)
+    if false_logs is not None:
+        number, where = false_logs.missed.surplus, _where(false_logs)
         yield Finding(
-            f"returned wrong logs: of blocks {missed.first} to {missed.last}, {missed.missing} were missing "
-            f"and {missed.surplus} false (corrected at {at}). Replace it",
-            good=False,
+            f"returned {number} false logs of {where}, which were taken back. Replace it", good=False
         )
-        return
+    elif left_out is not None:
+        number, where = left_out.missed.missing, _where(left_out)
+        words = (
+            f"incomplete: left out {number} logs of {where}, which were added. Replace it if it does so again"
+        )
+        yield Finding(words, complete=False)
+
+
+def _where(miss: DatedMiss) -> str:
+    at = miss.at.isoformat(timespec="seconds")
+    return f"blocks {miss.missed.first} to {miss.missed.last} (found at {at})"
 
 
 def verdict(found: Sequence[Finding]) -> str:
     """What a URL can do, and what is to be changed."""
     if not all(finding.good for finding in found):
         return "cannot be used: see FAIL"
+    if not all(finding.complete for finding in found):
+        return "reads everything now, but left out logs lately: see note"
     if all(finding.proves for finding in found):
         return "reads everything and proves it"
     return "reads everything, and proves nothing by itself: add a URL of another provider"
@@ -261,7 +281,7 @@ def _has_logs(header: Header) -> bool:
 
 def _receipts_of(node: Node, header: Header) -> Sequence[Receipt] | RpcFault:
     try:
-        return [read_receipt(raw) for raw in node.receipts(header.number)]
+        return receipts_of_block(node, listed(node, header.number) or Listed(header, (), {}))
     except RpcFault as fault:
         return fault
 

@@ -29,11 +29,11 @@ from app.observability.logs import log_to_stderr
 from app.terminal import Refusal, say, stop_signals, table, tell_stopped
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.check import Checked, check_chain, verdict
+from app.watcher.check import Checked, Finding, check_chain, verdict
 from app.watcher.loop.view import View
 from app.watcher.loop.watcher import ChainTask, Watcher
 from app.watcher.services.chains import watch_details, watch_terms, watched_chains
-from app.watcher.watched import WatchedChain
+from app.watcher.watched import DisputedLog, WatchedChain
 
 EVERY_SECONDS: Final = 1.0
 MEASURED_SECONDS: Final = 30.0
@@ -149,8 +149,13 @@ def status_row(chain: WatchedChain, now: datetime) -> Sequence[str]:
     )
 
 
-def status_notes(chains: Sequence[WatchedChain]) -> Iterator[str]:
-    """What is wrong, a line each."""
+def status_notes(
+    chains: Sequence[WatchedChain], disputed: Callable[[ChainId], Sequence[DisputedLog]]
+) -> Iterator[str]:
+    """What is wrong, a line each.
+
+    :param disputed: returns logs of the highest disputed blocks of a chain.
+    """
     for chain in chains:
         about = f"chain {chain.chain_id}"
         if chain.stopped is not None:
@@ -160,7 +165,10 @@ def status_notes(chains: Sequence[WatchedChain]) -> Iterator[str]:
             at = chain.fault_at.isoformat(timespec="seconds")
             yield f"{about}, last fault, {at} {chain.fault_source}".rstrip() + f": {chain.fault}"
         if chain.unmatched:
-            yield f"{about}: {chain.unmatched} blocks are not proven: {chain.unmatched_words}"
+            some = f" ({chain.disputed} disputed)" if chain.disputed else ""
+            yield f"{about}: {chain.unmatched} blocks are in doubt{some}: {chain.doubt_words}"
+        if chain.disputed:
+            yield from (f"{about}: {log.words}" for log in disputed(chain.chain_id))
         if chain.differed:
             yield f"{about}: {chain.differed} rereads differed from the first reading, and were corrected"
 
@@ -171,15 +179,17 @@ def check_lines(checked: Checked) -> Iterator[str]:
     outcome = "can be watched" if checked.good else "CANNOT be watched yet"
     yield f"chain {terms.chain_id} ({terms.name}): {outcome}"
     for finding in checked.chain:
-        yield f"  {_mark(good=finding.good)} {finding.words}"
+        yield f"  {_mark(finding)} {finding.words}"
     for name, found in checked.urls.items():
         yield f"  {name}: {verdict(found)}"
         for finding in found:
-            yield f"    {_mark(good=finding.good)} {finding.words}"
+            yield f"    {_mark(finding)} {finding.words}"
 
 
-def _mark(*, good: bool) -> str:
-    return "ok  " if good else "FAIL"
+def _mark(finding: Finding) -> str:
+    if not finding.good:
+        return "FAIL"
+    return "ok  " if finding.complete else "note"
 
 
 def _block(block: BlockNumber | None) -> str:
@@ -265,7 +275,7 @@ def _status(database: Database, snapshots: SnapshotSource, only: frozenset[Chain
         say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
         return
     click.echo(table(HEAD, [status_row(chain, now) for chain in chosen]))
-    for line in status_notes(chosen):
+    for line in status_notes(chosen, lambda chain_id: watch_details(database, chain_id).disputed):
         say(line)
 
 

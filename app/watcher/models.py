@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text
+from sqlalchemy import JSON, BigInteger, Boolean, Index, LargeBinary, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.models import Base
@@ -46,7 +46,7 @@ class ChainWatch(Base):
     matched_to: Mapped[BlockNumber | None] = mapped_column(
         BigInteger, doc="the highest block whose receipts matched its header"
     )
-    unmatched: Mapped[int] = mapped_column(BigInteger, server_default="0", doc="rows of watch_unmatched")
+    unmatched: Mapped[int] = mapped_column(BigInteger, server_default="0", doc="blocks in doubt")
     contracts: Mapped[list[str] | None] = mapped_column(
         JSON(none_as_null=True), doc="whose logs all of this is about; null before the first reading"
     )
@@ -113,20 +113,43 @@ class WatchSpan(Base):
     digest: Mapped[bytes] = mapped_column(LargeBinary, doc="empty where it is not known")
     source: Mapped[str] = mapped_column(String(SOURCE_LENGTH))
     state: Mapped[str] = mapped_column(String(STATE_LENGTH), doc="a value of SpanState")
+    weighed: Mapped[bool] = mapped_column(
+        Boolean, server_default=false(), doc="proven by the rule of evidence, and not by a release before it"
+    )
 
 
-class WatchUnmatched(Base):
-    """A block of a proven span that itself is not proven: its receipts do not match its header.
+class WatchDoubt(Base):
+    """A block that was read and of which something is not agreed or proven (``steps.Doubt``).
 
-    ``proven_to`` goes over it on the conditions of ``services.unmatched``.
+    The table has its name from releases up to 1.0.1, which stored the blocks whose receipts did not match.
+    Those rows have only a block and its tries.
     """
 
     __tablename__ = "watch_unmatched"
-    __table_args__ = (Index("ix_watch_unmatched_tries", "chain_id", "tries", "block"),)
+    __table_args__ = (
+        Index("ix_watch_unmatched_tries", "chain_id", "tries", "block"),
+        Index(
+            "ix_watch_unmatched_open",
+            "chain_id",
+            "block",
+            sqlite_where=text("final = 0"),
+            postgresql_where=text("final = false"),
+        ),
+    )
 
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     block: Mapped[BlockNumber] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    tries: Mapped[int] = mapped_column(BigInteger, doc="further ones, each an hour or more after another")
+    tries: Mapped[int] = mapped_column(BigInteger, doc="requests to every URL so far")
+    hash: Mapped[str | None] = mapped_column(String(HASH_LENGTH))
+    words: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON(none_as_null=True), doc="what each URL said of it, its logs, and what was reported"
+    )
+    since: Mapped[datetime | None] = mapped_column(UtcTime, doc="when a log of it was returned first")
+    agreed: Mapped[bool | None] = mapped_column(
+        Boolean, doc="not in doubt: stored until headers are read, so that what was agreed is not forgotten"
+    )
+    disputed: Mapped[bool | None] = mapped_column(Boolean, doc="one URL denies what only one other returned")
+    final: Mapped[bool | None] = mapped_column(Boolean, doc="no log of it that counts waits to be final")
 
 
 class WatchWaiting(Base):

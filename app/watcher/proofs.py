@@ -10,7 +10,7 @@ proves that something is not in the block; bits that are set prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -50,7 +50,7 @@ def _prefix(length: int, kind: int) -> bytes:
 
 
 EMPTY_ROOT: Final = keccak256(encode(b""))
-"""The root of an empty list."""
+"""The root of an empty list, such as of the receipts of a block without transactions."""
 
 _Entry = tuple[tuple[int, ...], bytes]
 """A key in half bytes, and its value."""
@@ -151,26 +151,12 @@ def match(header: Header, receipts: Sequence[Receipt]) -> bool:
     )
 
 
-def proves(
-    header: Header,
-    receipts: Sequence[Receipt],
-    read: Sequence[Log],
-    contracts: Collection[bytes],
-    topics: Collection[bytes],
-) -> bool:
-    """Whether the receipts are the block's, and hold exactly these logs of the contracts and topics.
-
-    :param read: the block's logs as they were read.
-    """
-    if not match(header, receipts):
-        return False
-    ours = [
-        (log.address, log.topics, log.data)
-        for receipt in receipts
-        for log in receipt.logs
-        if log.address in contracts and log.topics and log.topics[0] in topics
-    ]
-    return ours == [(log.address, log.topics, log.data) for log in read]
+def filter_of(receipts: Sequence[Receipt]) -> bytes:
+    """The filter that a block with these receipts has in its header."""
+    bits = 0
+    for receipt in receipts:
+        bits |= int.from_bytes(receipt.bloom, "big")
+    return bits.to_bytes(BLOOM_BYTES, "big")
 
 
 def _written(receipt: Receipt) -> bytes:
@@ -204,14 +190,18 @@ class BloomTest:
     """Whether a block can hold logs of given contracts with given first topics."""
 
     def __init__(self, contracts: Iterable[bytes], topics: Iterable[bytes]) -> None:
-        self._contracts = tuple(map(bloom_bits, contracts))
-        self._topics = tuple(map(bloom_bits, topics))
+        self._contracts = {contract: bloom_bits(contract) for contract in contracts}
+        self._topics = {topic: bloom_bits(topic) for topic in topics}
 
     def may_hold(self, bloom: bytes | None) -> bool:
         """Whether the block with this filter may have such a log. True without a filter."""
         if bloom is None or len(bloom) != BLOOM_BYTES:
             return True
+        return bool(self.held(bloom))
+
+    def held(self, bloom: bytes) -> set[tuple[bytes, bytes]]:
+        """The contracts, each with a first topic, of which such a block may have a log."""
         bits = int.from_bytes(bloom, "big")
-        return any(each & bits == each for each in self._contracts) and any(
-            each & bits == each for each in self._topics
-        )
+        contracts = [contract for contract, each in self._contracts.items() if each & bits == each]
+        topics = [topic for topic, each in self._topics.items() if each & bits == each] if contracts else ()
+        return {(contract, topic) for contract in contracts for topic in topics}

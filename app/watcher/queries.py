@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Row, and_, case, func, or_, select
+from sqlalchemy import Connection, Row, Select, and_, case, exists, func, or_, select
 
 from app.db.types import is_one_of
 from app.feed.queries.pruned import pruned_transfers
@@ -20,7 +20,15 @@ from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import Header
-from app.watcher.models import ChainWatch, FaultyUrl, WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.watcher.models import (
+    ChainWatch,
+    FaultyUrl,
+    WatchDoubt,
+    WatchHeader,
+    WatchMiss,
+    WatchSpan,
+    WatchWaiting,
+)
 from app.watcher.steps import Span, SpanState, Waiting, WaitingKind
 
 _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
@@ -77,6 +85,13 @@ def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
     return _spans(connection, chain_id, WatchSpan.state != SpanState.PROVEN.value)
 
 
+def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
+    """The spans that a release before the rule of evidence proved, ascending."""
+    return _spans(
+        connection, chain_id, WatchSpan.state == SpanState.PROVEN.value, WatchSpan.weighed.is_(False)
+    )
+
+
 def spans_between(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
 ) -> Sequence[Span]:
@@ -109,6 +124,7 @@ def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Seque
             bytes(row.digest),
             row.source,
             SpanState(row.state),
+            row.weighed,
         )
         for row in rows
     ]
@@ -134,9 +150,14 @@ def waiting_facts(connection: Connection, chain_id: ChainId) -> Sequence[Waiting
 
 
 def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The newest rereads that differed, the newest first."""
+    """The newest rereads that differed, the newest first; of each, whether a block of it is disputed."""
+    disputed = exists().where(
+        WatchDoubt.chain_id == WatchMiss.chain_id,
+        WatchDoubt.disputed.is_(True),
+        WatchDoubt.block.between(WatchMiss.first, WatchMiss.last),
+    )
     return connection.execute(
-        select(WatchMiss.__table__)
+        select(WatchMiss.__table__, disputed.label("disputed"))
         .where(WatchMiss.chain_id == chain_id)
         .order_by(WatchMiss.id.desc())
         .limit(limit)
@@ -174,11 +195,13 @@ class ReportedEvent(NamedTuple):
     """An event of the log, with all that is known of it.
 
     :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
+    :param also: another reporter has reported it, too.
     """
 
     event: Event
     block: BlockNumber
     canonical: bool
+    also: bool = False
 
 
 def reported_events(
@@ -195,19 +218,11 @@ def reported_events(
     :param last: included; None for no end.
     :param transfer_ids: only of these; None for everything.
     """
-    table = log.Event
-    rows = connection.execute(
-        select(table.seq, table.event_id, table.subject, table.type, table.block, table.body, table.reporter)
-        .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)))
-        .where(table.type.in_(IN_A_BLOCK), table.block >= first)
-        .where(*(() if last is None else (table.block <= last,)))
-        .where(*(() if transfer_ids is None else (table.transfer_id.in_(transfer_ids),)))
-        .where(table.event_id.startswith(f"{chain_id}:0x"))
-        .order_by(table.seq)
-    ).all()
+    rows = connection.execute(_in_blocks(chain_id, first, last, transfer_ids)).all()
     keyed = [(EventKey(row.subject, row.event_id), row) for row in rows]
     if not (said := {key for key, row in keyed if row.reporter == reporter}):
         return []
+    of_others = {key for key, row in keyed if row.reporter != reporter}
     reach: dict[int, Reach] = {chain_id: Reach(rows[0].seq, max(row.block for row in rows))}
     reorgs = [reorg.among([(key, row.seq) for key, row in keyed]) for reorg in load_reorgs(connection, reach)]
     retracted = retracted_keys(connection, said)
@@ -217,10 +232,29 @@ def reported_events(
             row.block,
             row.seq > retracted.get(key, 0)
             and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
+            key in of_others,
         )
         for key, row in dict(keyed).items()
         if key in said
     ]
+
+
+def _in_blocks(
+    chain_id: ChainId,
+    first: BlockNumber,
+    last: BlockNumber | None,
+    transfer_ids: Collection[TransferId] | None,
+) -> Select[*tuple[Any, ...]]:
+    table = log.Event
+    return (
+        select(table.seq, table.event_id, table.subject, table.type, table.block, table.body, table.reporter)
+        .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)))
+        .where(table.type.in_(IN_A_BLOCK), table.block >= first)
+        .where(*(() if last is None else (table.block <= last,)))
+        .where(*(() if transfer_ids is None else (table.transfer_id.in_(transfer_ids),)))
+        .where(table.event_id.startswith(f"{chain_id}:0x"))
+        .order_by(table.seq)
+    )
 
 
 class Reorgs(NamedTuple):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from app.transfers.events import Event
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import BlockId, Header
+from app.watcher.rules.evidence import Entry, Word
 
 
 class WaitingKind(StrEnum):
@@ -65,8 +66,8 @@ class SpanState(StrEnum):
     """Read again when final, with the same result, by the same URL."""
 
     PROVEN = "proven"
-    """Two different URLs agreed when it was final, or each block's logs match its header. Blocks of it that
-    are not proven are stored with it (``Step.unmatched``)."""
+    """Two voices agreed on each block when it was final, or headers prove it. Blocks of it that are neither
+    are stored with it (``Step.doubts``)."""
 
 
 class Span(Struct, frozen=True):
@@ -77,6 +78,8 @@ class Span(Struct, frozen=True):
         known: for the rest of a span that a reorganisation cut, for joined neighbours, and for spans that
         were read for other contracts. Then ``count`` says nothing, either.
     :param source: the name of the environment variable of the URL that answered.
+    :param weighed: of a proven one, that the rule of evidence proved it, and not a release before that. Of a
+        reread one, that two voices returned the same.
     """
 
     first: BlockNumber
@@ -85,6 +88,35 @@ class Span(Struct, frozen=True):
     digest: bytes
     source: str
     state: SpanState = SpanState.READ
+    weighed: bool = False
+
+
+class Doubt(Struct, frozen=True, kw_only=True):
+    """A block that was read and of which something is not agreed or proven.
+
+    :param hash: of the block that all of this is about; empty where only its number is known.
+    :param words: by voice what it said.
+    :param logs: by entry the log that it was first seen as: the index, and the place of its transaction.
+    :param reported: the entries that were reported, of which some may be suspended now.
+    :param since: when a log of the block was returned first.
+    :param tries: how often every URL was asked.
+    :param agreed: its logs are agreed: it is not in doubt, and stored until headers are read.
+    :param disputed: one voice denies what only one other returned.
+    :param final: those of ``reported`` that were final before anybody denied them.
+    :param is_open: some that count are not final however deep they are.
+    """
+
+    block: BlockNumber
+    hash: str = ""
+    words: Mapping[str, Word] = field(default_factory=dict)
+    logs: Mapping[Entry, tuple[int, int]] = field(default_factory=dict)
+    reported: frozenset[Entry] = frozenset()
+    since: datetime
+    tries: int = 0
+    agreed: bool = False
+    disputed: bool = False
+    final: frozenset[Entry] = frozenset()
+    is_open: bool = False
 
 
 class Missed(Struct, frozen=True):
@@ -114,8 +146,8 @@ class Step(Struct, frozen=True, kw_only=True):
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node returned.
     :param final: the newest that is final, by the chain's finality.
-    :param unmatched: blocks that their headers do not prove. Where one is in ``spans``, all others of its
-        span are proven.
+    :param doubts: blocks that are not agreed or proven. Those stored in the blocks of ``spans`` are removed
+        first, and those of ``resolved``.
     :param matched_to: the highest block whose receipts were seen to match its header; None for none.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
@@ -135,7 +167,8 @@ class Step(Struct, frozen=True, kw_only=True):
     headers: Sequence[Header] = ()
     forget_headers_below: BlockNumber | None = None
     spans: Sequence[Span] = ()
-    unmatched: Sequence[BlockNumber] = ()
+    doubts: Sequence[Doubt] = ()
+    resolved: Sequence[BlockNumber] = ()
     matched_to: BlockNumber | None = None
     waiting: Sequence[Waiting] = ()
     done: Sequence[WaitingKey] = ()
@@ -156,7 +189,9 @@ class ChainReadings(Struct, frozen=True, kw_only=True):
     :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
     :param headers: the stored ones, ascending; the last is that of ``live_to``.
     :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
-    :param unmatched: of the blocks of ``waiting`` those that their headers do not prove.
+    :param earlier: those that a release before the rule of evidence proved.
+    :param doubts: the blocks that are not agreed or proven, ascending.
+    :param roots: whether receipts of a block matched its verified header once.
     :param contracts: whose logs all of this is about; None before the first reading.
     :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
     :param proven_to: up to here everything is proven, from ``backfill_from`` without a gap.
@@ -170,7 +205,9 @@ class ChainReadings(Struct, frozen=True, kw_only=True):
     headers: Sequence[Header] = ()
     spans: Sequence[Span] = ()
     waiting: Sequence[Waiting] = ()
-    unmatched: frozenset[BlockNumber] = frozenset()
+    earlier: Sequence[Span] = ()
+    doubts: Mapping[BlockNumber, Doubt] = field(default_factory=dict)
+    roots: bool = False
     contracts: frozenset[bytes] | None = None
     reread_to: BlockNumber | None = None
     proven_to: BlockNumber | None = None
@@ -243,5 +280,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 def _belong_together(one: Span, following: Span) -> bool:
     if one.last + 1 != following.first or one.state is not following.state:
+        return False
+    if one.weighed is not following.weighed:
         return False
     return one.state is SpanState.PROVEN or (one.state is SpanState.REREAD and one.source == following.source)

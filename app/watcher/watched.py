@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -9,6 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.rules.evidence import Entry, Word
+from app.watcher.steps import Doubt
 
 LATE_AFTER: Final = timedelta(seconds=60)
 """A chain whose last step is older than this, and than ``LATE_POLLS``, is not read, even if its lease is
@@ -30,6 +33,76 @@ def is_reported(newest_at: datetime | None, now: datetime) -> bool:
     :param newest_at: when its newest event happened; None where there is none.
     """
     return newest_at is not None and now - newest_at <= UNREAD_AFTER
+
+
+class DisputedLog(Struct, frozen=True):
+    """A log that only one URL returned and that something contradicts, with nothing to decide it.
+
+    :param since: when a log of its block was first returned.
+    :param what: its number among the logs of the block, in words.
+    :param says: what the URLs say of it, by the name of the first URL of each provider.
+    :param is_denied: a URL denies it. If not, only the header's filter or another branch contradicts it.
+    """
+
+    block: BlockNumber
+    since: datetime
+    what: str
+    tx: str
+    says: Mapping[str, str]
+    is_denied: bool
+
+    @property
+    def opinions(self) -> Sequence[tuple[str, str]]:
+        """Who says what of it."""
+        if self.is_denied:
+            return list(self.says.items())
+        return [*self.says.items(), ("no URL", "denies it: the header's filter or another branch does")]
+
+    @property
+    def words(self) -> str:
+        """All of it in a line."""
+        said = "; ".join(f"{who} {what}" for who, what in self.opinions)
+        at = self.since.isoformat(timespec="seconds")
+        log = f"{self.what} of transaction {self.tx}"
+        return f"block {self.block}, first read at {at}, is disputed: of {log}, {said}"
+
+
+LOGS_SHOWN: Final = 3
+"""Of one block."""
+
+
+def disputed_logs(doubt: Doubt) -> Sequence[DisputedLog]:
+    """The first logs of a disputed block that fewer than two providers returned: those that are denied, if
+    any.
+    """
+    words = doubt.words
+    entries = frozenset[Entry]().union(*(word.claims | word.denies for word in words.values()))
+    unsure = [entry for entry in entries if sum(entry in word.claims for word in words.values()) < 2]
+    denied = [entry for entry in unsure if any(entry in word.denies for word in words.values())]
+    return [
+        DisputedLog(
+            doubt.block,
+            doubt.since,
+            _what(doubt, entry),
+            entry.tx,
+            {voice: _said(word, entry) for voice, word in words.items()},
+            bool(denied),
+        )
+        for entry in sorted(denied or unsure, key=lambda entry: (doubt.logs.get(entry, (-1, -1)), entry))
+    ][:LOGS_SHOWN]
+
+
+def _what(doubt: Doubt, entry: Entry) -> str:
+    index, _ = doubt.logs.get(entry, (None, None))
+    return "what was reported" if index is None else f"log {index}"
+
+
+def _said(word: Word, entry: Entry) -> str:
+    if entry in word.claims:
+        return "returned it"
+    if entry in word.denies:
+        return "denies it"
+    return "has not answered" if word.logs is None else "neither returned nor denied it"
 
 
 class WatchState(StrEnum):
@@ -60,8 +133,8 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
     :param backfilled_to: the last block of the backfill.
     :param live_from: where live reading began; the backfill ends below it.
     :param reread_to: up to here all was reread without a gap, since ``reread_at``; ``proven_to`` likewise.
-    :param unmatched: how many blocks were not proven, as their receipts do not match their headers.
-    :param matched_to: the highest block whose receipts matched its header.
+    :param unmatched: how many blocks are in doubt: something of them is not agreed or proven. Of ``disputed``
+        ones a URL denies what only one returned.
     :param read_at: of the last step, ``found_at`` of the last that had something new.
     :param differed: how many rereads ever differed.
     :param refused: how many events the feed ever refused.
@@ -85,7 +158,7 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
     proven_to: BlockNumber | None = None
     proven_at: datetime | None = None
     unmatched: int = 0
-    matched_to: BlockNumber | None = None
+    disputed: int = 0
     read_at: datetime | None = None
     found_at: datetime | None = None
     calls_a_minute: int = 0
@@ -122,13 +195,9 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
         return max(0, self.live_from - 1 - done)
 
     @property
-    def unmatched_words(self) -> str:
-        """What blocks that are not proven mean; empty where there are none."""
-        if not self.unmatched:
-            return ""
-        if self.matched_to is None:
-            return "no receipts of this chain match their headers, so only a second URL can prove its blocks"
-        return "their receipts do not match their headers, so transfers in them are only reported"
+    def doubt_words(self) -> str:
+        """What blocks in doubt mean."""
+        return "not agreed by two URLs and not proven, so transfers in them are only reported"
 
     def is_quiet(self, now: datetime) -> bool:
         """Whether it is read, its head moves, and it has had no log of ours for long."""

@@ -15,7 +15,7 @@ from app.network.document import export_network
 from app.values.identifiers import BlockNumber
 from app.watcher.models import FaultyUrl
 from app.watcher.services.advance import advance
-from app.watcher.steps import SpanState
+from app.watcher.steps import Doubt, SpanState
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
 from tests.gateway import Gateway
@@ -138,26 +138,23 @@ def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> N
     assert (later.status_code, later.get_json()["watching"][0]["state"]) == (200, "not_read")
 
 
-UNMATCHED = "their receipts do not match their headers, so transfers in them are only reported"
-NO_MATCH = "no receipts of this chain match their headers, so only a second URL can prove its blocks"
-
-
-@pytest.mark.parametrize(("matched_to", "words"), [(490, UNMATCHED), (None, NO_MATCH)])
-def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: int | None, words: str) -> None:
+@pytest.mark.parametrize("matched_to", [490, None])
+def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: int | None) -> None:
+    words = "not agreed by two URLs and not proven, so transfers in them are only reported"
     lease = watch_a_chain(network)
     found = step(
         at=network.clock(),
         spans=[span(1, 500, SpanState.PROVEN)],
-        unmatched=[BlockNumber(20), BlockNumber(40)],
+        doubts=[Doubt(block=BlockNumber(number), since=network.clock()) for number in (20, 40)],
         matched_to=matched_to and BlockNumber(matched_to),
     )
     advance(network.database, network.intake, lease, found)
     (told,) = app.test_client().get("/readyz").get_json()["watching"]
-    assert (told["unproven_blocks"], told["proven_to"]) == (2, 500 if matched_to else 19)
+    assert (told["unproven_blocks"], told["proven_to"]) == (2, 500)
     page = signed_in(app, Role.VIEWER).get(PAGE).text
-    assert re.search(rf"<dt>Not verified</dt><dd>2 blocks <span[^>]*>{words}", page)
+    assert re.search(rf"<dt>In doubt</dt><dd>2 blocks <span[^>]*>{words}", page)
     said = app.test_cli_runner().invoke(args=["watch", "--status"]).output
-    assert f"chain 1: 2 blocks are not proven: {words}" in said
+    assert f"chain 1: 2 blocks are in doubt: {words}" in said
 
 
 def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Gateway) -> None:

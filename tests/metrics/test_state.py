@@ -24,7 +24,7 @@ from app.sandbox.services import load_sandbox
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly, Event
 from app.transfers.services.notes import NEW_FOR
-from app.watcher.models import ChainWatch
+from app.watcher.models import ChainWatch, WatchDoubt
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
@@ -170,6 +170,24 @@ def test_watched_chains_report_their_lag(sandbox: Gateway, monkeypatch: pytest.M
     later = patiently(sandbox.but(clock=lambda: now + timedelta(minutes=5)), monkeypatch)
     assert value(later, "gateway_chain_lag_seconds", chain_id="1") == 390
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
+
+
+def test_disputed_blocks_of_watched_chains_are_counted(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads(export_network(sandbox.database))
+    for chain in document["chains"]:
+        if chain["id"] in (1, 10):
+            chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
+    import_network(*sandbox.editing, json.dumps(document).encode(), actor=TESTER)
+    in_doubt = [{"block": block, "disputed": block > 20} for block in (20, 21, 22)]
+    with writing(sandbox.engine) as connection:
+        connection.execute(insert(ChainWatch), [{"chain_id": 1, "epoch": 1, "unmatched": 3}])
+        connection.execute(insert(WatchDoubt), [{"chain_id": 1, "tries": 0} | each for each in in_doubt])
+    found = patiently(sandbox, monkeypatch)
+    assert value(found, "gateway_watch_disputed_blocks", chain_id="1") == 2
+    assert value(found, "gateway_watch_disputed_blocks", chain_id="10") == 0
+    assert value(found, "gateway_watch_disputed_blocks", chain_id="56") is None
 
 
 def test_due_deliveries_are_reported(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import orjson
+import rlp
 
+from app.values.crypto import keccak256
 from tests.watcher.fake_chain import FakeBlock, FakeChain, FakeLog
 
 Reply = tuple[int, dict[str, str], bytes]
@@ -74,6 +76,51 @@ class RpcError(Exception):
         self.code = code
 
 
+Part = Literal["true", "false", "empty", "missing"]
+
+
+@dataclass(frozen=True)
+class FalseBlock:
+    """What a node says of a block instead of what it is; the hash is kept.
+
+    :param logs: that the block is said to have, as ``eth_getLogs`` returns them.
+    :param receipts: are true ones, those of these logs, an empty list, or none.
+    :param lists: its list of transactions is that of these logs.
+    :param forged: so are its filter and its root of receipts.
+    :param blank: it lists no transaction, and its root is that of no receipts.
+    """
+
+    logs: tuple[FakeLog, ...]
+    receipts: Part = "true"
+    lists: bool = False
+    forged: bool = False
+    blank: bool = False
+
+    def of(self, block: FakeBlock) -> FakeBlock:
+        """The block with these logs."""
+        return FakeBlock(block.number, block.parent, block.at, self.logs, block.salt)
+
+    def header_json(self, block: FakeBlock) -> dict[str, Any]:
+        """What is said of its header."""
+        false = self.of(block).header_json
+        fields = ["transactions"] if self.lists else []
+        fields += ["logsBloom", "receiptsRoot", "transactionsRoot"] if self.forged else []
+        header = block.header_json | {name: false[name] for name in fields}
+        none = {"transactions": [], "receiptsRoot": f"0x{keccak256(rlp.encode(b'')).hex()}"}
+        return header | (none if self.blank else {})
+
+    def receipts_json(self, block: FakeBlock) -> list[dict[str, Any]] | None:
+        """What is said of its receipts."""
+        if self.receipts in ("empty", "missing"):
+            return [] if self.receipts == "empty" else None
+        if self.receipts == "true":
+            return list(block.receipts_json)
+        return [
+            receipt | {"logs": [log | {"blockHash": block.hash} for log in receipt["logs"]]}
+            for receipt in self.of(block).receipts_json
+        ]
+
+
 @dataclass
 class FakeNode:
     """What it is asked to do wrong is in its fields.
@@ -81,9 +128,11 @@ class FakeNode:
     :param behind: blocks by which its head is older than the chain's.
     :param omit: logs that ``eth_getLogs`` leaves out.
     :param invent: logs that ``eth_getLogs`` adds to those of a block, by the block's number.
+    :param false: what it says of some blocks, by their numbers, instead of what they are.
     :param most_blocks: the longest range of ``eth_getLogs``.
     :param most_logs: the most logs that it answers at once.
     :param most_calls: in a batch; 0 takes none.
+    :param receipts: it returns any; ``receipts_of_blocks``: also those of a whole block at once.
     :param codeless: no contract has code.
     :param oldest: logs of older blocks are pruned.
     :param fault: stands before the node.
@@ -96,10 +145,12 @@ class FakeNode:
     behind: int = 0
     omit: Callable[[dict[str, Any]], bool] = lambda _log: False
     invent: dict[int, Sequence[FakeLog]] = field(default_factory=dict)
+    false: dict[int, FalseBlock] = field(default_factory=dict)
     most_blocks: int = 10_000
     most_logs: int = 10_000
     most_calls: int = 1000
     receipts: bool = True
+    receipts_of_blocks: bool = True
     codeless: bool = False
     oldest: int = 0
     finalized_depth: int = 8
@@ -161,7 +212,10 @@ class FakeNode:
         if number == "finalized":
             number = hex(max(self.head - self.finalized_depth, 0))
         block = self._block(int(number, 16))
-        return None if block is None else dict(block.header_json)
+        if block is None:
+            return None
+        false = self.false.get(block.number)
+        return dict(block.header_json) if false is None else false.header_json(block)
 
     def _eth_getLogs(self, wanted: dict[str, Any]) -> Any:  # noqa: N802
         first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
@@ -174,7 +228,7 @@ class FakeNode:
         found = [
             dict(log)
             for block in self.chain.blocks[first : min(last, self.head) + 1]
-            for log in [*block.logs_json, *self._invented(block)]
+            for log in [*self._logs(block), *self._invented(block)]
             if not addresses or log["address"] in addresses
             if not topics or (log["topics"][:1] and log["topics"][0] in topics)
             if not self.omit(log)
@@ -183,16 +237,34 @@ class FakeNode:
             raise RpcError(-32005, f"query returned more than {self.most_logs} results")
         return found
 
+    def _logs(self, block: FakeBlock) -> list[dict[str, Any]]:
+        false = self.false.get(block.number)
+        logs = block.logs_json if false is None else false.of(block).logs_json
+        return [log | {"blockHash": block.hash} for log in logs]
+
+    def _receipts(self, block: FakeBlock) -> list[dict[str, Any]] | None:
+        false = self.false.get(block.number)
+        return list(block.receipts_json) if false is None else false.receipts_json(block)
+
     def _invented(self, block: FakeBlock) -> list[dict[str, Any]]:
         logs = block.logs + tuple(self.invent.get(block.number, ()))
         false = FakeBlock(block.number, block.parent, block.at, logs, block.salt)
         return [dict(log) | {"blockHash": block.hash} for log in false.logs_json[len(block.logs) :]]
 
     def _eth_getBlockReceipts(self, number: str) -> Any:  # noqa: N802
-        if not self.receipts:
+        if not (self.receipts and self.receipts_of_blocks):
             raise RpcError(-32601, "the method eth_getBlockReceipts does not exist/is not available")
         block = self._block(int(number, 16))
-        return None if block is None else list(block.receipts_json)
+        return None if block is None else self._receipts(block)
+
+    def _eth_getTransactionReceipt(self, tx: str) -> Any:  # noqa: N802
+        if not self.receipts:
+            raise RpcError(-32601, "the method eth_getTransactionReceipt does not exist/is not available")
+        for block in self.chain.blocks[: self.head + 1]:
+            for receipt in self._receipts(block) or ():
+                if receipt["transactionHash"] == tx:
+                    return receipt | {"blockHash": block.hash}
+        return None
 
     def _eth_getCode(self, _address: str, _block: str) -> str:  # noqa: N802
         return "0x" if self.codeless else "0x6001"

@@ -18,7 +18,8 @@ from app.transfers.ids import pool_transfer_id
 from app.transfers.models import Transfer
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
-from app.watcher.loop.reader import FaultBook, Reader, WriterShare
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.reader import Reader, WriterShare
 from app.watcher.loop.view import View
 from app.watcher.queries import newest_misses, watch_row
 from app.watcher.rpc.client import Client

@@ -220,7 +220,7 @@ def test_a_made_up_head_freezes_nothing(
     tmp_path: Path,
 ) -> None:
     honest = liar.chain
-    with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
+    with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}):
         until(lambda: read_to(gateway) == (6, None))
         false = FakeChain(CHAIN, 0, list(honest.blocks), branches=9)
         false.mine_many(40)
@@ -230,4 +230,3 @@ def test_a_made_up_head_freezes_nothing(
         honest.mine(send(12))
         until(lambda: row(gateway).live_to == 7, seconds=90)
         assert status(app.test_client(), 12, {12}) == 1
-        assert "for a minute: they were rolled back" in process.said

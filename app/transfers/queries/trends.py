@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, false, func, or_, select, true
 
 from app.db.types import RowsOf, exact_sum, is_one_of
 from app.network.models import Chain
@@ -24,7 +24,7 @@ from app.transfers.reorganisations import ChainReading
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.values.times import hour_of
-from app.watcher.models import ChainWatch, WatchUnmatched
+from app.watcher.models import ChainWatch, WatchDoubt
 
 HOURLY: Final = 1
 DAILY: Final = 24
@@ -185,13 +185,20 @@ _DEPTHS = (
 )
 
 
+_OPEN = select(WatchDoubt.chain_id, WatchDoubt.block).where(WatchDoubt.final == false())
+
+
 def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
     """How far each configured chain was read, with the newest final block of those that a watcher reads.
 
     Others are not read: any reporter can make them up, so their number has no limit.
     """
+    open_blocks: dict[int, set[BlockNumber]] = defaultdict(set)
+    for chain_id, block in connection.execute(_OPEN):
+        open_blocks[chain_id].add(block)
     return {
-        ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)
+        ChainId(chain_id): ChainDepth(head, final, frozenset(open_blocks[chain_id]))
+        for chain_id, head, final in connection.execute(_DEPTHS)
     }
 
 
@@ -215,8 +222,8 @@ def chain_proofs(
     rows = connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids))).all()
     unmatched: dict[int, set[BlockNumber]] = defaultdict(set)
     if chains := [row.chain_id for row in rows if row.unmatched]:
-        found = select(WatchUnmatched.chain_id, WatchUnmatched.block).where(
-            WatchUnmatched.chain_id.in_(chains), is_one_of(connection, WatchUnmatched.block, blocks)
+        found = select(WatchDoubt.chain_id, WatchDoubt.block).where(
+            WatchDoubt.chain_id.in_(chains), is_one_of(connection, WatchDoubt.block, blocks)
         )
         for chain_id, block in connection.execute(found):
             unmatched[chain_id].add(block)

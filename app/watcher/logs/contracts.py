@@ -178,6 +178,19 @@ TOPICS: Final[Sequence[bytes]] = tuple(SHAPES)
 """The first topics of all logs that are requested of nodes."""
 
 
+_ENDS: Final = frozenset(
+    topic
+    for topic, shape in SHAPES.items()
+    if shape.signature.partition("(")[0]
+    in ("Relay", "WithdrawDone", "Withdrawn", "Mint", "DelayedTransferExecuted")
+)
+
+
+def is_end(topics: Sequence[bytes]) -> bool:
+    """Whether a log may end a transfer: a payout, a mint or a refund."""
+    return bool(topics) and topics[0] in _ENDS
+
+
 def decode(log: Log) -> Said:
     """What a log says.
 

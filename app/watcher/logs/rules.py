@@ -209,11 +209,11 @@ class ChainReport:
                 self._deep(each.kind, place_from(each.facts), transfer_id)
                 self.done[WaitingKey(each.kind, each.key)] = None
 
-    def settle(self, final_to: int, unmatched: Collection[BlockNumber]) -> None:
-        """Remove queued payouts that were paid in a final block, unless one of both blocks is not proven."""
+    def settle(self, final_to: int, doubts: Collection[BlockNumber]) -> None:
+        """Remove queued payouts that were paid in a final block, unless one of both blocks is in doubt."""
         for key in self._queued.keys() & self._executed.keys():
             blocks = {self._queued[key].block, self._executed[key].block}
-            if max(blocks) <= final_to and blocks.isdisjoint(unmatched):
+            if max(blocks) <= final_to and blocks.isdisjoint(doubts):
                 for kind in (WaitingKind.QUEUED, WaitingKind.EXECUTED):
                     self.waiting.pop(WaitingKey(kind, key), None)
                     self.done[WaitingKey(kind, key)] = None

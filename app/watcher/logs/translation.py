@@ -114,7 +114,7 @@ def translate(
     *,
     read_to: BlockNumber,
     final_to: BlockNumber | None = None,
-    unmatched: Collection[BlockNumber] = (),
+    doubts: Collection[BlockNumber] = (),
 ) -> Translation:
     """What these logs say, and which waiting facts are due.
 
@@ -126,7 +126,7 @@ def translate(
     :param headers: of every block that has one of the logs, by number.
     :param waiting: all that waits on this chain, without what the same step removes.
     :param read_to: the newest block of the chain that is known to build on all these logs.
-    :param final_to: the highest block that nothing replaces, but ``unmatched``; None where there is none.
+    :param final_to: the highest block that nothing replaces, but ``doubts``; None where there is none.
     """
     report = ChainReport(network, chain, read_to, waiting)
     unreadable: list[Unreadable] = []
@@ -137,7 +137,7 @@ def translate(
         if each.kind is WaitingKind.UNKNOWN and _is_new(report, network, each):
             _try_again(report, each)
     report.come_due(waiting)
-    report.settle(-1 if final_to is None else final_to, unmatched)
+    report.settle(-1 if final_to is None else final_to, doubts)
     return Translation(report.events, list(report.waiting.values()), list(report.done), unreadable)
 
 

@@ -1,8 +1,7 @@
-"""Reorganisations: whether there is one or the node only lags, and how far back it goes.
+"""Which branch is read: each voice names the block that it has, and ``app.watcher.rules.evidence`` counts.
 
-Next to a node with blocks that never existed, every other node seems to lag. Blocks that no URL has
-for a minute are rolled back like a reorganisation, and the node is reported
-(docs/decisions/0024-reading-chains.md).
+The URL that is read votes in each poll. The others are asked after the step of the poll, so a slow one delays
+nobody's answer, and their votes count in the next one.
 """
 
 from __future__ import annotations
@@ -11,216 +10,267 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header, ImpossibleAnswer
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
-from app.watcher.loop.view import Jump, TooDeep, View
-from app.watcher.rpc.faults import Incomplete, Lie, Moved, NotThere, RpcFault
+from app.watcher.loop.view import OURS, Jump, TooDeep, View
+from app.watcher.rpc.faults import Conflicting, Incomplete, Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
-from app.watcher.steps import Missed
+from app.watcher.rules.evidence import ALONE_SECONDS, Choice, Vote, choose
 
-DISOWNED_SECONDS: Final = 60.0
-"""A block that no URL has for so long never existed."""
-
-ACCEPTED_SECONDS: Final = 600.0
-"""A jump that no URL contradicts for so long was none."""
-
-
-COMPARED_SECONDS: Final = 60.0
 OLDER_SECONDS: Final = 30.0
-"""From one comparison of the newest blocks of two URLs to the next, and how much older one may be."""
+"""How much older the newest block of the URL that is read may be than that of another one."""
+
+SPLIT_POLLS: Final = 3
+"""Polls after which the voices of another branch deny what they did not return themselves."""
 
 
 class Branch(Struct, frozen=True):
-    """A reorganisation that a node has returned, with what replaced the old blocks.
+    """Another branch than the one that is read.
 
     :param anchor: the highest block known to be canonical: reading goes on above it.
     :param replaced: the hash of a block that was read and is orphaned.
     :param from_block: what was reported is retracted from this block on.
-    :param made_up: the counts of the old blocks where they never existed; else None.
+    :param name: the hash of its block with this number, by which voices mean the same branch.
+    :param is_long: it replaces more blocks than a reorganisation may, none of which a second voice had.
+    :param too_deep: why it cannot be read without an operator.
     """
 
     anchor: BlockId
     replaced: str
     from_block: BlockNumber
-    made_up: Missed | None = None
+    name: str
+    is_long: bool = False
+    too_deep: str | None = None
 
 
 def branch_of(view: View, node: Node, look: Look) -> Branch | None:
-    """The reorganisation that a node's answer shows; None where the last block read is still canonical.
+    """The branch to read by this node; None where it is the one that is read already.
 
     :raises NotThere: the node lags.
-    :raises Lie: it returns another branch where no branch is possible.
+    :raises Conflicting: it names another branch than the one that is to be read.
     :raises TooDeep: the branch goes back further than is believed.
     """
+    if view.jump is not None and view.monotonic() - view.jump.since >= ALONE_SECONDS:
+        view.jump = None
+    _check_age(view, node, look)
+    own = _named_by(view, node, look)
+    choice = _choice(view, own)
+    if choice.hash != (OURS if own is None else own.name):
+        raise Conflicting("it does not name the branch that is read")
+    if own is None:
+        return None
+    if own.too_deep is not None:
+        raise TooDeep(own.too_deep)
+    view.votes = {
+        voice: Vote(OURS if vote.hash == own.name else own.replaced, vote.at)
+        for voice, vote in view.votes.items()
+        if vote.hash == own.name or view.had.get(voice, -1) >= own.from_block
+    }
+    view.forks = {voice: own.from_block for voice, vote in view.votes.items() if vote.hash != OURS}
+    view.had = {voice: min(block, own.anchor.number) for voice, block in view.had.items()}
+    view.jump = None
+    return own
+
+
+def ask_others(view: View, node: Node) -> None:
+    """Ask the other voices for their newest blocks, and note whether they name another branch.
+
+    :param node: that was read.
+    """
+    for voice in view.nodes.voices:
+        if voice != node.voice:
+            _ask(view, voice)
+    choice = _choice(view, None)
+    view.is_split = choice.is_split
+    view.split_polls = min(view.split_polls + 1, SPLIT_POLLS) if choice.is_split else 0
+    others = frozenset(voice for voice, vote in _fresh(view).items() if vote.hash != OURS)
+    if choice.is_split:
+        words = f"{' and '.join(sorted(others))} name another branch than the one that is read"
+        view.nodes.note(Trouble("", f"the chain is split: {words}"))
+    denied_by = others if view.split_polls >= SPLIT_POLLS else frozenset()
+    if denied_by != view.denied_by:
+        view.denied_by = denied_by
+        view.split_from = min((view.forks[voice] for voice in denied_by if voice in view.forks), default=0)
+        view.asked_at.clear()
+
+
+def _ask(view: View, voice: str) -> None:
+    last = view.readings.live_to
+    for other in view.nodes.usable():
+        if other.voice != voice:
+            continue
+        try:
+            look = other.look(None if last is None else last.number, finalized=False)
+            _named_by(view, other, look)
+        except NotThere:
+            return  # it lags: what it named last counts
+        except RpcFault as fault:
+            view.nodes.failed(other, fault)
+        else:
+            return
+
+
+def _named_by(view: View, node: Node, look: Look) -> Branch | None:
+    """What the node names, as its voice's vote; None for the branch that is read.
+
+    :raises NotThere: it lags, and contradicts nothing.
+    """
+    now = view.monotonic()
+    view.heads[node.voice] = look.head
     last_read = view.readings.live_to
     if last_read is None or (look.last is not None and look.last.hash == last_read.hash):
-        _has_it(view, node)
+        if view.jump is not None and view.jump.reported_by != node.name and last_read is not None:
+            view.jump = None
+        view.votes[node.voice] = Vote(OURS, now)
+        if last_read is not None:
+            view.had[node.voice] = last_read.number
         return None
     if look.last is None and look.head.number >= last_read.number:
         raise Incomplete(
             f"its newest block is {look.head.number}, but it does not have block {last_read.number}"
         )
-    headers = [header for header in view.readings.headers if header.number <= last_read.number]
-    fork = _fork(view, node, look, headers)
-    from_block = _first_gone(view, look, headers, fork)
-    is_lower = look.head.number < last_read.number
-    if is_lower and _is_disowned(view, node, look, headers[-1], from_block):
-        return _rolled_back(view, node, look, headers, from_block)
-    if fork is None or (is_lower and _is_jump(view, from_block)):
+    branch = _branch(view, node, look, last_read)
+    if branch is None:
+        if (vote := view.votes.get(node.voice)) is not None:
+            view.votes[node.voice] = Vote(vote.hash, now)
         raise NotThere(f"it is {last_read.number - look.head.number} blocks behind what was already read")
-    if not node.takes_batches:
-        node.check_chain()
-    _confirm(view, node, look, last_read, fork)
-    if fork.ancestor is None:
-        return _of_all(view, node, last_read, fork)
-    if fork.depth > view.max_reorg:
-        raise TooDeep(_too_deep(view, fork.depth, fork.from_block))
-    if is_lower:
-        words = (
-            f"its blocks {from_block} to {last_read.number} gave way "
-            f"to a branch that ends at {look.head.number}"
+    view.votes[node.voice] = Vote(branch.name, now)
+    view.forks[node.voice] = branch.from_block
+    return branch
+
+
+def _fresh(view: View) -> dict[str, Vote]:
+    """The votes that count, by voices that are configured."""
+    now = view.monotonic()
+    votes = ((voice, view.votes.get(voice)) for voice in view.nodes.voices)
+    return {voice: vote for voice, vote in votes if vote is not None and now - vote.at <= ALONE_SECONDS}
+
+
+def _choice(view: View, own: Branch | None) -> Choice:
+    """The branch to read by all votes.
+
+    A voice that never had the blocks above a fork says nothing about them. Only at a tie it counts whose
+    newest block is far older.
+
+    :param own: the one that the node names that is tried; its blocks may be agreed and final.
+    """
+    voices, votes = view.nodes.voices, _fresh(view)
+    forks = [view.forks[voice] for voice, vote in votes.items() if vote.hash != OURS and voice in view.forks]
+    fork = own.from_block if own is not None else min(forks, default=None)
+    if fork is not None:
+        votes = {
+            voice: vote
+            for voice, vote in votes.items()
+            if vote.hash != OURS or view.had.get(voice, -1) >= fork
+        }
+    had = sorted((view.had.get(voice, -1) for voice in voices), reverse=True)
+    agreed_to = min(-1 if view.final is None else view.final, had[1] if len(had) > 1 else -1)
+    agreed = own is not None and own.from_block <= agreed_to
+    now = view.monotonic()
+    choice = choose(votes, voices, OURS, now, agreed=agreed)
+    if not choice.is_split:
+        return choice
+    votes = {voice: vote for voice, vote in votes.items() if not _is_stuck(view, voice)}
+    return choose(votes, voices, OURS, now, agreed=agreed)
+
+
+def _is_stuck(view: View, voice: str) -> bool:
+    """Whether the newest block of a voice is far older than that of another. Then it has no vote."""
+    return _behind(view, voice)[0] > ALONE_SECONDS
+
+
+def _behind(view: View, voice: str) -> tuple[float, str]:
+    """By how many seconds a voice's newest block is older than that of which one. Those of the future do not
+    count.
+    """
+    own, now = view.heads.get(voice), view.clock()
+    if own is None:
+        return 0.0, voice
+    newest = max(view.heads, key=lambda other: min(view.heads[other].at, now))
+    return (min(view.heads[newest].at, now) - own.at).total_seconds(), newest
+
+
+def _check_age(view: View, node: Node, look: Look) -> None:
+    """Check that no other URL has a far newer block: this one may be stuck.
+
+    :raises NotThere: another URL does.
+    """
+    view.heads[node.voice] = look.head
+    older, newest = _behind(view, node.voice)
+    if older > OLDER_SECONDS and len(view.nodes.usable()) > 1:
+        raise NotThere(
+            f"its newest block {look.head.number} is {older:.0f} seconds older than that of {newest}"
         )
-        view.nodes.note(Trouble(view.reported_by, words))
-    return Branch(fork.ancestor.id, fork.replaced, fork.from_block)
 
 
 def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool:
-    """Whether another URL has the node's head. Where none has, it is noted as a jump and looked at again."""
-    if _who_has(view, node, look.head.id) is not None:
-        view.jump = None
-        return True
+    """Whether another voice has the node's head. Where none has, it is noted as a jump."""
+    for other in view.nodes.usable():
+        if other.voice == node.voice:
+            continue
+        try:
+            header = other.header(look.head.number)
+        except RpcFault:
+            continue
+        if header is not None and header.hash == look.head.hash:
+            view.jump = None
+            return True
     if view.jump is None:
         view.jump = Jump(look.head, node.name, above, view.monotonic())
     return False
 
 
-def check_jump(view: View, node: Node) -> None:
-    """Check a jump that another URL contradicts after a minute: it never existed.
+def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | None:
+    """Where the node's chain leaves what was read; None where it only lags.
 
-    :raises Lie: this node returned it.
+    A node with a lower head contradicts what was read where that head is newer.
+
+    :raises Lie: its answers contradict each other.
     """
-    jump, now = view.jump, view.monotonic()
-    if jump is None or now - jump.since >= ACCEPTED_SECONDS:
-        view.jump = None
-        return
-    others = [other for other in view.nodes.usable() if other.name != node.name]
-    if not others or jump.reported_by != node.name or now - jump.since < DISOWNED_SECONDS:
-        return
-    own = node.header(jump.head.number)
-    if own is None or own.hash != jump.head.hash:
-        return  # it does not return it any more
-    for other in others:
-        try:
-            look = other.look(jump.head.number, finalized=False)
-        except RpcFault:
-            continue
-        if look.last is not None and look.last.hash == jump.head.hash:
-            view.jump = None
-            return
-        if look.last is not None or (look.head.number < jump.head.number and look.head.at > jump.head.at):
-            view.seen_at = jump.since
-            raise Lie(f"{other.name} does not have its block {jump.head.number}, and has newer ones")
+    headers = [header for header in view.readings.headers if header.number <= last_read.number]
+    fork = _fork(view, node, look, headers)
+    if fork is None:
+        if look.head.at <= headers[-1].at:
+            return None
+        return _without(view, node, look, headers)
+    if fork.ancestor is None:
+        return _of_all(view, node, last_read, fork)
+    name = look.head.hash
+    if fork.from_block <= look.head.number and (own := node.header(fork.from_block)) is not None:
+        name = own.hash
+    branch = Branch(fork.ancestor.id, fork.replaced, fork.from_block, name)
+    return _checked(view, branch, fork.depth, lower=look.head.number < last_read.number)
 
 
-def check_age(view: View, node: Node, look: Look) -> None:
-    """Check once a minute that no other URL has a far newer block: this one may be stuck.
+def _checked(view: View, branch: Branch, depth: int, *, lower: bool = False) -> Branch:
+    """The branch, with what its depth means.
 
-    :raises NotThere: another URL does.
+    :param lower: its newest block is below the last one read.
     """
-    now = view.monotonic()
-    if now - view.compared_at < COMPARED_SECONDS:
-        return
-    view.compared_at = now
-    for other in view.nodes.usable():
-        if other.name == node.name:
-            continue
-        try:
-            older = (other.look(None, finalized=False).head.at - look.head.at).total_seconds()
-        except RpcFault:
-            continue
-        if older > OLDER_SECONDS:
-            words = (
-                f"its newest block {look.head.number} is {older:.0f} seconds older than that of {other.name}"
-            )
-            raise NotThere(words)
-        return
+    if depth <= view.max_reorg:
+        return branch
+    if lower and view.jump is not None and branch.from_block > view.jump.above:
+        return replace(branch, is_long=True)
+    words = (
+        f"a reorganisation replaced {depth} blocks, from block {branch.from_block} on; at most "
+        f"{view.max_reorg} blocks below the newest are accepted (MAX_REORG_BLOCKS). Make sure that the URLs "
+        "belong to this chain"
+    )
+    return replace(branch, too_deep=words)
 
 
-def _has_it(view: View, node: Node) -> None:
-    """Note that the node has the last block read."""
-    view.seen_at = view.monotonic()
-    if view.jump is not None and view.jump.reported_by != node.name:
-        view.jump = None
-
-
-def _is_disowned(view: View, node: Node, look: Look, last: Header, from_block: BlockNumber) -> bool:
-    """Whether the blocks from this one on never existed: no URL has had the last of them for a minute.
-
-    A node with a lower head may only lag, but not where that head is newer. It is also believed about a jump
-    that no second URL ever had, and about its own answers, as far back as reorganisations are believed.
-    """
-    if view.seen_at is None:
-        view.seen_at = view.monotonic()
-    if view.monotonic() - view.seen_at < DISOWNED_SECONDS:
-        return False
-    own = node.name == view.reported_by and last.number - from_block <= view.max_reorg
-    return own or look.head.at > last.at or _is_jump(view, from_block)
-
-
-def _is_jump(view: View, from_block: BlockNumber) -> bool:
-    """Whether the blocks from this one on belong to a jump that no second URL ever had."""
-    return view.jump is not None and from_block > view.jump.above
-
-
-def _rolled_back(
-    view: View, node: Node, look: Look, headers: Sequence[Header], from_block: BlockNumber
-) -> Branch:
-    """Go back to the blocks that the node has.
-
-    :raises TooDeep: they were read before any jump, and are more than is believed to be replaced.
-    :raises NotThere: the node does not have the block below all that was read.
-    """
-    last, reported_by = headers[-1], view.reported_by
-    if last.number - from_block > view.max_reorg and not _is_jump(view, from_block):
-        raise TooDeep(_too_deep(view, last.number - from_block, from_block))
-    anchor = _below(view, node, BlockNumber(min(from_block, look.head.number)))
-    logs = sum(span.count for span in view.readings.spans if span.first >= from_block)
-    missed = Missed(from_block, last.number, 0, logs, reported_by, node.name)
-    return Branch(anchor, last.hash, BlockNumber(anchor.number + 1), missed)
-
-
-def raise_made_up(view: View, made_up: Missed) -> None:
-    """Report the URL of blocks that never existed, and exclude it where another was believed instead."""
-    words = f"no URL has had its blocks {made_up.first} to {made_up.last} for a minute: they were rolled back"
-    liar = view.nodes.named(made_up.source)
-    if liar is None or made_up.source == made_up.reread_source:
-        view.nodes.note(Trouble(made_up.source, words, is_false=True))
-    else:
-        view.nodes.failed(liar, Lie(words))
-    view.jump = None
-
-
-def _below(view: View, node: Node, block: BlockNumber) -> BlockId:
-    """The highest stored block below this one that the node has; else the block below all that was read."""
-    last_read = [header for header in view.readings.headers if header.number < block]
-    if last_read:
-        return last_read[-1].id
-    number = BlockNumber(max(min(_first_read(view), block) - 1, 0))
-    below = node.header(number)
-    if below is None:
-        raise Incomplete(f"it does not have block {number}")
-    return below.id
-
-
-def _first_gone(view: View, look: Look, headers: Sequence[Header], fork: Fork | None) -> BlockNumber:
-    """The lowest block read that the node does not have."""
-    if fork is not None:
-        return fork.from_block
-    had = [header.number for header in headers if header.number <= look.head.number]
-    return BlockNumber(had[-1] + 1) if had else _first_read(view)
+def _without(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Branch:
+    """The branch of a node that does not have the newest blocks that were read. Its own newest is read."""
+    had = [header for header in headers if header.number < look.head.number]
+    below = BlockNumber(min(_first_read(view), look.head.number))
+    anchor = had[-1].id if had else _below(node, below)
+    first = BlockNumber(anchor.number + 1)
+    branch = Branch(anchor, headers[-1].hash, first, f"none from {first} on")
+    return _checked(view, branch, headers[-1].number - first, lower=True)
 
 
 def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
@@ -228,16 +278,20 @@ def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
 
     Where the old branch begins is not known, nor needed, as nothing was read there.
 
-    :raises TooDeep: more was read than is believed to be replaced.
     :raises NotThere: the node does not have the block below all that was read.
     """
     first = _first_read(view)
-    if last_read.number - first > view.max_reorg:
-        raise TooDeep(_too_deep(view, None, fork.from_block))
-    below = node.header(BlockNumber(first - 1))
+    below = _below(node, first)
+    branch = Branch(below, fork.replaced, first, below.hash)
+    return _checked(view, branch, last_read.number - first)
+
+
+def _below(node: Node, first: BlockNumber) -> BlockId:
+    number = BlockNumber(max(first - 1, 0))
+    below = node.header(number)
     if below is None:
-        raise Incomplete(f"it does not have block {first - 1}, the one below the first block read")
-    return Branch(below.id, fork.replaced, first)
+        raise Incomplete(f"it does not have block {number}, the one below the first block read")
+    return below.id
 
 
 def _first_read(view: View) -> BlockNumber:
@@ -267,47 +321,3 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
             return None
         case Unbroken():
             raise Moved("the last block read was replaced meanwhile")
-
-
-def _confirm(view: View, node: Node, look: Look, last_read: BlockId, fork: Fork) -> None:
-    """Confirm an unusual reorganisation with the other URLs: to a shorter branch, or of final blocks.
-
-    :raises NotThere: another URL still has the longer branch.
-    :raises Lie: another URL still has the final blocks.
-    """
-    of_final = view.final is not None and fork.from_block <= view.final
-    if look.head.number >= last_read.number and not of_final:
-        return
-    other = _who_has(view, node, last_read)
-    if other is None:
-        if look.head.number < last_read.number and len(view.nodes.usable()) < len(view.nodes.names):
-            raise NotThere(
-                f"it has a shorter branch from block {fork.from_block} on, and no other URL is "
-                "available to compare"
-            )
-        return
-    words = f"its blocks differ from block {fork.from_block} on; {other} has the blocks that were read"
-    raise Lie(words) if of_final else NotThere(words)
-
-
-def _who_has(view: View, node: Node, last_read: BlockId) -> str | None:
-    """The name of another URL that still has this block; None where there is none."""
-    for other in view.nodes.usable():
-        if other.name == node.name:
-            continue
-        try:
-            header = other.header(last_read.number)
-        except RpcFault:
-            continue
-        if header is not None and header.hash == last_read.hash:
-            return other.name
-    return None
-
-
-def _too_deep(view: View, depth: int | None, from_block: BlockNumber) -> str:
-    replaced = "all blocks that were read" if depth is None else f"{depth} blocks"
-    return (
-        f"a reorganisation replaced {replaced}, from block {from_block} on; at most {view.max_reorg} "
-        "blocks below the newest are accepted (MAX_REORG_BLOCKS). Make sure that the URLs belong to this "
-        "chain"
-    )

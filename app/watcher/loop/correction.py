@@ -31,6 +31,8 @@ class Holding(Struct, frozen=True):
     :param foreign: ids of logs in the blocks whose contracts are not watched (any more), or what the ids of
         their transactions begin with: what was reported of them stays valid.
     :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
+    :param suspended: what the ids of transactions begin with of which something is disputed. What another
+        reporter reported of them, too, stays.
     """
 
     span: Span
@@ -38,6 +40,7 @@ class Holding(Struct, frozen=True):
     headers: Mapping[BlockNumber, Header]
     foreign: AbstractSet[str] = frozenset()
     left: Collection[BlockNumber] = ()
+    suspended: AbstractSet[str] = frozenset()
 
     @property
     def blocks(self) -> Blocks:
@@ -117,7 +120,7 @@ def _translated_again(view: View, holding: Holding, outside: Sequence[Waiting]) 
         outside,
         read_to=holding.blocks.last if live_to is None else live_to.number,
         final_to=view.settled_to,
-        unmatched=view.readings.unmatched,
+        doubts=view.readings.doubts,
     )
 
 
@@ -158,17 +161,18 @@ def _difference(
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
     known = {each.event.key: each.event for each in said}
     valid = {each.event.key for each in said if each.canonical}
+    shared = {each.event.key for each in said if each.also and tx_of(each.event.id) in holding.suspended}
     again = as_reported_before(translation.events, [each.event for each in said])
     found = _Difference([_with_free_id(event, known) for event in again])
     true = {event.key for event in found.events}
     found.false = sorted(
         key
-        for key in valid - true
+        for key in valid - true - shared
         if unclear.isdisjoint((tx_of(key.id), _Kind(tx_of(key.id), key.subject, known[key].type)))
         and holding.foreign.isdisjoint((tx_of(key.id), log_of(key.id)))
     )
     found.events += confirmed_elsewhere(reported, [known[key] for key in found.false])
-    found.surplus = {log_of(key.id) for key in found.false}
+    found.surplus = {log_of(key.id) for key in found.false if tx_of(key.id) not in holding.suspended}
     right = {log_of(key.id) for key in valid.difference(found.false)}
     inside = (event for event in found.events if first <= getattr(event, "block", -1) <= last)
     found.missing = {log_of(event.id) for event in inside if event.key not in valid}

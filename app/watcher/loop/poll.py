@@ -10,15 +10,16 @@ from app.feed.services.retract import retractions_of
 from app.network.watch_terms import FINALIZED
 from app.transfers.events import Event
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId, Header
+from app.watcher.blocks import BlockId, Header, Log
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
-from app.watcher.loop.branches import Branch, branch_of, check_age, check_jump, is_confirmed, raise_made_up
+from app.watcher.loop.branches import Branch, branch_of, is_confirmed
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
+from app.watcher.loop.findings import claimed
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import Incomplete, Lie, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere
-from app.watcher.steps import Step, WaitingKind
+from app.watcher.steps import Doubt, Step, WaitingKind
 
 
 class Outcome(Struct, frozen=True):
@@ -53,10 +54,6 @@ def poll(view: View, reported: Reported) -> Outcome:
             break
         read, node = read_from(view, lambda node: _read(view, node))
     view.look, view.final, view.source = read.look, read.final, node.name
-    if read.fetched is not None:
-        view.seen_at = view.monotonic()
-    if read.branch is not None and read.branch.made_up is not None:
-        raise_made_up(view, read.branch.made_up)
     return _outcome(view, read, reported)
 
 
@@ -65,8 +62,6 @@ def _read(view: View, node: Node) -> _Read:
     last = view.readings.live_to
     look = node.look(None if last is None else last.number, finalized=view.terms.finality == FINALIZED)
     check_times(view, [look.head])
-    check_age(view, node, look)
-    check_jump(view, node)
     branch = branch_of(view, node, look)
     final = final_block(view.terms, look)
     is_lower = last is not None and look.head.number < last.number
@@ -170,7 +165,7 @@ def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
         waiting,
         read_to=fetched.end.number,
         final_to=view.settled_to,
-        unmatched=view.readings.unmatched,
+        doubts=view.readings.doubts,
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Outcome(_step(view, read, events, translation), translation.unreadable)
@@ -179,13 +174,12 @@ def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
 def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reported) -> Iterator[Event]:
     """The reorganisation, and retractions of blocks that never existed: they may be too many for the feed."""
     reorged = reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, replaced_by)
-    if branch.made_up is None:
+    if not branch.is_long:
         yield reorged
         return
     false = [each.event for each in reported(branch.from_block, None) if each.canonical]
-    if branch.made_up.last - branch.from_block > view.max_reorg:
-        words = f"blocks from {branch.from_block} on never were"
-        yield from retractions_of([event.key for event in false], words, view.clock())
+    words = f"blocks from {branch.from_block} on never were"
+    yield from retractions_of([event.key for event in false], words, view.clock())
     yield reorged
     yield from confirmed_elsewhere(reported, false)
 
@@ -205,9 +199,20 @@ def _tried_again(view: View, read: _Read) -> Outcome:
         view.readings.waiting,
         read_to=live_to.number,
         final_to=view.settled_to,
-        unmatched=view.readings.unmatched,
+        doubts=view.readings.doubts,
     )
     return Outcome(_step(view, read, again.events, again), again.unreadable)
+
+
+def _new_doubts(view: View, fetched: Fetched) -> list[Doubt]:
+    """What only one of several voices has returned so far: the others are asked after the step."""
+    if len(view.nodes.voices) == 1:
+        return []
+    voice = view.nodes.voice(fetched.source)
+    by_block: dict[BlockNumber, list[Log]] = {}
+    for log in fetched.logs:
+        by_block.setdefault(log.block, []).append(log)
+    return [claimed(view, fetched.headers[block].id, voice, logs) for block, logs in by_block.items()]
 
 
 def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
@@ -225,11 +230,11 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         headers=headers,
         forget_headers_below=None if live_to is None else view.forgettable(live_to.number),
         spans=() if fetched is None else (fetched.span(),),
+        doubts=[] if fetched is None else _new_doubts(view, fetched),
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,
         final=read.final,
-        missed=() if branch is None or branch.made_up is None else (branch.made_up,),
         source=view.source,
         calls=view.calls(),
         extra=view.extra,

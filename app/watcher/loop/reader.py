@@ -7,9 +7,8 @@ step.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -19,22 +18,22 @@ from msgspec import Struct, field
 
 from app.db.database import Database
 from app.feed.services.ingest import Intake
-from app.values.identifiers import BlockNumber, ChainId
+from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId
-from app.watcher.logs.translation import Translation, Unreadable, translate
-from app.watcher.loop.again import Again
+from app.watcher.logs.translation import Translation, translate
+from app.watcher.loop.branches import ask_others
+from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.poll import Outcome, poll
-from app.watcher.loop.proof import Unprovable, prove, span_to_prove
-from app.watcher.loop.reread import due, reread, unknown
+from app.watcher.loop.verify import Unverifiable, compare, due, examine, span_to_verify, unknown, verify
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
-from app.watcher.services.lease import Lease, note_fault
+from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
-from app.watcher.steps import Step
+from app.watcher.steps import Doubt, SpanState, Step
 
 
 def next_range(view: View) -> Blocks | None:
@@ -58,17 +57,24 @@ def report_range(view: View, fetched: Fetched) -> Outcome:
     # Final blocks are below all that is read live. Of others only the range itself is known.
     deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
+    disputed = {doubt.block for doubt in _doubts(view, fetched) if doubt.disputed}
     translation = translate(
         view.network,
         view.terms,
-        fetched.logs,
+        [log for log in fetched.logs if log.block not in disputed],  # they are as they were decided
         fetched.headers,
         view.readings.waiting,
         read_to=read_to,
         final_to=view.settled_to,
-        unmatched=view.readings.unmatched,
+        doubts=view.readings.doubts,
     )
     return Outcome(_step(view, fetched, translation), translation.unreadable)
+
+
+def _doubts(view: View, fetched: Fetched) -> list[Doubt]:
+    """What is stored of blocks that are read again, as when a contract was added."""
+    first, last = fetched.blocks.first, fetched.blocks.last
+    return [doubt for doubt in view.readings.doubts.values() if first <= doubt.block <= last]
 
 
 def _read(view: View, blocks: Blocks | None) -> Fetched | None:
@@ -116,66 +122,12 @@ def _step(view: View, fetched: Fetched, translation: Translation) -> Step:
         backfilled_to=fetched.blocks.last,
         headers=[header for header in fetched.stored_headers() if header.number >= reachable],
         spans=(fetched.span(),),
+        doubts=_doubts(view, fetched),
         waiting=translation.waiting,
         done=translation.done,
         source=fetched.source,
         calls=view.calls(),
     )
-
-
-AGAIN_SECONDS = 30.0
-"""The same fault is not written again within this time."""
-
-SHOWN_LOGS = 3
-_log = logging.getLogger(__name__)
-
-
-class FaultBook:
-    """Collects faults, and writes the newest of them and those of URLs that returned what cannot be true.
-
-    :param monotonic: seconds that never go back.
-    """
-
-    def __init__(self, database: Database, chain_id: ChainId, monotonic: Callable[[], float]) -> None:
-        self._database = database
-        self._chain_id = chain_id
-        self._monotonic = monotonic
-        self._new: list[Trouble] = []
-        self._written: dict[Trouble, float] = {}
-
-    def note(self, trouble: Trouble) -> None:
-        """Something went wrong. It is written with the next :meth:`write`."""
-        self._new = [*(each for each in self._new if each.is_false and each != trouble), trouble]
-
-    def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:
-        """Note logs that cannot be reported as events."""
-        if unreadable:
-            shown = "; ".join(
-                f"block {each.log.block}, log {each.log.index}: {each.reason}"
-                for each in unreadable[:SHOWN_LOGS]
-            )
-            more = f" and {len(unreadable) - SHOWN_LOGS} more" if len(unreadable) > SHOWN_LOGS else ""
-            self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
-
-    def write(self, lease: Lease) -> None:
-        """Write the faults, unless the same ones were written a moment ago.
-
-        :raises LeaseLost: another watcher reads the chain now.
-        """
-        troubles, self._new = self._new, []
-        for trouble in troubles:
-            self._write(lease, trouble)
-
-    def _write(self, lease: Lease, trouble: Trouble) -> None:
-        now = self._monotonic()
-        if now - self._written.get(trouble, -AGAIN_SECONDS) < AGAIN_SECONDS:
-            return
-        if len(self._written) > 64:
-            self._written.clear()
-        self._written[trouble] = now
-        about = f" ({trouble.source})" if trouble.source else ""
-        _log.warning("chain %d%s: %s", self._chain_id, about, trouble.words)
-        note_fault(self._database, lease, trouble.words, trouble.source, is_false=trouble.is_false)
 
 
 class WriterShare:
@@ -235,12 +187,20 @@ LOGS_A_STEP: Final = 300
 REREAD_EVERY: Final = 4
 """Polls from one reread to the next, so that it costs a fraction of the calls."""
 
-PROVE_EVERY: Final = 12
-"""Polls from one proof by headers to the next. A chain with only one URL needs them."""
+VERIFY_SECONDS: Final = 0.5
+"""From one range whose headers are read to the next, at least: so many blocks of a backfill are not read in
+one go."""
 
-UNPROVABLE_SECONDS: Final = 60.0
-LONGEST_UNPROVABLE_SECONDS: Final = 3600.0
-"""Until the next proof where nodes return no receipts, or no block matched. They double each time."""
+EARLIER_SECONDS: Final = 2.0
+"""The same for ranges that a release before the rule of evidence proved."""
+
+EXAMINED: Final = 20
+EXAMINED_SECONDS: Final = 2.0
+"""Blocks in doubt about which URLs are asked after one poll, and for how long others are begun."""
+
+UNVERIFIABLE_SECONDS: Final = 60.0
+LONGEST_UNVERIFIABLE_SECONDS: Final = 3600.0
+"""Until headers are read again where nothing could be agreed or proven. They double while that lasts."""
 
 
 class Reader(Struct):
@@ -259,11 +219,12 @@ class Reader(Struct):
     """The parts of a range of the backfill that were read and not written yet."""
     seen_at: float = float("-inf")
     since_reread: int = 0
-    since_proof: int = 0
-    provable_at: float = float("-inf")
-    unproven: int = 0
-    """Proofs after which the next one waits, since a block matched last."""
-    again: Again = field(default_factory=Again)
+    to_compare: bool = False
+    """A range of the backfill was written: another voice is asked for it before the next one is read."""
+    verified_at: float = float("-inf")
+    verifiable_at: float = float("-inf")
+    unverified: int = 0
+    """Ranges in a row that could not be verified."""
     accepted: int = 0
     """Events of the last step that were new to the feed, and not only reported again."""
 
@@ -279,8 +240,10 @@ class Reader(Struct):
         now = self.view.monotonic()
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
             self._write(Outcome(self._seen()))
+        if (node := self.view.nodes.named(self.view.source)) is not None:
+            ask_others(self.view, node)
+        self.examine()
         self.since_reread += 1
-        self.since_proof += 1
         if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
             self.reread()
         return self.view.lag > 0
@@ -288,7 +251,7 @@ class Reader(Struct):
     def reread(self) -> bool:
         """Read final blocks a second time. Returns whether there were any."""
         self.since_reread = 0
-        outcome = reread(self.view, self._reported())
+        outcome = compare(self.view, self._reported())
         if outcome is None:
             return False
         self._note_differences(outcome)
@@ -302,6 +265,11 @@ class Reader(Struct):
         """
         if self.view.readings.live_to is None:
             return None
+        if self.to_compare and not self.waiting:
+            self.to_compare = False
+            if self._is_long():
+                self.reread()
+                return 0.0
         if not self.waiting and (fetched := read_range(self.view)) is not None:
             self.waiting.extend(fetched.pieces(LOGS_A_STEP))
         if self.waiting:
@@ -313,43 +281,55 @@ class Reader(Struct):
         if len(due(self.view)) > REREAD_EVERY or self._is_long() or unknown(self.view) is not None:
             self.reread()
             return 0.0
-        if self.since_proof >= PROVE_EVERY and self.view.monotonic() >= self.provable_at:
-            self.prove()
-        return None
+        return self._until_verified()
+
+    def _until_verified(self) -> float | None:
+        """Verify the next range if it is its turn. Returns the seconds until the next; None for none."""
+        span, now = span_to_verify(self.view), self.view.monotonic()
+        if span is None or now < self.verifiable_at:
+            return None
+        pause = EARLIER_SECONDS if span.state is SpanState.PROVEN else VERIFY_SECONDS
+        if now - self.verified_at < pause:
+            return pause - (now - self.verified_at)
+        return pause if self.prove() else None
+
+    def examine(self) -> None:
+        """Ask every URL about blocks in doubt that are due."""
+        started = self.view.monotonic()
+        for _ in range(EXAMINED):
+            if self.view.monotonic() - started > EXAMINED_SECONDS:
+                break  # a URL is slow: the next poll must not wait
+            if (outcome := examine(self.view, self._reported())) is None:
+                break
+            self._write(outcome)
+            self._note_differences(outcome)
+        blocks = self.view.readings.doubts.keys()
+        self.view.asked_at = {block: at for block, at in self.view.asked_at.items() if block in blocks}
 
     def prove(self) -> bool:
-        """Prove some blocks that only one URL has returned, twice. Returns whether there were any."""
-        self.since_proof = 0
-        done = False
+        """Verify the next range by its headers. Returns whether there was any."""
+        self.verified_at = self.view.monotonic()
+        span = span_to_verify(self.view)
+        if span is None:
+            return False
         try:
-            for proved in (self._proved, self._proved_again):
-                if (outcome := proved()) is not None:
-                    done = True
-                    self._write(outcome)
-                    if self.accepted:
-                        self._note_differences(outcome)
-        except Unprovable as cannot:
-            self._prove_later()
-            self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
-        return done
+            outcome = verify(self.view, span, self._reported())
+        except Unverifiable as cannot:
+            pause = min(UNVERIFIABLE_SECONDS * 2**self.unverified, LONGEST_UNVERIFIABLE_SECONDS)
+            self.unverified = min(self.unverified + 1, 16) if cannot.lasts else 0
+            self.verifiable_at = self.verified_at + pause
+            self.faults.note(Trouble(self.view.source, f"blocks cannot be verified: {cannot}"))
+            if cannot.found is not None and cannot.found.step is not None and cannot.found.step.events:
+                self._write_difference(cannot.found)
+            return False
+        self.unverified = 0
+        self._write_difference(outcome)
+        return True
 
-    def _proved(self) -> Outcome | None:
-        span = span_to_prove(self.view)
-        outcome = None if span is None else prove(self.view, span, self._reported())
-        if outcome is not None and (step := outcome.step) is not None:
-            if step.matched_to is not None:
-                self.unproven = 0
-            elif step.unmatched:  # perhaps none of this chain ever matches
-                self._prove_later()
-        return outcome
-
-    def _prove_later(self) -> None:
-        pause = min(UNPROVABLE_SECONDS * 2**self.unproven, LONGEST_UNPROVABLE_SECONDS)
-        self.unproven = min(self.unproven + 1, 16)
-        self.provable_at = self.view.monotonic() + pause
-
-    def _proved_again(self) -> Outcome | None:
-        return self.again.proved(self.database, self.view, self._reported())
+    def _write_difference(self, outcome: Outcome) -> None:
+        self._write(outcome)
+        if self.accepted:
+            self._note_differences(outcome)
 
     def _is_long(self) -> bool:
         """Whether what is to be reread is a range of the backfill."""
@@ -363,6 +343,7 @@ class Reader(Struct):
             self.accepted = written.accepted
             if backfill:
                 self.share.wrote(written)
+                self.to_compare = len(self.view.nodes.voices) > 1
             self.view.taken(outcome.step)
             self.seen_at = self.view.monotonic()
             if outcome.step.forget_from is not None:

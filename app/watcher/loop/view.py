@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.network.watch_terms import FINALIZED, WatchedNetwork, WatchTerms
@@ -14,9 +14,11 @@ from app.values.identifiers import BlockNumber
 from app.values.times import parse_rfc3339, rfc3339
 from app.watcher.blocks import Header
 from app.watcher.logs.contracts import TOPICS
+from app.watcher.proofs import BloomTest
 from app.watcher.rpc.node import MOST_CALLS, Look, Wanted
 from app.watcher.rpc.nodes import Nodes
-from app.watcher.steps import BLOCKS_AGAIN, ChainReadings, Span, SpanState, Step, Waiting, replaced
+from app.watcher.rules.evidence import Vote
+from app.watcher.steps import BLOCKS_AGAIN, ChainReadings, Doubt, Span, SpanState, Step, Waiting, replaced
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
 """Blocks whose headers one request can return. A longer range needs another URL that has the head."""
@@ -146,8 +148,10 @@ def after(readings: ChainReadings, step: Step) -> ChainReadings:
         readings,
         headers=_headers(readings.headers, step),
         spans=[span for span in replaced(readings.spans, step.spans) if span.state is not SpanState.PROVEN],
+        earlier=[span for span in replaced(readings.earlier, step.spans) if _is_proven_before(span)],
         waiting=waiting,
-        unmatched=_unmatched(readings.unmatched, step).intersection(each.block for each in waiting),
+        doubts=_doubts(readings.doubts, step),
+        roots=readings.roots or step.matched_to is not None,
         **changes,
     )
 
@@ -170,7 +174,8 @@ def _stepped_back(readings: ChainReadings, forget_from: BlockNumber) -> ChainRea
         headers=headers,
         spans=replaced(readings.spans, (), forget_from=forget_from),
         waiting=[waiting for waiting in readings.waiting if waiting.block < forget_from],
-        unmatched=frozenset(block for block in readings.unmatched if block < forget_from),
+        earlier=replaced(readings.earlier, (), forget_from=forget_from),
+        doubts={block: doubt for block, doubt in readings.doubts.items() if block < forget_from},
     )
 
 
@@ -180,9 +185,15 @@ def _headers(stored: Iterable[Header], step: Step) -> list[Header]:
     return [found[number] for number in sorted(found) if number >= least]
 
 
-def _unmatched(stored: Iterable[BlockNumber], step: Step) -> frozenset[BlockNumber]:
-    again = [block for block in stored if any(span.first <= block <= span.last for span in step.spans)]
-    return frozenset(stored).difference(again).union(step.unmatched)
+def _is_proven_before(span: Span) -> bool:
+    return span.state is SpanState.PROVEN and not span.weighed
+
+
+def _doubts(stored: Mapping[BlockNumber, Doubt], step: Step) -> Mapping[BlockNumber, Doubt]:
+    gone = {block for block in stored if any(span.first <= block <= span.last for span in step.spans)}
+    found = {block: doubt for block, doubt in stored.items() if block not in gone.union(step.resolved)}
+    found |= {doubt.block: doubt for doubt in step.doubts}
+    return dict(sorted(found.items()))
 
 
 def _waiting(stored: Iterable[Waiting], step: Step) -> list[Waiting]:
@@ -191,6 +202,10 @@ def _waiting(stored: Iterable[Waiting], step: Step) -> list[Waiting]:
         found.pop((done.kind, done.key), None)
     found.update({(waiting.kind, waiting.key): waiting for waiting in step.waiting})
     return sorted(found.values(), key=lambda waiting: (waiting.block, waiting.kind, waiting.key))
+
+
+OURS: Final = ""
+"""In a vote: the branch that is read."""
 
 
 class TooDeep(Exception):
@@ -237,9 +252,19 @@ class View(Struct):
     :param look: what a node returned about the newest blocks at the last poll.
     :param source: the name of the URL that was used last.
     :param final: the newest final block, never below the former one.
-    :param seen_at: when a URL had the last block read.
-    :param compared_at: when the newest blocks of two URLs were compared.
+    :param votes: by voice the branch that it named last, ``OURS`` where it is the one that is read.
+    :param heads: by voice its newest block.
+    :param had: by voice the highest block of the branch that is read that it had.
+    :param forks: by voice the first block of the other branch that it names.
+    :param split_polls: polls in a row in which as many voices named another branch.
+    :param contracts: whose logs are read, for filters.
+    :param asked_at: when every URL was asked about a block in doubt, in seconds.
     :param jump: the one that no second URL has confirmed yet.
+    :param known_to: up to here all was proven once.
+    :param roots: whether roots of receipts are usable (docs/chains.md#evidence); ``filters`` likewise.
+    :param matched_to: the highest block whose receipts matched since this reader began.
+    :param is_split: as many voices name another branch. Those of ``denied_by`` have done so for three polls,
+        from the block ``split_from`` on.
     """
 
     terms: WatchTerms
@@ -251,21 +276,43 @@ class View(Struct):
     max_reorg: int
     look: Look | None = None
     final: BlockNumber | None = None
-    seen_at: float | None = None
-    compared_at: float = 0.0
+    votes: dict[str, Vote] = field(default_factory=dict)
+    heads: dict[str, Header] = field(default_factory=dict)
+    had: dict[str, int] = field(default_factory=dict)
+    forks: dict[str, int] = field(default_factory=dict)
+    split_polls: int = 0
     jump: Jump | None = None
     source: str = ""
     counted: int = 0
+    asked_at: dict[BlockNumber, float] = field(default_factory=dict)
+    roots: bool = False
+    filters: bool = False
+    matched_to: BlockNumber | None = None
+    is_split: bool = False
+    denied_by: frozenset[str] = frozenset()
+    split_from: int = 0
+    known_to: int = -1
+
+    contracts: BloomTest = field(default_factory=lambda: BloomTest((), ()))
 
     def __post_init__(self) -> None:
-        self.compared_at = self.monotonic()
+        self.contracts = BloomTest(self.wanted.addresses, self.wanted.topics)
         if stored := self.readings.extra.get("jump"):
             self.jump = Jump.from_facts(stored, self.monotonic())
+        self.roots, self.filters = self.readings.roots, bool(self.readings.extra.get("filters"))
+        self.had = dict(self.readings.extra.get("had", {}))
+        self.votes = {voice: Vote(OURS, self.monotonic()) for voice in self.had}
+        self.split_polls = self.readings.extra.get("split", 0)
+        self.known_to = self.readings.extra.get("known_to", -1)
 
     @property
     def extra(self) -> Mapping[str, Any] | None:
         """What else is to be stored; None where it has not changed."""
-        extra = {} if self.jump is None else {"jump": self.jump.facts()}
+        extra: dict[str, Any] = {} if self.jump is None else {"jump": self.jump.facts()}
+        extra |= {"filters": True} if self.filters else {}
+        extra |= {"had": dict(self.had)} if len(self.had) > 1 else {}
+        extra |= {"known_to": self.known_to} if self.known_to >= 0 else {}
+        extra |= {"split": self.split_polls} if self.split_polls else {}
         return None if extra == self.readings.extra else extra
 
     @property
@@ -285,7 +332,7 @@ class View(Struct):
     def settled_to(self) -> BlockNumber | None:
         """The highest block whose facts nothing retracts any more: neither a reorganisation nor a proof.
 
-        Those of ``readings.unmatched`` may still be retracted.
+        Those of ``readings.doubts`` may still be retracted.
         """
         unproven = self.readings.spans[0].first if self.readings.spans else None
         deep = self.deep
@@ -304,6 +351,14 @@ class View(Struct):
         stored = self.readings.live_to
         spans = (span for span in self.readings.spans if stored is not None and span.last == stored.number)
         return next((span.source for span in spans), self.source)
+
+    def learn(self, block: BlockNumber, *, filters: bool) -> None:
+        """Note that receipts of a block matched its verified header: from now on roots are usable.
+
+        :param filters: their filters made up the header's, too.
+        """
+        self.roots, self.filters = True, self.filters or filters
+        self.matched_to = max(block, self.matched_to or block)
 
     def calls(self) -> int:
         """HTTP requests since the last call of this."""

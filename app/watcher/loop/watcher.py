@@ -23,7 +23,8 @@ from app.network.watch_terms import WatchTerms
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
-from app.watcher.loop.reader import FaultBook, Reader, WriterShare
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.reader import Reader, WriterShare
 from app.watcher.loop.view import TooDeep, View
 from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.nodes import Nodes, Trouble, make_nodes

@@ -107,6 +107,12 @@ class Incomplete(NotThere):
     state = "incomplete"
 
 
+class Conflicting(NotThere):
+    """The node names another branch than the one that is read."""
+
+    state = "conflicting"
+
+
 class NotOffered(RpcFault):
     """A method is switched off at this URL: another one is needed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -47,7 +47,6 @@ EASED: Final = 0.97
 
 _LOGS: Final = "eth_getLogs"
 _HEADER: Final = "eth_getBlockByNumber"
-_RECEIPTS: Final = "eth_getBlockReceipts"
 
 
 class Wanted(Struct, frozen=True):
@@ -114,6 +113,8 @@ class Node:
         self._free_at = 0.0
         self.checked = False
         """Whether it returned the right chain id since it last failed."""
+        self.one_by_one = False
+        """Whether it returns receipts of single transactions only."""
 
     @property
     def takes_batches(self) -> bool:
@@ -126,10 +127,10 @@ class Node:
         :raises Lie: the node belongs to another chain.
         """
         chain = [Call("eth_chainId")] if self.takes_batches or not self.checked else []
-        calls = [*chain, _header("latest")]
-        calls += [] if last is None else [_header(last)]
-        calls += [_header("finalized")] if finalized else []
-        answers = iter(self._request(calls))
+        calls = [*chain, header_call("latest")]
+        calls += [] if last is None else [header_call(last)]
+        calls += [header_call("finalized")] if finalized else []
+        answers = iter(self.request(calls))
         if chain:
             self._check_chain(next(answers))
         head = _present(next(answers), "its newest block")
@@ -141,7 +142,7 @@ class Node:
 
         :raises Lie: it is another.
         """
-        self._check_chain(self._request([Call("eth_chainId")])[0])
+        self._check_chain(self.request([Call("eth_chainId")])[0])
 
     def logs(
         self,
@@ -184,7 +185,7 @@ class Node:
         self, wanted: Wanted, first: BlockNumber, last: BlockNumber, numbers: Sequence[BlockNumber]
     ) -> tuple[list[Log], dict[BlockNumber, Header]]:
         filters = [Call(_LOGS, [wanted.filter(first, last)])] if wanted.addresses else []
-        answers = self._request([*filters, *map(_header, numbers)])
+        answers = self.request([*filters, *map(header_call, numbers)])
         if first == last and len(wanted.addresses) == 1:
             _check_offered(answers[0], answers[1:])
         logs = _logs(answers[0]) if filters else []
@@ -199,7 +200,7 @@ class Node:
         :raises NotThere: the node does not have all of them.
         """
         wanted = list(numbers)
-        answers = self._request([_header(number) for number in wanted])
+        answers = self.request([header_call(number) for number in wanted])
         return {
             number: _present(answer, f"block {number}", number, verified=verified)
             for number, answer in zip(wanted, answers, strict=True)
@@ -208,29 +209,18 @@ class Node:
     def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
         """The headers of those of the blocks that the node has."""
         wanted = list(numbers)
-        answers = self._request([_header(number) for number in wanted]) if wanted else []
+        answers = self.request([header_call(number) for number in wanted]) if wanted else []
         found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
         return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
         """The header of a block, verified; None where the node has none."""
-        return _maybe_header(self._request([_header(number)])[0], number, verified=True)
-
-    def receipts(self, block: BlockNumber) -> Sequence[Mapping[str, Any]]:
-        """The receipts of a block's transactions, as the node returns them.
-
-        :raises NotThere: the node does not have the block.
-        :raises Incomplete: it returns something else than receipts, such as null.
-        """
-        answer = _value(self._request([Call(_RECEIPTS, [hex(block)])])[0], _RECEIPTS)
-        if not isinstance(answer, list):
-            raise Incomplete(f"it has no receipts of block {block}")
-        return answer
+        return _maybe_header(self.request([header_call(number)])[0], number, verified=True)
 
     def every_log(self, block: BlockNumber) -> list[Log]:
         """The logs of a block, of any contract."""
         wanted = {"fromBlock": hex(block), "toBlock": hex(block)}
-        return _logs(self._request([Call(_LOGS, [wanted])])[0])
+        return _logs(self.request([Call(_LOGS, [wanted])])[0])
 
     def code(self, address: bytes, block: BlockNumber | None = None) -> bytes:
         """A contract's code, empty where there is none.
@@ -238,13 +228,13 @@ class Node:
         :param block: the code at this block; None for now.
         """
         at = "latest" if block is None else hex(block)
-        answer = _value(self._request([Call("eth_getCode", [f"0x{address.hex()}", at])])[0])
+        answer = value_of(self.request([Call("eth_getCode", [f"0x{address.hex()}", at])])[0])
         try:
             return bytes.fromhex(answer[2:])
         except (TypeError, ValueError):
             raise Garbled("its answer is not contract code") from None
 
-    def _request(self, calls: Sequence[Call]) -> list[Any]:
+    def request(self, calls: Sequence[Call]) -> list[Any]:
         """Send the calls in as few requests as the node takes."""
 
         def question(first: int, many: int) -> list[Any]:
@@ -308,14 +298,15 @@ class Node:
         return answers
 
     def _check_chain(self, answer: Any) -> None:
-        found = quantity(_value(answer))
+        found = quantity(value_of(answer))
         if found != self._chain_id:
             self.checked = False
             raise WrongChain(f"it is a node of chain {found}, not of {self._chain_id}")
         self.checked = True
 
 
-def _header(block: BlockNumber | str) -> Call:
+def header_call(block: BlockNumber | str) -> Call:
+    """The call for the header of a block."""
     return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
 
 
@@ -346,7 +337,11 @@ def _may_be_batch(call: Call, answer: Any) -> bool:
     return False
 
 
-def _value(answer: Any, method: str = "") -> Any:
+def value_of(answer: Any, method: str = "") -> Any:
+    """What a call was answered.
+
+    :raises RpcFault: it was refused.
+    """
     if (fault := _fault_in(answer, method)) is not None:
         raise fault
     return answer
@@ -365,7 +360,7 @@ def _check_offered(logs: Any, headers: Sequence[Any]) -> None:
 
 def _maybe_header(answer: Any, number: BlockNumber | None, *, verified: bool = False) -> Header | None:
     try:
-        raw = _value(answer)
+        raw = value_of(answer)
     except NotThere:
         return None
     if raw is None:
@@ -379,7 +374,7 @@ def _maybe_header(answer: Any, number: BlockNumber | None, *, verified: bool = F
 def _final(answer: Any) -> BlockNumber | None:
     """The number of the finalized block; None where the node has none or does not say it."""
     try:
-        return BlockNumber(quantity(_value(answer)["number"]))
+        return BlockNumber(quantity(value_of(answer)["number"]))
     except (RpcFault, *SHAPELESS):
         return None
 
@@ -392,7 +387,7 @@ def _present(answer: Any, what: str, number: BlockNumber | None = None, *, verif
 
 
 def _logs(answer: Any) -> list[Log]:
-    raw = _value(answer, _LOGS)
+    raw = value_of(answer, _LOGS)
     if raw is None:  # some nodes return it for no logs
         return []
     if not isinstance(raw, list):

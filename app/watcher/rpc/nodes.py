@@ -94,6 +94,15 @@ class Nodes:
         """The node of this name; None where its URL is not set."""
         return self._nodes.get(name)
 
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """The voices of all of them, in their order."""
+        return tuple(dict.fromkeys(node.voice for node in self._nodes.values()))
+
+    def of_voice(self, voice: str) -> list[Node]:
+        """The nodes of a voice."""
+        return [node for node in self._nodes.values() if node.voice == voice]
+
     def voice(self, name: str) -> str:
         """The voice of a URL; its own name where it is not set any more."""
         node = self._nodes.get(name)
@@ -108,6 +117,11 @@ class Nodes:
         """Those that can be used now, the preferred one first."""
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
+
+    def answering(self) -> list[Node]:
+        """Those that can be used now, and those that only lacked a block a moment ago."""
+        soon = self._monotonic() + LAGGING_PAUSE
+        return [node for node in self._nodes.values() if self.health[node.name].until <= soon]
 
     def most_blocks(self) -> int:
         """How long a range may be that is read twice: the second URL may need several requests for it."""

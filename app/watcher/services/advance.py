@@ -21,9 +21,9 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
 from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
+from app.watcher.services.doubts import store_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
-from app.watcher.services.unmatched import not_passed, store_unmatched
 from app.watcher.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
 
 STORED_MISSES: Final = 200
@@ -91,7 +91,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         store_spans(connection, lease.chain_id, step.spans, step.forget_from)
         if reorgs.from_block is not None:
             values |= doubt(connection, row, values, reorgs.from_block, intake.max_reorg_blocks)
-        values |= store_unmatched(connection, row, step, reorgs.from_block)
+        values |= store_doubts(connection, row, step, reorgs.from_block)
         values |= _bounds(connection, row, values, step, reorgs, now)
         values["extra"] = {**(row.extra if step.extra is None else step.extra), REORGS_TO: reorgs.newest}
         write_under(connection, lease, **values)
@@ -283,10 +283,6 @@ def _bounds(
     values: dict[str, Any] = {}
     for name, states in (("reread", REREAD), ("proven", PROVEN)):
         bound = reaches(spans, start, states)
-        if bound is not None and states is PROVEN and cursor.get("unmatched"):
-            matched_to = cursor.get("matched_to", row.matched_to)
-            halt = not_passed(connection, row.chain_id, start, matched_to)
-            bound = bound if halt is None or halt > bound else BlockNumber(halt - 1) if halt > start else None
         values[f"{name}_to"] = bound
         if bound != getattr(row, f"{name}_to"):
             values[f"{name}_at"] = now

@@ -23,9 +23,10 @@ from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.values.texts import one_line
 from app.watcher.models import ChainWatch
 from app.watcher.queries import faulty_urls, known_sends, newest_misses, waiting_counts, watch_rows
+from app.watcher.services.doubts import disputed_counts, newest_disputed
 from app.watcher.services.lease import stopped
 from app.watcher.steps import Missed
-from app.watcher.watched import WatchedChain, watch_state
+from app.watcher.watched import DisputedLog, WatchedChain, disputed_logs, watch_state
 
 
 def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
@@ -55,13 +56,18 @@ def _sends_of(
 
 
 MISSES_SHOWN: Final = 20
+DISPUTED_SHOWN: Final = 5
 
 
 class DatedMiss(Struct, frozen=True):
-    """A reread that differed, and when."""
+    """A reread that differed, and when.
+
+    :param disputed: a block of it is disputed now, so what was taken back may be true.
+    """
 
     at: datetime
     missed: Missed
+    disputed: bool = False
 
 
 class FalseAnswer(Struct, frozen=True):
@@ -78,11 +84,13 @@ class WatchDetails(Struct, frozen=True):
     :param misses: the newest rereads that differed.
     :param false_answers: of each URL the newest, if it ever returned one.
     :param waiting: how many facts wait, by their kind.
+    :param disputed: logs of the highest disputed blocks, the highest block first.
     """
 
     misses: Sequence[DatedMiss]
     false_answers: Sequence[FalseAnswer]
     waiting: Mapping[str, int]
+    disputed: Sequence[DisputedLog] = ()
 
 
 def watched_chains(database: Database, snapshots: SnapshotSource) -> list[WatchedChain]:
@@ -94,7 +102,12 @@ def watched_chains(database: Database, snapshots: SnapshotSource) -> list[Watche
     if not terms:
         return []
     rows = run_read(database.reads, watch_rows)
-    return [_watched(terms[chain_id], rows.get(chain_id), now) for chain_id in sorted(terms)]
+    in_doubt = any(row.unmatched for row in rows.values())
+    disputed = run_read(database.reads, disputed_counts) if in_doubt else {}
+    return [
+        _watched(terms[chain_id], rows.get(chain_id), disputed.get(chain_id, 0), now)
+        for chain_id in sorted(terms)
+    ]
 
 
 def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
@@ -111,16 +124,21 @@ def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
                 row.source,
                 row.reread_source,
             ),
+            bool(row.disputed),
         )
         for row in rows
     ]
     false_answers = [
         FalseAnswer(row.at, row.source, row.words) for row in run_read(database.reads, faulty_urls, chain_id)
     ]
-    return WatchDetails(misses, false_answers, run_read(database.reads, waiting_counts, chain_id))
+    blocks = run_read(database.reads, newest_disputed, chain_id, DISPUTED_SHOWN)
+    disputed = [log for block in blocks for log in disputed_logs(block)]
+    return WatchDetails(misses, false_answers, run_read(database.reads, waiting_counts, chain_id), disputed)
 
 
-def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime) -> WatchedChain:
+def _watched(
+    terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, disputed: int, now: datetime
+) -> WatchedChain:
     configured: dict[str, Any] = {
         "chain_id": terms.chain_id,
         "name": terms.name,
@@ -146,6 +164,7 @@ def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime
         calls_a_minute=_calls_a_minute(row, now),
         owner=row.owner if held else None,
         until=row.until if held else None,
+        disputed=disputed,
         **configured,
         **unchanged,
     )
@@ -153,7 +172,7 @@ def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime
 
 _UNCHANGED: Final = (
     "head", "head_at", "head_moved_at", "live_from", "backfilled_to", "reread_to", "reread_at", "proven_to",
-    "proven_at", "unmatched", "matched_to", "read_at", "found_at", "source", "fault", "fault_source",
+    "proven_at", "unmatched", "read_at", "found_at", "source", "fault", "fault_source",
     "fault_at", "differed", "refused", "stopped", "stopped_at", "stopped_by",
 )  # fmt: skip
 """Columns that are returned unchanged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, update
 
@@ -18,14 +18,15 @@ from app.watcher.models import WatchSpan
 from app.watcher.queries import (
     ReportedEvent,
     reported_events,
+    spans_proven_before,
     stored_headers,
     unproven_spans,
     waiting_facts,
     watch_row,
 )
+from app.watcher.services.doubts import stored_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import without_reorgs_to
-from app.watcher.services.unmatched import unmatched_of_waiting
 from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
 
@@ -46,7 +47,9 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
             headers=stored_headers(connection, chain_id),
             spans=unproven_spans(connection, chain_id),
             waiting=waiting_facts(connection, chain_id),
-            unmatched=unmatched_of_waiting(connection, chain_id) if row.unmatched else frozenset(),
+            earlier=spans_proven_before(connection, chain_id),
+            doubts=stored_doubts(connection, row),
+            roots=row.matched_to is not None,
             contracts=None if contracts is None else frozenset(map(bytes.fromhex, contracts)),
             reread_to=row.reread_to,
             proven_to=row.proven_to,
@@ -54,6 +57,11 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
             extra=without_reorgs_to(row.extra),
         )
 
+
+KNOWN_TO: Final = "known_to"
+"""In a chain's ``extra``: up to this block all was proven once, before the chain was read from its beginning
+again.
+"""
 
 Reported = Callable[..., Sequence[ReportedEvent]]
 """As :func:`reported`, of one gateway and chain."""
@@ -132,6 +140,7 @@ def _from_the_beginning(
         "live_from": live_from,
         "reread_to": None,
         "proven_to": None,
+        "extra": {**row.extra, KNOWN_TO: max(row.proven_to or -1, row.extra.get(KNOWN_TO, -1))},
     }
 
 

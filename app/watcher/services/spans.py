@@ -60,6 +60,7 @@ def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
         "digest": span.digest,
         "source": span.source,
         "state": span.state.value,
+        "weighed": span.weighed,
     }
 
 
@@ -110,7 +111,7 @@ def doubt(
 
 def _unknown(span: Span, from_block: BlockNumber) -> Iterator[Span]:
     """A span that has to be read again: as it was read, or where it was joined to others, in parts."""
-    unknown = replace(span, count=0, digest=UNKNOWN_DIGEST, state=SpanState.READ)
+    unknown = replace(span, count=0, digest=UNKNOWN_DIGEST, state=SpanState.READ, weighed=False)
     if span.state is SpanState.READ:
         yield unknown
         return

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5ea35496711244f8c0fb9c56613b684015bfc7667b54c6db9a31e7431da11b15. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:0ae1f257e70e9139cdaeaf73b46dff23e4a7f4a1f1e0d70dcd7ff136d337da99. Do not edit."""
 
 from __future__ import annotations
 

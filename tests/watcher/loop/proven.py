@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import UTC, datetime
 
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
 from app.watcher.loop.reader import Reader
-from app.watcher.models import WatchUnmatched
+from app.watcher.models import WatchDoubt
+from app.watcher.queries import faulty_urls
+from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway
-from tests.watcher.kit import Watched, row, send, sent_id
+from tests.watcher.fake_chain import START, FakeChain, FakeLog
+from tests.watcher.kit import CHAIN, OTHER, Watched, row, send, sent_id
 
 BLOCKS = 60
 
@@ -25,7 +29,8 @@ def mine(watched: Watched, count: int = BLOCKS) -> None:
 def unmatched(gateway: Gateway) -> list[int]:
     """The stored blocks; their number is that of the row."""
     with reading(gateway.engine) as connection:
-        found = list(connection.scalars(select(WatchUnmatched.block).order_by(WatchUnmatched.block)))
+        is_open = WatchDoubt.agreed.is_not(True)
+        found = list(connection.scalars(select(WatchDoubt.block).where(is_open).order_by(WatchDoubt.block)))
     assert row(gateway).unmatched == len(found)
     return found
 
@@ -42,8 +47,8 @@ def expect(
 ) -> None:
     """All final blocks are proven but these, and so are the transfers in them."""
     to = watched.chain.head.number - 6 if to is None else to
-    assert unmatched(gateway) == sorted(left)
-    assert row(gateway).proven_to == to
+    assert unmatched(gateway) == sorted(left), unmatched(gateway)
+    assert row(gateway).proven_to == to, row(gateway).proven_to
     for number in range(1, to + 1):
         assert level(client, number) == ("reported" if number in left else "proven"), number
 
@@ -52,3 +57,24 @@ def again(watched: Watched, reader: Reader) -> None:
     """An hour later."""
     watched.time.go(3601)
     watched.settle(reader)
+
+
+def payouts_of(gateway: Gateway, *numbers: int) -> None:
+    """Transfers from the other chain, which are paid on the chain that is watched."""
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    for number in numbers:
+        feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+
+
+def ahead(chain: FakeChain, blocks: int, log: FakeLog, at: int = 1) -> FakeChain:
+    """The chain with made-up blocks on top, one of which has a log."""
+    false = FakeChain(CHAIN, 0, list(chain.blocks), branches=99)
+    for number in range(1, blocks + 1):
+        false.mine(*([log] if number == at else ()))
+    return false
+
+
+def false_answers(gateway: Gateway) -> list[str]:
+    """The URLs that were named as faulty."""
+    with reading(gateway.engine) as connection:
+        return [found.source for found in faulty_urls(connection, CHAIN)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -21,15 +20,14 @@ from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.steps import WaitingKind
 from tests.everyday import volume
-from tests.feed.services.world import NOW, feed, forget_events, sent
+from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
-from tests.watcher.fake_chain import START, FakeLog
+from tests.watcher.fake_chain import FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
     ELSEWHERE,
     NAMES,
-    OTHER,
     REFUNDED,
     Watched,
     answers,
@@ -45,13 +43,7 @@ from tests.watcher.kit import (
     send,
     status,
 )
-
-
-def payouts_of(gateway: Gateway, *numbers: int) -> None:
-    """Transfers from the other chain, which are paid on the chain that is watched."""
-    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
-    for number in numbers:
-        feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+from tests.watcher.loop.proven import payouts_of
 
 
 def replaces(true: bytes, false: bytes) -> Callable[[str, Any], Any]:
@@ -75,7 +67,7 @@ def prove(watched: Watched, reader: Reader) -> None:
     """Let all that was read become final and be proven."""
     watched.nodes[0].receipts = True
     watched.chain.mine_many(12)
-    reader.provable_at = 0
+    reader.verifiable_at = 0
     watched.settle(reader)
 
 
@@ -160,10 +152,13 @@ def test_an_invented_payout(
 
 def test_empty_block_needs_no_receipts(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     payouts_of(gateway, 7)
-    watched.chain.mine_many(4)
-    watched.nodes[0].receipts = False
-    watched.nodes[0].invent = {3: [relay(7)]}
+    watched.chain.mine(ELSEWHERE)
+    watched.chain.mine_many(12)
     reader = watched.reader()
+    watched.settle(reader)
+    watched.nodes[0].receipts = False
+    watched.nodes[0].invent = {16: [relay(7)]}
+    watched.chain.mine_many(4)
     reader.poll()
     assert status(client, 7) == 5
     watched.chain.mine_many(12)
@@ -175,7 +170,9 @@ def test_empty_block_needs_no_receipts(gateway: Gateway, watched: Watched, clien
 def test_invented_payout_is_corrected_later(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
     """At the head, by a node that is honest again."""
     payouts_of(gateway, 7)
-    watched.chain.mine_many(20)
+    watched.chain.mine_many(18)
+    watched.chain.mine(ELSEWHERE)
+    watched.chain.mine_many(1)
     watched.nodes[0].invent = {20: [relay(7)]}
     reader = watched.reader()
     reader.poll()
@@ -269,7 +266,7 @@ def test_restart_finds_unwritten_correction(
     watched.settle(reader)
     watched.nodes[0].receipts = True
     monkeypatch.setattr("app.watcher.services.advance._store_misses", _killed)
-    reader.provable_at = 0
+    reader.verifiable_at = 0
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)
     monkeypatch.undo()

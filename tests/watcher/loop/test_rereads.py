@@ -16,6 +16,7 @@ from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
+    ELSEWHERE,
     NAMES,
     OTHER,
     Watched,
@@ -27,6 +28,7 @@ from tests.watcher.kit import (
     row,
     send,
 )
+from tests.watcher.loop.proven import mine, unmatched
 
 pytestmark = pytest.mark.one_database
 
@@ -80,6 +82,14 @@ def test_without_receipts_rereads_prove_nothing(gateway: Gateway, watched: Watch
     fill(watched.chain, random.Random(3))
     watched.settle(watched.reader())
     assert (row(gateway).reread_to, row(gateway).proven_to) == (54, None)
+
+
+def test_second_url_without_old_logs_confirms_headers(gateway: Gateway, watched: Watched) -> None:
+    mine(watched, 60)
+    watched.nodes.append(FakeNode(watched.chain, oldest=50))
+    watched.settle(watched.reader())
+    assert row(gateway).proven_to == 54
+    assert unmatched(gateway) == []
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -156,7 +166,7 @@ def test_queued_payout_reported_paid_is_corrected(gateway: Gateway, watched: Wat
     chain.mine_many(12)
     watched.settle(reader)
     assert answers(gateway)["paid 7"] == 11
-    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(1, 0)]
+    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(1, 1)]
 
 
 def test_suspicious_empty_answer_is_requested_elsewhere(gateway: Gateway, watched: Watched) -> None:
@@ -176,11 +186,15 @@ def test_suspicious_empty_answer_is_requested_elsewhere(gateway: Gateway, watche
 
 def test_deep_invented_log_is_taken_back(gateway: Gateway, watched: Watched) -> None:
     """Deeper than a reorganisation is believed to go, and the chain is read on."""
-    watched.chain.mine_many(200)
+    watched.chain.mine(ELSEWHERE)
+    watched.chain.mine_many(199)
     watched.nodes.append(FakeNode(watched.chain))
     watched.nodes[0].invent = {5: [send(1)], 150: [send(2)]}
-    watched.settle(watched.reader())
+    reader = watched.reader()
+    for _ in range(3):  # the URL that invents is not used for a while, so nothing is verified meanwhile
+        watched.settle(reader)
+        watched.time.go(4000)
     assert set(answers(gateway)) == {"pools"}
-    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(0, 2)]
+    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(0, 1), (0, 1)]
     assert row(gateway).stopped is None
     assert row(gateway).proven_to == 194

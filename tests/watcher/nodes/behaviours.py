@@ -124,7 +124,7 @@ def receipts(of: Callable[[int], bool], change: Callable[[Any], Any]) -> Behavio
     def changed(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         if call["method"] != "eth_getBlockReceipts" or not of(int(call["params"][0], 16)):
             return answer
-        return answer | {"result": change(answer["result"]) if answer["result"] else answer["result"]}
+        return answer | {"result": change(answer["result"])} if answer.get("result") else answer
 
     return each_call(changed)
 

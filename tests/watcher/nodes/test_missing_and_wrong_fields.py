@@ -179,13 +179,13 @@ def live_through(
         watched.nodes[0].behaviours = [behaviour(value)]
         for _ in range(3):
             watched.chain.mine(send(1000 + watched.chain.head.number * 10))
-            reader.since_reread = reader.since_proof = 100
+            reader.since_reread, reader.verified_at = 100, 0
             turn(watched, reader)
         assert said_only_what_was_sent(gateway, watched), mutation
         watched.nodes[0].behaviours = []
         watched.time.go(4000)
         watched.chain.mine_many(7)
-        reader.provable_at = 0
+        reader.verifiable_at = 0
         watched.settle(reader)
         head = watched.chain.head.number
         final = head - (6 if watched.finality == 6 else watched.nodes[0].finalized_depth)

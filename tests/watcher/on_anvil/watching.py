@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.values.identifiers import ChainId
-from app.watcher.loop.reader import FaultBook, Reader, WriterShare
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.reader import Reader, WriterShare
 from app.watcher.loop.view import View
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault

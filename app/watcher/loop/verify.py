@@ -1,0 +1,493 @@
+"""Reads final blocks again: first for their logs, then with their headers, until they are agreed or proven.
+
+A range is compared with another voice soon after it was read, in a request or two. Afterwards the headers of
+all its blocks are read, a hundred a request, which show what both may lack. Blocks of which something is not
+agreed or proven then are in doubt, and every URL is asked about them until they are not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from app.transfers.events import ChainHead, EventsRetracted
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Header, ImpossibleAnswer, Log, are_of, check_blocks, check_parents, in_order
+from app.watcher.logs.payouts import log_id, log_of, tx_of
+from app.watcher.logs.translation import head_event
+from app.watcher.loop.cases import Case
+from app.watcher.loop.correction import Holding, corrected
+from app.watcher.loop.fetch import check_times, fetch_all, in_parts, read_from, read_logs, span_of
+from app.watcher.loop.findings import (
+    Settled,
+    case_of,
+    is_open,
+    name_urls,
+    next_doubt,
+    settled,
+)
+from app.watcher.loop.poll import Outcome
+from app.watcher.loop.view import OURS, Blocks, View, span_to_read_again, spans_to_reread
+from app.watcher.rpc.faults import Conflicting, Moved, RpcFault
+from app.watcher.rpc.node import MOST_CALLS, Node
+from app.watcher.rpc.nodes import Trouble
+from app.watcher.rpc.receipts import listed, receipts_of_block
+from app.watcher.rules.evidence import Level
+from app.watcher.services.readings import Reported
+from app.watcher.steps import Doubt, Missed, Span, SpanState, Step
+
+BLOCKS_AT_ONCE: Final = MOST_CALLS - 2
+"""Their headers, that of the block below them, and their logs are one request."""
+
+
+class Unverifiable(Exception):
+    """The URLs do not return what is needed. The text is for operators.
+
+    :param lasts: it will hardly be otherwise in a minute.
+    :param found: what follows from the logs that were read all the same.
+    """
+
+    def __init__(self, words: str, *, lasts: bool = False, found: Outcome | None = None) -> None:
+        super().__init__(words)
+        self.lasts = lasts
+        self.found = found
+
+
+class _Reading(Struct, frozen=True):
+    """The logs of a range as one voice returned them; None where it returned none of so old blocks."""
+
+    node: Node
+    logs: Mapping[BlockNumber, Sequence[Log]] | None
+    headers: Mapping[BlockNumber, Header]
+
+
+def unknown(view: View) -> Span | None:
+    """The next blocks to be read again, as their logs are not known (any more)."""
+    return span_to_read_again(view.readings.spans, view.final, view.readings.headers)
+
+
+def due(view: View) -> Sequence[Span]:
+    """The spans that are to be compared next, all of one source; empty where nothing is due."""
+    live_to = view.readings.live_to
+    if view.final is None or live_to is None:
+        return ()
+    return spans_to_reread(view.readings.spans, min(view.final, live_to.number), view.nodes.most_blocks())
+
+
+def compare(view: View, reported: Reported) -> Outcome | None:
+    """Compare the next final spans with what another URL returns, where one answers; None where none is due.
+
+    What is not known is read first, as if for the first time: the log may lack what it holds.
+
+    :param reported: what was reported of blocks.
+    :raises NoNode: no URL can be used now.
+    :raises Moved: the answers do not fit to what was read; it is tried again later.
+    """
+    if (span := unknown(view)) is not None:
+        return _read_again(view, span, reported)
+    spans = due(view)
+    if not spans:
+        return None
+    blocks = Blocks(spans[0].first, spans[-1].last)
+    logs, node = read_from(view, lambda node: _read(view, node, blocks), rather_not=spans[0].source)
+    same = [span for span in spans if are_of(span.digest, _within(logs, span))]
+    if not same:
+        return _differs(view, spans[0], node, _within(logs, spans[0]), reported)
+    doubts = [
+        doubt
+        for doubt in view.readings.doubts.values()
+        if any(span.first <= doubt.block <= span.last for span in same)
+    ]
+    step = Step(
+        at=view.clock(),
+        spans=[
+            replace(
+                span,
+                state=SpanState.REREAD,
+                weighed=node.voice != view.nodes.voice(span.source),
+            )
+            for span in same
+        ],
+        doubts=doubts,
+        source=view.source,
+        calls=view.calls(),
+    )
+    return Outcome(step)
+
+
+def _read(view: View, node: Node, blocks: Blocks) -> list[Log]:
+    """The logs of a range by a node that names the branch that is read.
+
+    :raises Conflicting: it names another one.
+    """
+    if (vote := view.votes.get(node.voice)) is not None and vote.hash != OURS:
+        raise Conflicting("it does not name the branch that is read")
+    return read_logs(view, node, blocks)
+
+
+def _within(logs: Iterable[Log], span: Span | Blocks) -> list[Log]:
+    return [log for log in logs if span.first <= log.block <= span.last]
+
+
+def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
+    """The step that reports again what a span holds whose logs are not known. It counts as read once then.
+
+    It may have been read for contracts that are not watched any more: what was reported of them stays. So
+    does what was reported of disputed blocks.
+    """
+    blocks = Blocks(span.first, span.last)
+    fetched, _ = read_from(view, lambda node: fetch_all(view, node, blocks))
+    foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
+    foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
+    doubts = [each for each in view.readings.doubts.values() if span.first <= each.block <= span.last]
+    left = {doubt.block for doubt in doubts if doubt.disputed}
+    logs = [log for log in fetched.logs if log.block not in left]
+    answer = corrected(
+        view, Holding(fetched.span(), logs, fetched.headers, foreign, left), reported, span.source
+    )
+    if (step := answer.step) is None:
+        return answer
+    live_to = view.readings.live_to
+    is_newest = live_to is not None and live_to.number == span.last
+    head = [head_event(view.terms.chain_id, fetched.end)] if is_newest else []
+    step = replace(step, events=[*step.events, *head], missed=(), missed_if_new=False, doubts=doubts)
+    return replace(answer, step=step)
+
+
+def _differs(view: View, span: Span, node: Node, logs: Sequence[Log], reported: Reported) -> Outcome:
+    """The step for a span whose logs another reading returned differently."""
+    blocks = Blocks(span.first, span.last)
+    readings = {node.voice: _by_block(logs)}
+    for other in view.nodes.usable():
+        if other.voice not in readings:
+            with suppress(RpcFault):
+                readings[other.voice] = _by_block(_read(view, other, blocks))
+    said = _said(view, reported, blocks)
+    numbers = sorted(said.keys() | {block for of in readings.values() for block in of})
+    headers, named_by = _headers_of(view, numbers)
+    _check(headers, (log for of in readings.values() for each in of.values() for log in each))
+    found = []
+    for number in numbers:
+        case, before = _case(view, headers[number], said.get(number, ()))
+        case.take_header(named_by, headers[number])
+        for voice, of in readings.items():
+            case.hear(voice, of.get(number, ()))
+        case.note_reported(view.nodes.voice(span.source))
+        each = settled(case, case.settle(is_live=True), before, is_live=True)
+        found.append(each if len(view.nodes.voices) > 1 else replace(each, doubt=None))
+    counting = [log for each in found for log in each.logs]
+    new = replace(span_of(blocks, counting, node.name), state=SpanState.REREAD)
+    outcome = _outcome(view, new, found, headers, reported, span.source)
+    if not span.digest or outcome.step is None:
+        return outcome
+    is_same = are_of(span.digest, counting) or not outcome.step.events
+    missed = () if is_same else (_missed(span, new, node.name),)
+    return replace(outcome, step=replace(outcome.step, missed=missed, missed_if_new=False))
+
+
+def _headers_of(view: View, numbers: Sequence[BlockNumber]) -> tuple[dict[BlockNumber, Header], str]:
+    """The headers of some blocks, and the voice that returned them."""
+    headers, node = read_from(view, lambda node: node.headers(numbers, verified=True) if numbers else {})
+    return headers, node.voice
+
+
+def _missed(span: Span, new: Span, by: str) -> Missed:
+    """What the first reading lacked or had too much, as numbers: the logs are not stored."""
+    missing, surplus = max(0, new.count - span.count), max(0, span.count - new.count)
+    if missing == surplus:  # as many, but other logs
+        missing = surplus = 1
+    return Missed(span.first, span.last, missing, surplus, span.source, by)
+
+
+def span_to_verify(view: View) -> Span | None:
+    """The first final blocks that were compared, cut to what is read at once; else some that a release before
+    the rule of evidence proved.
+    """
+    spans = (span for span in view.readings.spans if span.state is SpanState.REREAD)
+    span = next(spans, None) or next(iter(view.readings.earlier), None)
+    if span is None:
+        return None
+    return replace(span, last=BlockNumber(min(span.last, span.first + BLOCKS_AT_ONCE - 1)))
+
+
+def verify(view: View, span: Span, reported: Reported) -> Outcome:
+    """Read some blocks with their headers, find out what they hold, and correct what was reported of them.
+
+    :param reported: what was reported of blocks.
+    :raises NoNode: no URL can be used now.
+    :raises Unverifiable: no URL of another provider answers, or the only one proves nothing.
+    :raises Moved: the answers do not fit together; it is tried again later.
+    """
+    blocks = Blocks(span.first, span.last)
+    readings = _two_readings(view, blocks, span.source)
+    if view.roots and not any(header.verified for each in readings for header in each.headers.values()):
+        words = "headers do not give their hashes any more: a hard fork may have added a field"
+        view.nodes.note(Trouble(readings[0].node.name, f"blocks {span.first} to {span.last}: {words}"))
+    said = _said(view, reported, blocks)
+    cases: list[tuple[Case, Doubt | None]] = []
+    found: list[Settled] = []
+    headers = dict(readings[0].headers)
+    is_known = span.weighed or span.state is SpanState.PROVEN or len(readings) == 1
+    for number in map(BlockNumber, range(blocks.first, blocks.last + 1)):
+        case, before = _case(view, headers[number], said.get(number, ()))
+        for reading in readings:
+            case.take_header(reading.node.voice, reading.headers.get(number, headers[number]))
+            if reading.logs is not None:
+                case.hear(reading.node.voice, reading.logs.get(number, ()))
+        noted = case.note_reported(view.nodes.voice(span.source))
+        if is_known or number <= view.known_to:
+            case.final |= noted
+        cases.append((case, before))
+    if not view.roots:
+        _learn(view, [case for case, _ in cases], readings)
+    for case, before in cases:
+        finding = case.weighed()
+        finding = case.settle(is_live=False) if is_open(finding, is_live=False) else finding
+        headers[case.id.number] = case.header or headers[case.id.number]
+        found.append(settled(case, finding, before, is_live=False))
+    logs = [log for each in found for log in each.logs]
+    new = replace(span_of(blocks, logs, readings[0].node.name), state=SpanState.PROVEN, weighed=True)
+    if words := _unproven(view, found):
+        same = [replace(each, doubt=each.before) for each in found]
+        new = replace(new, state=span.state, weighed=span.weighed)
+        raise Unverifiable(words, lasts=True, found=_outcome(view, new, same, headers, reported, span.source))
+    return _outcome(view, new, found, headers, reported, span.source)
+
+
+def _two_readings(view: View, blocks: Blocks, source: str) -> list[_Reading]:
+    """What two voices return of a range, one of them with every header; of a sole voice its own.
+
+    :raises Unverifiable: there are more voices, and no second one has the last block.
+    """
+    first, node = read_from(view, lambda node: _with_headers(view, node, blocks), rather_not=source)
+    if len(view.nodes.voices) == 1:
+        return [first]
+    whole = not all(header.verified for header in first.headers.values())
+    readings = [first]
+    others = [other for other in view.nodes.answering() if other.voice != node.voice]
+    for other in others:
+        second = _second(view, other, blocks, whole=whole or len(readings) > 1)
+        if second is None:
+            continue
+        for reading in readings:
+            if _is_of_one_branch(reading, second):
+                return [reading, second]
+        if len(second.headers) >= len(first.headers):
+            readings.append(second)
+    names = " and ".join(other.name for other in others)
+    words = f"{names or 'no URL of another provider'} does not confirm blocks {blocks.first} to {blocks.last}"
+    raise Unverifiable(words)
+
+
+def _is_of_one_branch(first: _Reading, second: _Reading) -> bool:
+    """Whether two readings name the same blocks. A header that does not give its hash leads to no other
+    block, so each block that such ones lead to has to be named by both.
+    """
+    for number in sorted(first.headers, reverse=True):
+        own, other = first.headers[number], second.headers.get(number)
+        if other is not None and other.hash != own.hash:
+            return False
+        above = first.headers.get(BlockNumber(number + 1))
+        if other is None and (above is None or not above.verified or above.parent_hash != own.hash):
+            return False
+    return True
+
+
+def _second(view: View, node: Node, blocks: Blocks, *, whole: bool) -> _Reading | None:
+    """What a second voice returns: its logs, and the header of the last block, or ``whole`` all of them.
+
+    One that has no logs so old may still confirm the header. None where it does not.
+    """
+    try:
+        return _with_headers(view, node, blocks) if whole else _logs_only(view, node, blocks)
+    except RpcFault as fault:
+        with suppress(RpcFault):
+            if (end := node.header(blocks.last)) is not None:
+                return _Reading(node, None, {blocks.last: end})
+        view.nodes.failed(node, fault)
+        return None
+
+
+def _logs_only(view: View, node: Node, blocks: Blocks) -> _Reading:
+    """With the header of the last block."""
+    answers = list(
+        in_parts(
+            node, blocks, lambda of: node.logs(view.wanted, of.first, of.last), lambda answer: answer.logs
+        )
+    )
+    logs = in_order(log for answer in answers for log in answer.logs)
+    return _Reading(node, _by_block(logs), {blocks.last: answers[-1].end})
+
+
+def _with_headers(view: View, node: Node, blocks: Blocks) -> _Reading:
+    before = [BlockNumber(blocks.first - 1)] if blocks.first > 0 else []
+    logs = _read(view, node, blocks)
+    headers = node.headers(
+        [*before, *(BlockNumber(number) for number in range(blocks.first, blocks.last + 1))], verified=True
+    )
+    check_times(view, headers.values())
+    _check(headers, logs)
+    return _Reading(node, _by_block(logs), headers)
+
+
+def _check(headers: Mapping[BlockNumber, Header], logs: Iterable[Log]) -> None:
+    try:
+        check_parents(headers.values())
+        check_blocks(logs, headers)
+    except ImpossibleAnswer as error:
+        raise Moved(str(error)) from None
+
+
+def _learn(view: View, cases: Sequence[Case], readings: Sequence[_Reading]) -> None:
+    """Try whether receipts of a few blocks match their headers, as none was seen to match yet."""
+    able = [case for case in cases if case.header is not None and case.header.transactions]
+    tried = {case.id: case for case in (*able[:1], *able[len(able) // 2 :][:1], *able[-1:])}
+    for case in tried.values():
+        for reading in readings:
+            with suppress(RpcFault):
+                block = listed(reading.node, case.id.number)
+                if block is not None and block.header.hash == case.id.hash:
+                    receipts = receipts_of_block(reading.node, block)
+                    case.take_receipts(reading.node.voice, receipts)
+            if view.roots:
+                return
+
+
+def _unproven(view: View, found: Sequence[Settled]) -> str | None:
+    """Why a sole voice proves nothing: its blocks would all be in doubt, without use. None where it does."""
+    open_ = [each for each in found if each.doubt is not None]
+    empty = [each for each in open_ if not each.finding.standing]
+    if len(view.nodes.voices) > 1 or not open_ or (view.roots and 2 * len(empty) <= len(found)):
+        return None
+    verified = any(header.verified for each in found for header in each.case.headers.values())
+    return "no receipts match their headers" if verified else "headers do not give their hashes"
+
+
+def examine(view: View, reported: Reported) -> Outcome | None:
+    """Ask every URL about the block in doubt that is due first; None where none is due."""
+    before = next_doubt(view)
+    if before is None:
+        return None
+    view.asked_at[before.block] = view.monotonic()
+    block = Blocks(before.block, before.block)
+    said = _said(view, reported, block).get(before.block, ())
+    case = case_of(view, before)
+    case.txs = said
+    is_live = any(span.first <= before.block <= span.last for span in view.readings.spans)
+    stored = next((header for header in view.readings.headers if header.id == case.id), None)
+    finding = case.settle(is_live=is_live and stored is not None)
+    each = settled(case, finding, before, is_live=is_live)
+    header = stored or case.header
+    if header is None:  # nobody has the block now
+        return Outcome(Step(at=view.clock(), doubts=[each.doubt] if each.doubt else (), calls=view.calls()))
+    span = Span(before.block, before.block, 0, b"", view.source)
+    outcome = _outcome(view, span, [each], {before.block: header}, reported, span.source)
+    step = outcome.step
+    missed = step.missed if step is not None and each.finding.faulty else ()
+    resolved = () if each.doubt else (before.block,)
+    return replace(outcome, step=step and replace(step, spans=(), resolved=resolved, missed=missed))
+
+
+def _case(view: View, header: Header, txs: Collection[str]) -> tuple[Case, Doubt | None]:
+    """A block with what was stored of it."""
+    doubt = view.readings.doubts.get(header.number)
+    if doubt is None or doubt.hash not in ("", header.hash):
+        case = Case(view, header.id, txs=txs)
+        doubt = None
+    else:
+        case = case_of(view, doubt)
+        case.id, case.txs = header.id, txs
+    return case, doubt
+
+
+def _outcome(
+    view: View,
+    span: Span,
+    found: Sequence[Settled],
+    headers: Mapping[BlockNumber, Header],
+    reported: Reported,
+    read_by: str,
+) -> Outcome:
+    """The step that follows from what is known of blocks.
+
+    What is reported of a transaction, and what none of its logs says, is taken back only where its receipts
+    were asked for.
+    """
+    whole = _corrected(view, span, found, headers, reported, read_by, left=lambda each: each.case.foreign)
+    taken = _taken_back(whole)
+    asked = [_asked(each, taken) for each in found]
+    answer = (
+        _corrected(view, span, asked, headers, reported, read_by, left=lambda each: each.left)
+        if taken
+        else whole
+    )
+    for each in asked:
+        name_urls(view, each)
+    doubts = [each.doubt for each in asked if each.doubt is not None]
+    step = answer.step and replace(answer.step, doubts=doubts, matched_to=view.matched_to, extra=view.extra)
+    return replace(answer, step=step)
+
+
+def _corrected(
+    view: View,
+    span: Span,
+    found: Sequence[Settled],
+    headers: Mapping[BlockNumber, Header],
+    reported: Reported,
+    read_by: str,
+    *,
+    left: Callable[[Settled], Collection[str]],
+) -> Outcome:
+    chain_id = view.terms.chain_id
+
+    def ids(each: Settled, txs: Collection[str]) -> set[str]:
+        return {f"{chain_id}:{each.case.id.hash}:{tx}" for tx in txs}
+
+    foreign = set[str]().union(*(ids(each, left(each)) for each in found))
+    suspended = set[str]().union(*(ids(each, each.suspended) for each in found))
+    logs = [log for each in found for log in each.logs]
+    return corrected(view, Holding(span, logs, headers, foreign, suspended=suspended), reported, read_by)
+
+
+def _taken_back(outcome: Outcome) -> set[tuple[str, str]]:
+    """The hashes of the blocks and transactions of which a step takes something back."""
+    events = () if outcome.step is None else outcome.step.events
+    retracted = (event.targets for event in events if isinstance(event, EventsRetracted))
+    parts = (target.split(":") for targets in retracted for target in targets)
+    return {(part[1], part[2]) for part in parts if len(part) > 3}
+
+
+def _asked(each: Settled, taken: Collection[tuple[str, str]]) -> Settled:
+    """What follows for a block after the receipts of transactions were asked for of which something would be
+    taken back without a reason.
+    """
+    case = each.case
+    suspects = {tx for block, tx in taken if block == case.id.hash} & each.left
+    if not suspects:
+        return each
+    case.suspects |= suspects
+    each = settled(case, case.settle(is_live=each.is_live), each.before, is_live=each.is_live)
+    sure = [case.logs.get(entry) for entry, level in each.finding.logs.items() if level >= Level.AGREED]
+    undecided = suspects & each.left  # what was reported first stands
+    return replace(each, logs=[log for log in each.logs if log.tx_hash not in undecided or log in sure])
+
+
+def _by_block(logs: Iterable[Log]) -> Mapping[BlockNumber, list[Log]]:
+    found: dict[BlockNumber, list[Log]] = defaultdict(list)
+    for log in logs:
+        found[log.block].append(log)
+    return found
+
+
+def _said(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumber, set[str]]:
+    """By block the transactions of which something is reported."""
+    found: dict[BlockNumber, set[str]] = defaultdict(set)
+    for each in reported(blocks.first, blocks.last):
+        if each.canonical and not isinstance(each.event, ChainHead):
+            found[each.block].add(tx_of(each.event.id).split(":")[2])
+    return found

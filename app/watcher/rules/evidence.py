@@ -1,0 +1,449 @@
+"""What is known about a block of a chain, how well, what to request next, and which URL to name.
+
+This is the one place that decides it; everything else requests and applies. docs/chains.md#evidence has the
+rule in words and as tables.
+
+Three habits must never come back. Absence is no evidence: an empty answer takes nothing back. What is odd is
+not a lie: only what a proof or two voices contradict names a URL. One answer ends no question: what one voice
+says against another is *disputed* until a proof or a third voice decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from app.watcher.proofs import BloomTest
+
+Voice = str
+"""A provider: URLs of one are one voice (``app.watcher.rules.voices``)."""
+
+NONE: Final[frozenset[Entry]] = frozenset()
+
+
+class Entry(Struct, frozen=True, order=True):
+    """A log of a watched contract, however a node counts it.
+
+    :param rank: its order among the logs of its transaction that say the same.
+    """
+
+    tx: str
+    address: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
+    rank: int = 0
+
+
+class Level(IntEnum):
+    """How well it is known that a block has a log, or that it has no further one."""
+
+    CLAIMED = 1
+    """One voice returned it."""
+
+    AGREED = 2
+    """Two voices did."""
+
+    PROVEN = 3
+    """A verified header says so."""
+
+
+class Standing(StrEnum):
+    """What is to be done with a log that a voice returned or that was reported before."""
+
+    KNOWN = "known"
+    DISPUTED = "disputed"
+    """One voice denies what only one voice returned."""
+
+    FALSE = "false"
+    """A proof, or two voices, contradict the one that returned it."""
+
+
+class Receipts(Struct, frozen=True):
+    """The receipts of all transactions of a block, as one voice returned them, not an empty list.
+
+    :param entries: those of the watched contracts in them.
+    :param match: they hash to the root of a header whose fields give the block's hash.
+    :param filters_match: their filters together are that header's.
+    """
+
+    entries: frozenset[Entry]
+    match: bool
+    filters_match: bool
+
+
+class Word(Struct, frozen=True):
+    """All that one voice has said about one block, since it first named it.
+
+    :param claims: the logs that it returned, once at least, in ``eth_getLogs`` or in a receipt.
+    :param denies: the logs that it denied last (:func:`heard`).
+    :param logs: its last answer to ``eth_getLogs``; None before the first.
+    :param receipts: its last ones of the whole block; None before any that are not empty.
+    :param silent: it was to be requested the last time, and no URL of it answered.
+    :param forged: its header of this hash has other fields than the verified one.
+    """
+
+    claims: frozenset[Entry] = NONE
+    denies: frozenset[Entry] = NONE
+    logs: frozenset[Entry] | None = None
+    receipts: Receipts | None = None
+    silent: bool = False
+    forged: bool = False
+
+
+class Answer(Struct, frozen=True):
+    """One answer of a voice about one block.
+
+    :param logs: of ``eth_getLogs``; None where it is about something else.
+    :param txs: the transactions that the block lists; an empty list says nothing, as it may be one of a
+        block that has some.
+    :param of_txs: by transaction the entries of its receipt; one without a receipt is left out.
+    :param receipts: of the whole block; None where they were not returned, or are an empty list.
+    """
+
+    logs: frozenset[Entry] | None = None
+    txs: frozenset[str] | None = None
+    of_txs: Mapping[str, frozenset[Entry]] = field(default_factory=dict)
+    receipts: Receipts | None = None
+
+
+def heard(word: Word, answer: Answer, known: Iterable[Entry]) -> Word:
+    """What a voice has said of a block, with one more answer.
+
+    It denies a log where its list of the block's transactions, not empty, lacks the transaction, or where its
+    receipt of the transaction lacks the log. An answer that lacks something in any other way says nothing.
+
+    :param known: what any voice returned, or was reported.
+    """
+    returned = (answer.logs or NONE).union(*answer.of_txs.values())
+    returned |= NONE if answer.receipts is None else answer.receipts.entries
+    claims = word.claims | returned
+    denied = {entry for entry in known if _is_denied(entry, answer)}
+    return replace(
+        word,
+        claims=claims,
+        denies=(word.denies | denied) - claims,
+        logs=word.logs if answer.logs is None else answer.logs,
+        receipts=word.receipts if answer.receipts is None else answer.receipts,
+    )
+
+
+def _is_denied(entry: Entry, answer: Answer) -> bool:
+    if (receipt := answer.of_txs.get(entry.tx)) is not None:
+        return entry not in receipt
+    return bool(answer.txs) and entry.tx not in (answer.txs or ())
+
+
+class Block(Struct, frozen=True):
+    """What is known about a block beside the words.
+
+    :param verified: its header is verified (docs/chains.md#verified).
+    :param bloom: the filter of its header; None where that is not verified.
+    :param empty: its root is that of no receipts.
+    :param roots: whether roots of receipts are usable on this chain, ``filters`` likewise: a verified header
+        was seen to match once.
+    :param denied_by: the other side of a split that lasts: what it did not return is disputed.
+    """
+
+    verified: bool = False
+    bloom: bytes | None = None
+    empty: bool = False
+    roots: bool = False
+    filters: bool = False
+    denied_by: frozenset[Voice] = frozenset()
+
+
+class Finding(Struct, frozen=True):
+    """What is known about a block.
+
+    :param logs: each log that was returned or is known, and how well; 0 where no voice returned it.
+    :param rest: how well it is known that the block has no further log; None while no voice answered.
+    :param standing: what is to be done with each.
+    :param missing: voices whose last answer lacks a log that is agreed or proven.
+    :param faulty: by voice the logs by which a proof or two voices contradict it; empty for its header.
+    :param conflicting: voices of which one contradicts the other, with nothing to decide it.
+    """
+
+    logs: Mapping[Entry, int]
+    standing: Mapping[Entry, Standing]
+    rest: Level | None
+    missing: frozenset[Voice]
+    faulty: Mapping[Voice, frozenset[Entry]]
+    conflicting: frozenset[Voice]
+
+    @property
+    def true(self) -> frozenset[Entry]:
+        """The logs that count: all but the false ones."""
+        return frozenset(entry for entry, is_ in self.standing.items() if is_ is not Standing.FALSE)
+
+
+def weigh(
+    words: Mapping[Voice, Word], block: Block, contracts: BloomTest, known: Collection[Entry] = ()
+) -> Finding:
+    """What is known about a block from all that was said of it.
+
+    :param contracts: whose logs are read, for filters.
+    :param known: the logs that were reported of it before.
+    """
+    entries = NONE.union(known, *(word.claims for word in words.values()))
+    claimers = {entry: _who(words, entry, "claims") for entry in entries}
+    deniers = {entry: _who(words, entry, "denies") for entry in entries}
+    proven, proof_of_all = _proof(words, block)
+    logs: dict[Entry, int] = {}
+    standing: dict[Entry, Standing] = {}
+    for entry in entries:
+        against = len(deniers[entry]) + _is_excluded(block, entry, contracts)
+        logs[entry], standing[entry] = (
+            (Level.PROVEN, Standing.KNOWN)
+            if entry in proven
+            else (0, Standing.FALSE)
+            if proof_of_all
+            else _judged(len(claimers[entry]), against, in_split=_is_split(words, block, entry))
+        )
+    true = frozenset(entry for entry in entries if logs[entry])
+    sure = frozenset(entry for entry in entries if logs[entry] >= Level.AGREED)
+    false = frozenset(entry for entry, is_ in standing.items() if is_ is Standing.FALSE)
+    return Finding(
+        logs,
+        standing,
+        _rest(words, block, contracts, true, proof_of_all=proof_of_all, is_known=bool(entries - false)),
+        frozenset(voice for voice, word in words.items() if word.logs is not None and not sure <= word.logs),
+        _faulty(words, claimers, deniers, logs, standing),
+        frozenset(
+            voice
+            for entry in entries
+            if standing[entry] is Standing.DISPUTED
+            or (logs[entry] == Level.AGREED and len(deniers[entry]) > 1)
+            if deniers[entry]
+            for voice in claimers[entry] | deniers[entry]
+        ),
+    )
+
+
+def _judged(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
+    """How well a log is known that nothing proves or disproves, and what is to be done with it.
+
+    :param by: how many voices returned it; ``against``: how many denials there are.
+    :param in_split: the other side of a split did not return it. That is a doubt, and no denial of its own.
+    """
+    if by > 1:
+        return Level.AGREED, Standing.KNOWN
+    if against > 1:
+        return 0, Standing.FALSE
+    is_denied = against or (in_split and by)
+    return Level.CLAIMED if by else 0, Standing.DISPUTED if is_denied else Standing.KNOWN
+
+
+def _who(words: Mapping[Voice, Word], entry: Entry, what: str) -> frozenset[Voice]:
+    return frozenset(voice for voice, word in words.items() if entry in getattr(word, what))
+
+
+def _is_split(words: Mapping[Voice, Word], block: Block, entry: Entry) -> bool:
+    """Whether the other side of a split that lasts did not return a log."""
+    return bool(block.denied_by) and not any(
+        entry in words[voice].claims for voice in block.denied_by if voice in words
+    )
+
+
+def _proof(words: Mapping[Voice, Word], block: Block) -> tuple[frozenset[Entry], bool]:
+    """The logs that receipts prove, and whether these are all that the block has."""
+    if not block.verified:
+        return NONE, False
+    if block.empty and block.roots and not (block.filters and any(block.bloom or b"")):
+        return NONE, True
+    found = [word.receipts for word in words.values() if word.receipts is not None and word.receipts.match]
+    if not found:
+        return NONE, False
+    return found[0].entries, found[0].filters_match or not block.filters
+
+
+def unseen(tx: str) -> Entry:
+    """Whatever was reported of a transaction of which no voice returns a log (any more)."""
+    return Entry(tx, b"", (), b"")
+
+
+def _is_excluded(block: Block, entry: Entry, contracts: BloomTest) -> bool:
+    """Whether a usable filter of a verified header excludes a log. That counts like one more denial, and is
+    no proof: some chains leave single logs out of their filters.
+    """
+    test = BloomTest((entry.address,), entry.topics[:1]) if entry.address else contracts
+    return block.filters and not test.may_hold(block.bloom)
+
+
+def _rest(
+    words: Mapping[Voice, Word],
+    block: Block,
+    contracts: BloomTest,
+    true: frozenset[Entry],
+    *,
+    proof_of_all: bool,
+    is_known: bool,
+) -> Level | None:
+    answered = {voice: word for voice, word in words.items() if word.logs is not None}
+    excluded = block.filters and not contracts.may_hold(block.bloom)
+    if proof_of_all or (excluded and not is_known):
+        return Level.PROVEN
+    same = [voice for voice, word in answered.items() if word.logs == true]
+    if len(same) > 1 and _is_explained(words, block, contracts, true):
+        return Level.AGREED
+    return Level.CLAIMED if answered else None
+
+
+def _is_explained(
+    words: Mapping[Voice, Word], block: Block, contracts: BloomTest, true: frozenset[Entry]
+) -> bool:
+    """Whether nothing but the logs is in the filter, or the receipts of two voices hold no more either."""
+    seen = {(entry.address, entry.topics[0]) for entry in true}
+    if not block.bloom or contracts.held(block.bloom) <= seen:
+        return True
+    whole = [word for word in words.values() if word.receipts is not None and word.receipts.entries == true]
+    return len(whole) > 1
+
+
+def _faulty(
+    words: Mapping[Voice, Word],
+    claimers: Mapping[Entry, frozenset[Voice]],
+    deniers: Mapping[Entry, frozenset[Voice]],
+    logs: Mapping[Entry, int],
+    standing: Mapping[Entry, Standing],
+) -> Mapping[Voice, frozenset[Entry]]:
+    found: dict[Voice, set[Entry]] = {voice: set() for voice, word in words.items() if word.forged}
+    for entry, is_ in standing.items():
+        wrong: frozenset[Voice] = frozenset()
+        if is_ is Standing.FALSE:
+            wrong = claimers[entry]
+        elif logs[entry] == Level.PROVEN or (logs[entry] == Level.AGREED and len(deniers[entry]) == 1):
+            wrong = deniers[entry]
+        for voice in wrong:
+            found.setdefault(voice, set()).add(entry)
+    return {voice: frozenset(entries) for voice, entries in found.items()}
+
+
+class What(StrEnum):
+    """What is requested of a voice about a block."""
+
+    RECEIPT = "receipt"
+    """Of one transaction, with the block's list of transactions."""
+
+    RECEIPTS = "receipts"
+    """Of all transactions."""
+
+    LOGS = "logs"
+
+
+class Question(Struct, frozen=True, order=True):
+    """Something to request next. The answers are awaited by nobody: one that fails is asked again later."""
+
+    voice: Voice
+    what: What
+    tx: str = ""
+
+
+def questions(
+    voices: Iterable[Voice], words: Mapping[Voice, Word], block: Block, contracts: BloomTest, finding: Finding
+) -> Iterator[Question]:
+    """What to request about a block so that more of it is known; nothing where nothing more can be."""
+    disputed = [entry for entry, is_ in finding.standing.items() if is_ is Standing.DISPUTED]
+    unsure = [
+        entry
+        for entry, is_ in finding.standing.items()
+        if is_ is Standing.KNOWN and finding.logs[entry] < Level.AGREED
+    ]
+    unexplained = block.verified and finding.rest is not Level.PROVEN
+    whole = unexplained and (block.roots or block.filters)
+    for voice in voices:
+        word = words.get(voice, Word())
+        for entry in (*unsure, *disputed):
+            if entry not in word.claims and entry not in word.denies:
+                yield Question(voice, What.RECEIPT, entry.tx)
+        if whole and (word.receipts is None or not word.receipts.match):
+            yield Question(voice, What.RECEIPTS)
+        if word.logs is None and finding.rest is not Level.PROVEN:
+            yield Question(voice, What.LOGS)
+
+
+class Verdict(StrEnum):
+    """What happens to a fact that was reported from a log."""
+
+    KEEP = "keep"
+    SUSPEND = "suspend"
+    """It is retracted by the watcher until it is decided. A reporter's own report still counts."""
+
+    RETRACT = "retract"
+
+
+def verdict(standing: Standing, *, is_end: bool, was_final: bool) -> Verdict:
+    """What happens to a fact. An end is a payout, a mint or a refund.
+
+    :param was_final: it was final before somebody denied it.
+    """
+    if standing is Standing.FALSE:
+        return Verdict.RETRACT
+    if standing is Standing.DISPUTED and is_end and not was_final:
+        return Verdict.SUSPEND
+    return Verdict.KEEP
+
+
+ALONE_SECONDS: Final = 600.0
+"""What only one of several voices returned waits so long for the others before it is final. A voice that has
+not answered for so long has no vote on the branch."""
+
+
+def may_be_final(
+    finding: Finding, entry: Entry, *, voices: int, age: float, everybody_asked: bool, is_split: bool
+) -> bool:
+    """Whether a log that is deep enough is final.
+
+    :param voices: of the chain.
+    :param age: seconds since it was first returned.
+    :param everybody_asked: each other voice was asked for its receipt since then.
+    :param is_split: as many voices name another branch.
+    """
+    if finding.standing[entry] is not Standing.KNOWN:
+        return False
+    if finding.logs[entry] >= Level.AGREED or voices == 1:
+        return True
+    return not is_split and age >= ALONE_SECONDS and everybody_asked
+
+
+class Vote(Struct, frozen=True):
+    """The block that a voice named last at a height, or at the highest one that it has of those read.
+
+    :param at: when, in seconds.
+    """
+
+    hash: str
+    at: float
+
+
+class Choice(Struct, frozen=True):
+    """The branch to read, and whether as many voices name another one."""
+
+    hash: str | None
+    is_split: bool
+
+
+def choose(
+    votes: Mapping[Voice, Vote], order: Sequence[Voice], reading: str | None, now: float, *, agreed: bool
+) -> Choice:
+    """The branch of the most voices.
+
+    At a tie it is the one that is read already; at the start that of the first voice in the operator's order.
+
+    :param reading: the block of the branch that is read; None at the start.
+    :param agreed: that block is final, and two voices have named it: only one that two name replaces it.
+    """
+    named: dict[str, set[Voice]] = {}
+    for voice in order:
+        if (vote := votes.get(voice)) is not None and now - vote.at <= ALONE_SECONDS:
+            named.setdefault(vote.hash, set()).add(voice)
+    if not named:
+        return Choice(reading, False)
+    most = max(map(len, named.values()))
+    best = [hash_ for hash_, voices in named.items() if len(voices) == most]
+    if agreed and most < 2:
+        return Choice(reading, any(hash_ != reading for hash_ in named))
+    return Choice(reading if reading in best else best[0], len(best) > 1)

@@ -1,0 +1,288 @@
+"""Histories, and URLs that do something wrong, at random: nothing false becomes final, and all is read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.watcher.loop import reader as reading_loop
+from app.watcher.services.advance import Advanced
+from tests.everyday import SEED, volume
+from tests.feed.services.world import forget_events
+from tests.gateway import Gateway
+from tests.watcher.fake_chain import FakeChain, FakeLog
+from tests.watcher.fake_node import FakeNode, FalseBlock, Part
+from tests.watcher.kit import NAMES, Watched, answers, executed, queued, refund, relay, row, send, status
+from tests.watcher.loop.table import Chain, World, unrelated
+
+HISTORIES = volume(100, 2)
+"""Of each of 20 parts; on PostgreSQL a tenth, which is slower."""
+
+STEPS = 40
+FALSE_SENDS, FALSE_PAYOUTS = range(500, 600), range(600, 700)
+PENDING, CONFIRMED, DELIVERED, REFUNDED = 1, 3, 5, 10
+FORGIVEN_SECONDS = 600.0
+ASKED_POLLS = 3
+"""An end that one URL denies is shown for so many polls at most: one to read it, two to ask."""
+
+
+class Killed(Exception):
+    """The process ended."""
+
+
+@dataclass
+class History:
+    """A chain whose URLs change what they do, and a watcher that is killed now and then.
+
+    :param liar: the number of the only URL that says what is false.
+    :param sends: those not refunded yet; ``payouts`` to come, and those that are queued.
+    :param answered_at: when an honest URL answered last.
+    :param forgiven: false sends that became final while no honest URL answered for long.
+    :param shown: by false payout for how many polls it has been shown while an honest URL answered.
+    """
+
+    world: World
+    rng: random.Random
+    liar: int | None
+    sends: list[int] = field(default_factory=list)
+    payouts: list[int] = field(default_factory=lambda: list(range(700, 760)))
+    waiting: list[int] = field(default_factory=list)
+    false: list[int] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(10, 500)))
+    invented: Iterator[int] = field(default_factory=lambda: iter(range(100)))
+    does: dict[int, str] = field(default_factory=dict)
+    answered_at: float = 0.0
+    shown: dict[int, int] = field(default_factory=dict)
+    forgiven: set[int] = field(default_factory=set)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def chain(self) -> FakeChain:
+        return self.world.watched.chain
+
+    def step(self) -> None:
+        """Something happens, and the watcher polls."""
+        rng, world = self.rng, self.world
+        for number, node in enumerate(world.nodes):
+            if rng.random() < 0.2:
+                self._change(number, node)
+        for _ in range(rng.randrange(3)):
+            self._mine()
+        if rng.random() < 0.07:
+            depth = rng.randrange(1, 3)
+            self.told.append(f"reorg {depth}")
+            self.chain.reorg(depth)
+        seconds = rng.choice([1, 1, 1, 2, 10, 100, 700])
+        self.told.append(f"{seconds} s, {self.does}, head {self.chain.head.number}")
+        if rng.random() < 0.1:
+            with killed(rng.randrange(1, 4), after=rng.random() < 0.5):
+                self._poll(seconds)
+        else:
+            self._poll(seconds)
+        self._check()
+
+    def _poll(self, seconds: float) -> None:
+        try:
+            self.world.polls(1, seconds)
+        except Killed:
+            self.told.append("killed")
+            self.world.begin()
+            self.world.polls(1)
+
+    def _change(self, number: int, node: FakeNode) -> None:
+        rng, world = self.rng, self.world
+        world.honest_again(node)
+        faults = ["no logs", "no logs, no receipts", "down", "behind", "late"]
+        is_blind = any(what.startswith("no logs") for what in self.does.values())
+        if is_blind or len(world.nodes) == 1:  # what two URLs lack is agreed
+            faults = faults[2:]
+        self.does.pop(number, None)
+        what = rng.choice(["honest", "honest", rng.choice(faults)])
+        if number == self.liar and rng.random() < 0.5:
+            what = "lies"
+        elif what == "no logs":
+            node.omit = lambda _log: True
+        elif what == "no logs, no receipts":
+            node.omit, node.receipts = (lambda _log: True), False
+        elif what == "down":
+            node.fault = lambda _body: (500, {}, b"")
+        elif what == "behind":
+            node.behind = rng.randrange(1, 5)
+        elif what == "late":
+            node.omit = lambda log: int(log["blockNumber"], 16) > self.chain.head.number - 2
+        if what != "honest":
+            self.does[number] = what
+
+    def _mine(self) -> None:
+        rng = self.rng
+        logs: list[FakeLog] = []
+        for _ in range(rng.randrange(3)):
+            number = next(self.numbers)
+            match rng.randrange(5):
+                case 0 | 1:
+                    self.sends.append(number)
+                    logs.append(send(number, tx=f"send {number}"))
+                case 2 if self.payouts:
+                    paid = self.payouts.pop()
+                    logs.append(relay(paid, tx=f"paid {paid}"))
+                case 3 if self.payouts:
+                    paid = self.payouts.pop()
+                    self.waiting.append(paid)
+                    logs += [queued(paid, f"paid {paid}"), relay(paid, tx=f"paid {paid}")]
+                case 4 if self.waiting and rng.random() < 0.7:
+                    logs.append(executed(self.waiting.pop(0)))
+                case 4 if self.sends:
+                    back = self.sends.pop(0)
+                    logs.append(refund(back, tx=f"refund {back}"))
+        number = self.world.mine(1, *logs)
+        if self.liar is not None and self.does.get(self.liar) == "lies":
+            self._lie(number, logs)
+
+    def _lie(self, number: int, logs: Sequence[FakeLog]) -> None:
+        rng, told = self.rng, list(logs)
+        match rng.randrange(4):
+            case 0 if told:
+                del told[rng.randrange(len(told))]
+            case 1:
+                self.false.append(FALSE_SENDS[next(self.invented)])
+                told.append(send(self.false[-1], tx="false"))
+            case 2 | 3:
+                self.false.append(FALSE_PAYOUTS[next(self.invented)])
+                told.append(relay(self.false[-1], tx="false"))
+        receipts: Part = rng.choice(["true", "false", "false", "empty", "missing"])
+        lists, forged = rng.random() < 0.5, rng.random() < 0.2
+        words = f"{len(logs)} logs, told {len(told)}, {receipts} receipts, {lists=}, {forged=}"
+        self.told.append(f"block {number}: {words}")
+        node = self.world.nodes[self.liar or 0]
+        node.false[number] = FalseBlock((unrelated(number), *told), receipts, lists, forged)
+
+    def _check(self) -> None:
+        """Nothing false is final, and no false end is shown for long while an honest URL answers."""
+        world, now = self.world, self.world.watched.time.seconds
+        honest = [
+            number for number in range(len(world.nodes)) if number != self.liar and number not in self.does
+        ]
+        if honest:
+            self.answered_at = now
+        if len(world.nodes) > 1:
+            named = world.named_for_a_block - {NAMES[self.liar] if self.liar is not None else ""}
+            assert not named, self.told_of("named", named)
+        is_forgiven = now - self.answered_at > FORGIVEN_SECONDS or (len(world.nodes) == 1 and self.liar == 0)
+        for number in self.false:
+            shown = self.status(number)
+            if shown == CONFIRMED and is_forgiven:
+                self.forgiven.add(number)
+            if number in self.forgiven:
+                continue
+            assert shown != CONFIRMED, self.told_of(number, shown)
+            is_end = number in FALSE_PAYOUTS and shown == DELIVERED
+            self.shown[number] = self.shown.get(number, 0) + 1 if is_end and honest and not is_forgiven else 0
+            assert self.shown[number] <= ASKED_POLLS, self.told_of(number, self.shown[number])
+
+    def status(self, number: int) -> int:
+        return status(self.world.client, number, {*range(600)})
+
+    def told_of(self, *what: Any) -> str:
+        kept, world = row(self.world.gateway), self.world
+        now = f"read to {kept.live_to}, verified to {kept.proven_to}, in doubt {world.doubts}: {kept.fault}"
+        urls = f"{len(world.nodes)} URLs, liar {self.liar}, {world.chain}"
+        return "\n".join(map(str, [*what, now, urls, *self.told]))
+
+    def end(self) -> None:
+        """Every URL is honest again for some hours: all is as if none had ever done anything else."""
+        world = self.world
+        world.honest()
+        world.polls(6, seconds=1900)
+        world.mine(60)
+        world.polls(6, seconds=10)
+        world.polls(4, seconds=3700)
+        for _ in range(200):  # one range that differs is read again every few polls
+            if row(world.gateway).proven_to == self.chain.head.number - 6:
+                break
+            world.polls(seconds=10)
+        found = answers(world.gateway)
+        undecided = {str(number) for number in self.false} | {f"paid {number}" for number in self.false}
+        right = self._right()
+        has_roots = world.chain in (Chain.ALL, Chain.NO_FILTERS)
+        missing = {
+            key: (found.get(key), want)
+            for key, want in right.items()
+            if found.get(key) != want and (has_roots or self._block_of(key) not in world.doubts)
+        }
+        assert not missing, self.told_of(missing)
+        more = {key for key, is_ in found.items() if key not in right and key != "pools" and is_ != PENDING}
+        if has_roots:
+            assert not more, self.told_of(more)
+            assert not world.doubts, self.told_of(world.doubts)
+        assert more <= undecided, self.told_of(more)
+
+    def _block_of(self, name: str) -> int | None:
+        """The last block with something of a transfer."""
+        number = int(name.removeprefix("paid "))
+        logs = {
+            log.data
+            for log in (send(number), refund(number), relay(number), queued(number, ""), executed(number))
+        }
+        return max(block.number for block in self.chain.blocks if any(log.data in logs for log in block.logs))
+
+    def _right(self) -> dict[str, int]:
+        """The status of each transfer that the chain has a log of."""
+        right: dict[str, int] = {}
+        logs = [log for block in self.chain.blocks for log in block.logs]
+        has = {(log.topics, log.data) for log in logs}
+
+        def is_there(log: FakeLog) -> bool:
+            return (log.topics, log.data) in has
+
+        for number in range(10, 500):
+            if is_there(send(number)):
+                right[str(number)] = REFUNDED if is_there(refund(number)) else CONFIRMED
+        for number in range(700, 760):
+            if is_there(relay(number)):
+                waits = is_there(queued(number, "")) and not is_there(executed(number))
+                right[f"paid {number}"] = 11 if waits else DELIVERED
+        return right
+
+
+@contextmanager
+def killed(writes: int, *, after: bool) -> Iterator[None]:
+    """The process is killed at its next write but so many, before it or after it."""
+    right, left = reading_loop.advance, writes
+
+    def advance(*arguments: Any) -> Advanced:
+        nonlocal left
+        left -= 1
+        if left == 0 and not after:
+            raise Killed
+        written = right(*arguments)
+        if left == 0:
+            raise Killed
+        return written
+
+    reading_loop.advance = advance
+    try:
+        yield
+    finally:
+        reading_loop.advance = right
+
+
+@pytest.mark.parametrize("part", range(20))
+def test_nothing_false_is_final_and_all_is_read(gateway: Gateway, client: FlaskClient, part: int) -> None:
+    is_slow = gateway.engine.dialect.name != "sqlite"
+    for number in range(-(-HISTORIES // 10) if is_slow else HISTORIES):
+        forget_events(gateway)
+        rng = random.Random(f"{SEED} {part} {number}")
+        urls = rng.choice([1, 2, 2, 3, 3])
+        chain = rng.choice(list(Chain)) if urls > 1 else rng.choice([Chain.ALL, Chain.NO_FILTERS])
+        liar = rng.choice([None, *range(urls)])
+        world = World(gateway, Watched(gateway), client, urls, chain, range(600, 760))
+        history = History(world, rng, liar)
+        for _ in range(STEPS):
+            history.step()
+        history.end()

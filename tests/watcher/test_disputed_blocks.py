@@ -1,0 +1,187 @@
+"""What operators see of URLs that contradict each other, that left out logs, and that returned false ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import insert, update
+
+from app.accounts.roles import Role
+from app.db.engine import writing
+from app.network.models import Chain, NetworkPart
+from app.values.identifiers import BlockNumber
+from app.watcher.models import WatchMiss
+from app.watcher.rules.evidence import Entry, Word
+from app.watcher.steps import Doubt
+from app.watcher.watched import disputed_logs
+from config import ALL_DOORS
+from tests.admin.visitor import signed_in
+from tests.applications import OpenApp, cheap_passwords
+from tests.feed.services.world import NOW, feed, sent
+from tests.gateway import Gateway
+from tests.watcher.fake_chain import FakeBlock
+from tests.watcher.fake_node import FakeNode, served
+from tests.watcher.kit import CHAIN, ELSEWHERE, NAMES, OTHER, Watched, relay, status
+from tests.watcher.nodes.living import turn
+
+pytestmark = pytest.mark.one_database
+
+Watch = Callable[..., str]
+A, B, C = NAMES
+
+
+@pytest.fixture
+def false(gateway: Gateway, watched: Watched) -> FakeBlock:
+    """A block in which the first of two URLs invents a payout."""
+    feed(gateway, sent(7, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    watched.changes["independent"] = NAMES
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.chain.mine_many(3)
+    block = watched.chain.mine(ELSEWHERE)
+    watched.chain.mine_many(2)
+    watched.nodes[0].invent = {block.number: [relay(7)]}
+    return block
+
+
+def read(watched: Watched) -> None:
+    """Read the chain until every URL was asked about what only one returned."""
+    reader = watched.reader()
+    for _ in range(4):
+        turn(watched, reader)
+        reader.faults.write(reader.lease)
+
+
+@pytest.fixture
+def watch(open_app: OpenApp, gateway: Gateway, watched: Watched) -> Watch:
+    """Gives what ``flask watch`` prints with these options, after the code with which it exits."""
+
+    def run(*options: str) -> str:
+        configure(gateway, watched)
+        with ExitStack() as stack:
+            urls = {
+                name: stack.enter_context(served(node))
+                for name, node in zip(NAMES, watched.nodes, strict=False)
+            }
+            app = open_app(rpc_urls=urls, clock=gateway.clock)
+            with app.app_context():
+                done = app.test_cli_runner().invoke(args=["watch", *options])
+        return f"{done.exit_code}\n{done.output}"
+
+    return run
+
+
+def configure(gateway: Gateway, watched: Watched) -> None:
+    """Have chain 1 watched by as many URLs as there are nodes."""
+    names = list(NAMES[: len(watched.nodes)])
+    with writing(gateway.engine) as connection:
+        values = {"watch_from_block": 1, "rpc": names, "rpc_independent": names}
+        connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
+        connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
+
+
+def text_of(page: str) -> str:
+    """What a page shows, without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def test_page_shows_what_each_url_says_of_a_disputed_block(
+    open_app: OpenApp,
+    gateway: Gateway,
+    watched: Watched,
+    client: FlaskClient,
+    false: FakeBlock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    configure(gateway, watched)
+    cheap_passwords(monkeypatch)
+    visitor = signed_in(open_app(doors=ALL_DOORS, clock=gateway.clock), Role.VIEWER)
+    before = text_of(visitor.get(f"/admin/chains/{CHAIN}").text)
+    assert "In doubt" not in before and "isputed" not in before
+    read(watched)
+    shown = text_of(visitor.get(f"/admin/chains/{CHAIN}").text)
+    assert "Nodes contradict each other about 1 block, and nothing decides it." in shown
+    assert "In doubt 1 block not agreed by two URLs and not proven" in shown
+    assert re.search(rf"4 2026-[^L]+ Log 1 of 0x\w+…\w+ {A} returned it {B} denies it", shown)
+    assert "False answers" not in shown
+    assert status(client, 7) == 1
+
+
+def test_status_shows_what_each_url_says_of_a_disputed_block(
+    watched: Watched, watch: Watch, false: FakeBlock
+) -> None:
+    watched.nodes.append(FakeNode(watched.chain, fault=lambda _body: (503, {}, b"")))
+    read(watched)
+    lines = watch("--status").splitlines()
+    assert any(line.startswith("chain 1: 1 blocks are in doubt (1 disputed): ") for line in lines)
+    (line,) = (line for line in lines if f"chain 1: block {false.number}, first read at" in line)
+    assert line.endswith(f"{A} returned it; {B} denies it; {C} has not answered")
+
+
+def test_check_fails_neither_of_two_urls_that_contradict_each_other(
+    watched: Watched, watch: Watch, false: FakeBlock
+) -> None:
+    read(watched)
+    checked = watch("--check")
+    assert checked.startswith("0\nchain 1 (Chain 1): can be watched\n")
+    assert f"  note block {false.number}, first read at" in checked
+    assert f"{A} returned it; {B} denies it. Neither is blamed" in checked
+    assert "FAIL" not in checked
+
+
+def test_check_fails_url_that_two_others_contradict(watched: Watched, watch: Watch, false: FakeBlock) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    read(watched)
+    checked = watch("--check")
+    assert "disputed" not in checked
+    failed = re.findall(r"  (\w+): cannot be used: see FAIL\n", checked)
+    assert failed == [A], checked
+    assert "FAIL the watcher found at" in checked and f"its logs of block {false.number} are false" in checked
+
+
+@pytest.mark.parametrize(
+    ("missing", "surplus", "verdict", "words"),
+    [
+        (
+            2,
+            0,
+            "reads everything now, but left out logs lately: see note",
+            "note incomplete: left out 2 logs of blocks 2 to 3",
+        ),
+        (0, 1, "cannot be used: see FAIL", "FAIL returned 1 false logs of blocks 2 to 3"),
+        (1, 1, "cannot be used: see FAIL", "FAIL returned 1 false logs of blocks 2 to 3"),
+    ],
+)
+def test_check_fails_url_with_false_logs_and_notes_one_that_left_out_some(
+    gateway: Gateway, watched: Watched, watch: Watch, missing: int, surplus: int, verdict: str, words: str
+) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.chain.mine_many(3)
+    read(watched)
+    row = {"chain_id": CHAIN, "at": gateway.clock(), "first": 2, "last": 3, "source": A, "reread_source": B}
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(WatchMiss), [row | {"missing": missing, "surplus": surplus}])
+    checked = watch("--check")
+    assert f"  {A}: {verdict}\n" in checked
+    assert words in checked
+    assert checked.startswith("0\n")
+
+
+def test_log_that_no_url_denies_names_what_contradicts_it() -> None:
+    claimed = Entry("0xaa", b"\xaa" * 20, (b"\x01" * 32,), b"")
+    other = Entry("0xbb", b"\xaa" * 20, (b"\x01" * 32,), b"")
+    words = {
+        A: Word(claims=frozenset({claimed, other})),
+        B: Word(claims=frozenset({other}), logs=frozenset()),
+    }
+    doubt = Doubt(block=BlockNumber(4), words=words, logs={claimed: (3, 0), other: (5, 1)}, since=NOW)
+    (log,) = disputed_logs(doubt)
+    assert (log.what, log.tx, log.says) == (
+        "log 3",
+        "0xaa",
+        {A: "returned it", B: "neither returned nor denied it"},
+    )
+    assert log.words.endswith("no URL denies it: the header's filter or another branch does")
