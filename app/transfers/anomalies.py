@@ -56,6 +56,7 @@ class AnomalyKind(StrEnum):
     READ_ON_ANOTHER_CHAIN = "read_on_another_chain"
     SEND_CONTRADICTS_ID = "send_contradicts_id"
     POOL_UNDER_ZERO = "pool_under_zero"
+    REPORT_CONTRADICTS_BLOCK = "report_contradicts_block"
 
 
 class Anomaly(Struct, frozen=True):

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     ForeignKey,
     Index,
     LargeBinary,
@@ -300,6 +301,27 @@ class RetractedEvent(Base):
     subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest canonical retraction")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
+
+
+class ContradictedReport(Base):
+    """A report of a log that the block which it names does not hold (docs/chains.md#reports).
+
+    It is looked at again until it is known whether the block is proven. Once it is ``outranked``, the event
+    is retracted, and counts for nothing when it is sent again, until a reorganisation reaches the block.
+    """
+
+    __tablename__ = "contradicted_reports"
+    __table_args__ = (Index("ix_contradicted_reports_block", "chain_id", "block"),)
+
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, doc="that was read")
+    block: Mapped[BlockNumber] = mapped_column(BigInteger)
+    reporter: Mapped[str] = mapped_column(String(64), index=True)
+    at: Mapped[datetime] = mapped_column(UtcTime, doc="when it was found")
+    tries: Mapped[int] = mapped_column(BigInteger, doc="requests about the block so far")
+    outranked: Mapped[bool] = mapped_column(Boolean)
 
 
 class RetractionTarget(Base):

@@ -114,6 +114,14 @@ def _pairs(events: Sequence[Event], known: Mapping[str, Sequence[Event]]) -> dic
     return found
 
 
+def is_among(event: Event, others: Iterable[Event]) -> bool:
+    """Whether one of the others says the same of the same log, under whatever id."""
+    return any(
+        other.subject == event.subject and type(other) is type(event) and _under(other, [event]) is not None
+        for other in others
+    )
+
+
 def _under(event: Event, contents: Sequence[Event]) -> Event | None:
     """The event under the id of what was reported; None where that says something else."""
     for content in reversed(contents):

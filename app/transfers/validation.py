@@ -128,6 +128,8 @@ class Known(Struct, kw_only=True):
     not_needed: Mapping[EventKey, Sequence[Logged[TransferEvent]]] = field(default_factory=dict)
     """By key, acceptances of canonical signatures that are not in the histories, because another one of their
     signer counts."""
+    outranked: Set[EventKey] = frozenset()
+    """Events that a proven block of a watched chain does not hold (docs/interface.md#standing)."""
     dropped: Set[EventKey] = frozenset()
     """Heads of chains that the log had and no longer needs."""
     pruned: Pruned = field(default_factory=Pruned)
@@ -208,7 +210,7 @@ def validate_event(event: Event, known: Known) -> Verdict:
     pruned = known.pruned.match(event)
     if reports.contradict(event) or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
-    if pruned is PrunedMatch.SAME_EVENT:
+    if pruned is PrunedMatch.SAME_EVENT or event.key in known.outranked:
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)

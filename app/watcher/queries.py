@@ -13,9 +13,26 @@ from app.feed.queries.pruned import pruned_transfers
 from app.network.watch_terms import KnownSend
 from app.transfers import models as log
 from app.transfers.codec import decode_event
-from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
+from app.transfers.events import (
+    EVENT_CLASSES,
+    BlockEvent,
+    ChainEvent,
+    ChainReorged,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    RefundCompleted,
+    RefundDelayed,
+    RefundSubmitted,
+    TransferDelayed,
+    TransferEvent,
+    TransferReleased,
+    TransferSent,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
 from app.transfers.models import Transfer
 from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
+from app.transfers.reports.counting import Origin
 from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -29,7 +46,7 @@ from app.watcher.models import (
     WatchSpan,
     WatchWaiting,
 )
-from app.watcher.steps import Span, SpanState, Waiting, WaitingKind
+from app.watcher.steps import ReportedEvent, Span, SpanState, Waiting, WaitingKind
 
 _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
 
@@ -191,19 +208,6 @@ IN_A_BLOCK: Final = tuple(
 """The types that name the block of their log, or of the head."""
 
 
-class ReportedEvent(NamedTuple):
-    """An event of the log, with all that is known of it.
-
-    :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
-    :param also: another reporter has reported it, too.
-    """
-
-    event: Event
-    block: BlockNumber
-    canonical: bool
-    also: bool = False
-
-
 def reported_events(
     connection: Connection,
     chain_id: ChainId,
@@ -219,10 +223,79 @@ def reported_events(
     :param transfer_ids: only of these; None for everything.
     """
     rows = connection.execute(_in_blocks(chain_id, first, last, transfer_ids)).all()
-    keyed = [(EventKey(row.subject, row.event_id), row) for row in rows]
-    if not (said := {key for key, row in keyed if row.reporter == reporter}):
+    said = {EventKey(row.subject, row.event_id) for row in rows if row.reporter == reporter}
+    return _reported(connection, chain_id, rows, said, reporter)
+
+
+OF_LOGS: Final = (
+    TransferSent, TransferDelayed, TransferReleased, RefundSubmitted, RefundDelayed, RefundCompleted,
+    LiquidityAdded, LiquidityWithdrawn, WithdrawDone, ValidatorsUpdated,
+)  # fmt: skip
+"""What the logs of watched contracts say. The watcher reports all of these."""
+
+
+def reports_of_others(
+    connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber, *, reporter: str
+) -> list[ReportedEvent]:
+    """What others have reported of logs in these blocks of a chain, under ids of any kind."""
+    return _of_others(connection, chain_id, _others(chain_id, first, last, reporter), reporter)
+
+
+def new_reports_of_others(
+    connection: Connection, chain_id: ChainId, last: BlockNumber, *, reporter: str, after: int, limit: int
+) -> tuple[list[ReportedEvent], int]:
+    """The same of all blocks up to one, of a number of acceptances after a position of the log.
+
+    :returns: the position of the last of these acceptances, too.
+    """
+    seq = log.Event.seq
+    window = select(seq).where(seq > after).order_by(seq).limit(limit).subquery()
+    to = connection.scalar(select(func.max(window.c.seq))) or after
+    query = _others(chain_id, BlockNumber(0), last, reporter).join(window, window.c.seq == seq)
+    return _of_others(connection, chain_id, query, reporter), to
+
+
+def _others(
+    chain_id: ChainId, first: BlockNumber, last: BlockNumber, reporter: str
+) -> Select[*tuple[Any, ...]]:
+    table = log.Event
+    return (
+        select(table.seq, *_PLACED, Transfer.src_chain_id, Transfer.dst_chain_id)
+        .outerjoin(Transfer, Transfer.transfer_id == table.transfer_id)
+        .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)), table.block.between(first, last))
+        .where(table.type.in_([each.type for each in OF_LOGS]), table.reporter != reporter)
+        .order_by(table.seq)
+    )
+
+
+def _of_others(
+    connection: Connection, chain_id: ChainId, query: Select[*tuple[Any, ...]], reporter: str
+) -> list[ReportedEvent]:
+    rows = [row for row in connection.execute(query) if _chain_of(row) == chain_id]
+    keys = {EventKey(row.subject, row.event_id) for row in rows}
+    return _reported(connection, chain_id, rows, keys, reporter)
+
+
+def _chain_of(row: Row[*tuple[Any, ...]]) -> int | None:
+    """The chain that a row's event was read on; None where it is not known."""
+    event = decode_event(row.event_id, row.type, row.body)
+    if isinstance(event, TransferEvent):
+        return Origin(row.src_chain_id, row.dst_chain_id).chain_of(event)
+    return getattr(event, "chain_id", None)
+
+
+def _reported(
+    connection: Connection,
+    chain_id: ChainId,
+    rows: Sequence[Row[*tuple[Any, ...]]],
+    said: Collection[EventKey],
+    reporter: str,
+) -> list[ReportedEvent]:
+    if not said:
         return []
-    of_others = {key for key, row in keyed if row.reporter != reporter}
+    keyed = [(EventKey(row.subject, row.event_id), row) for row in rows]
+    of_others = {key: row.reporter for key, row in reversed(keyed) if row.reporter != reporter}
+    by_us = {key for key, row in keyed if row.reporter == reporter}
     reach: dict[int, Reach] = {chain_id: Reach(rows[0].seq, max(row.block for row in rows))}
     reorgs = [reorg.among([(key, row.seq) for key, row in keyed]) for reorg in load_reorgs(connection, reach)]
     retracted = retracted_keys(connection, said)
@@ -233,10 +306,21 @@ def reported_events(
             row.seq > retracted.get(key, 0)
             and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
             key in of_others,
+            reporter if key in by_us else of_others[key],
         )
         for key, row in dict(keyed).items()
         if key in said
     ]
+
+
+_PLACED: Final = (
+    log.Event.event_id,
+    log.Event.subject,
+    log.Event.type,
+    log.Event.block,
+    log.Event.body,
+    log.Event.reporter,
+)
 
 
 def _in_blocks(
@@ -247,7 +331,7 @@ def _in_blocks(
 ) -> Select[*tuple[Any, ...]]:
     table = log.Event
     return (
-        select(table.seq, table.event_id, table.subject, table.type, table.block, table.body, table.reporter)
+        select(table.seq, *_PLACED)
         .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)))
         .where(table.type.in_(IN_A_BLOCK), table.block >= first)
         .where(*(() if last is None else (table.block <= last,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -119,6 +119,33 @@ class Doubt(Struct, frozen=True, kw_only=True):
     is_open: bool = False
 
 
+class ReportedEvent(NamedTuple):
+    """An event of the log, with all that is known of it.
+
+    :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
+    :param also: another reporter has reported it, too.
+    :param reporter: who reported it first.
+    """
+
+    event: Event
+    block: BlockNumber
+    canonical: bool
+    also: bool
+    reporter: str
+
+
+class Contradicted(Struct, frozen=True):
+    """A report of a log that its block does not hold.
+
+    :param outranked: it is proven: the event is retracted.
+    """
+
+    event: Event
+    block: BlockNumber
+    reporter: str
+    outranked: bool = False
+
+
 class Missed(Struct, frozen=True):
     """A reread or a proof that differed: how many logs the first reading had missed or had too much."""
 
@@ -149,6 +176,8 @@ class Step(Struct, frozen=True, kw_only=True):
     :param doubts: blocks that are not agreed or proven. Those stored in the blocks of ``spans`` are removed
         first, and those of ``resolved``.
     :param matched_to: the highest block whose receipts were seen to match its header; None for none.
+    :param contradicted: reports of others that blocks do not hold. Those stored of blocks that are ``judged``
+        are removed first; of those that are ``undecided`` it is not known.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
         meanwhile was reported, too.
@@ -174,6 +203,9 @@ class Step(Struct, frozen=True, kw_only=True):
     done: Sequence[WaitingKey] = ()
     head: Header | None = None
     final: BlockNumber | None = None
+    contradicted: Sequence[Contradicted] = ()
+    judged: Sequence[BlockNumber] = ()
+    undecided: Sequence[BlockNumber] = ()
     missed: Sequence[Missed] = ()
     missed_if_new: bool = False
     source: str = ""

@@ -41,7 +41,7 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.queries.logged import first_reorgs, retracted_keys
+from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
 from app.transfers.reorganisations import Reorg, orphaned_by
 from app.transfers.reported import TransferHistory
 from app.transfers.reports.bounds import MAX_REQUESTS, EventCounts
@@ -77,6 +77,7 @@ def load_known(
     refunded = [event for event in about_transfers if histories[event.transfer_id].has_request]
     not_needed = load_not_needed(connection, refunded) if refunded else {}
     limits = _chain_limits(connection, events)
+    latest = of_others | _latest_of(about_transfers, histories, not_needed)
     repeated = [event for event in events if isinstance(event, ChainReorged) and event.key in of_others]
     deep = [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
     return Known(
@@ -84,10 +85,11 @@ def load_known(
         max_reorg_blocks=max_reorg_blocks,
         next_seq=positions.last_seq + 1,
         last_reversal=positions.last_reversal,
-        latest=of_others | _latest_of(about_transfers, histories, not_needed),
+        latest=latest,
         not_needed=not_needed,
         histories=histories,
         orphaned=_orphaned(connection, of_others, positions.last_reversal),
+        outranked=outranked_keys(connection, latest) if latest else frozenset(),
         dropped=dropped_before(
             connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
         ),

@@ -44,7 +44,14 @@ from app.transfers.codec import encode_event
 from app.transfers.contents import content_digest, id_digest, subject_digest
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
-from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferNote
+from app.transfers.models import (
+    Anomaly,
+    ContradictedReport,
+    Event,
+    StuckAcknowledgement,
+    Transfer,
+    TransferNote,
+)
 from app.transfers.reorganisations import ChainReading
 from app.transfers.reported import TransferHistory
 from app.transfers.reports.counting import Logged
@@ -120,8 +127,8 @@ def remove_transfers(
 
 
 _OF_TRANSFERS: Final = (
-    Event, SignatureAside, SignatureNotNeeded, Anomaly, UserRefundRequest, StuckAcknowledgement, TransferNote,
-    table.JournalRow, Transfer,
+    Event, ContradictedReport, SignatureAside, SignatureNotNeeded, Anomaly, UserRefundRequest,
+    StuckAcknowledgement, TransferNote, table.JournalRow, Transfer,
 )  # fmt: skip
 """What holds rows of transfers. Those of other tables go with that of the transfer, by their reference."""
 

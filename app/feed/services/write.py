@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from app.feed.projection import chains, pools
 from app.feed.projection.anomalies import raise_two_contents
+from app.feed.projection.contradicted import forget_contradicted_from
 from app.feed.projection.journal import Place, Step, note_cause
 from app.feed.projection.signatures import quarantine
 from app.feed.projection.transfers import Projections, project
@@ -165,6 +166,7 @@ def _project(
     for entry in entries:
         event = entry.event
         if isinstance(event, ChainReorged):
+            forget_contradicted_from(connection, event.chain_id, event.from_block)
             projected = chains.project_belated if entry.is_belated else chains.project_reorganisation
             projected(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):

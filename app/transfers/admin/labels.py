@@ -187,6 +187,11 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "Pool below zero",
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",
     ),
+    AnomalyKind.REPORT_CONTRADICTS_BLOCK: (
+        "A report that its block does not hold",
+        "Look at the transaction in an explorer. If the report is false, revoke the ingest token of its "
+        "reporter, and retract the event where the gateway has not done it.",
+    ),
 }
 """The name of each anomaly, and what to do about it."""
 

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
 
-from app.db.types import RowsOf
+from app.db.types import RowsOf, is_one_of
 from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.certainty import WATCHER
-from app.transfers.codec import decode_event, with_keys
+from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.events import (
     BlockEvent,
     ChainReorged,
@@ -24,7 +24,7 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.models import Event, EventAhead, RetractedEvent
+from app.transfers.models import ContradictedReport, Event, EventAhead, RetractedEvent
 from app.transfers.reorganisations import Reorg
 from app.transfers.reported import TransferHistory
 from app.transfers.reports.counting import Logged, as_reported
@@ -178,6 +178,16 @@ def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[Eve
 def every_retracted_key(connection: Connection) -> dict[EventKey, int]:
     """All keys that a canonical retraction names, with the retraction's position in the log."""
     return _positions(connection, true())
+
+
+def outranked_keys(connection: Connection, keys: Collection[EventKey]) -> set[EventKey]:
+    """Those of the keys that a proven block outranks: they count for nothing when they are sent again."""
+    table, ids, found = ContradictedReport, sorted({key.id for key in keys}), set[EventKey]()
+    query = select(table.subject, table.event_id).where(table.outranked.is_(True))
+    for start in range(0, len(ids), MOST_IN_STATEMENT):
+        some = is_one_of(connection, table.event_id, ids[start : start + MOST_IN_STATEMENT])
+        found |= {EventKey(*row) for row in connection.execute(query.where(some))}
+    return found.intersection(keys)
 
 
 def _positions(connection: Connection, condition: ColumnElement[bool]) -> dict[EventKey, int]:

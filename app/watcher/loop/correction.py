@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from app.feed.services.retract import retractions_of
 from app.transfers.contents import agree
 from app.transfers.events import ChainHead, Event, RefundCompleted, TransferConfirmed
-from app.transfers.numbering import as_reported_before
+from app.transfers.numbering import as_reported_before, is_among
 from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header, Log
@@ -21,7 +21,19 @@ from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
 from app.watcher.services.readings import Reported, confirmed_elsewhere
-from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
+from app.watcher.steps import (
+    Contradicted,
+    Missed,
+    ReportedEvent,
+    Span,
+    Step,
+    Waiting,
+    WaitingKey,
+    WaitingKind,
+)
+
+_REPORTED_AT_ONCE: Final = (WaitingKind.SEND_DEPTH, WaitingKind.QUEUED)
+"""What waits only after its log was reported."""
 
 
 class Holding(Struct, frozen=True):
@@ -33,6 +45,8 @@ class Holding(Struct, frozen=True):
     :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
     :param suspended: what the ids of transactions begin with of which something is disputed. What another
         reporter reported of them, too, stays.
+    :param others: what others reported of blocks of which it is known what they hold.
+    :param outranks: what of it the blocks do not hold is retracted, and not only noted.
     """
 
     span: Span
@@ -41,6 +55,8 @@ class Holding(Struct, frozen=True):
     foreign: AbstractSet[str] = frozenset()
     left: Collection[BlockNumber] = ()
     suspended: AbstractSet[str] = frozenset()
+    others: Sequence[ReportedEvent] = ()
+    outranks: bool = False
 
     @property
     def blocks(self) -> Blocks:
@@ -68,6 +84,7 @@ class _Difference(Struct):
     missing: set[str] = field(default_factory=set)
     """Ids of logs; so is ``surplus``."""
     surplus: set[str] = field(default_factory=set)
+    contradicted: list[Contradicted] = field(default_factory=list)
 
 
 def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Outcome:
@@ -89,12 +106,19 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     found = _difference(holding, translation, reported, paid, set(_unclear(chain_id, outside, translation)))
     found.missing -= {log for log in found.missing if tx_of(log) in waited}
     reason = f"not in blocks {blocks.first} to {blocks.last} of chain {chain_id} ({read_by})"
+    outranked = [each.event.key for each in found.contradicted if each.outranked]
+    against = f"not in block {blocks.first} of chain {chain_id}, which is proven"
     missed = Missed(
         blocks.first, blocks.last, len(found.missing), len(found.surplus), read_by, holding.span.source
     )
     step = Step(
         at=view.clock(),
-        events=[*retractions_of(found.false, reason, view.clock()), *found.events],
+        events=[
+            *retractions_of(found.false, reason, view.clock()),
+            *retractions_of(outranked, against, view.clock()),
+            *found.events,
+        ],
+        contradicted=found.contradicted,
         spans=(holding.span,),
         waiting=translation.waiting,
         done=[*translation.done, *_gone(inside, translation, paid)],
@@ -159,11 +183,12 @@ def _difference(
     ]
     for block in {block for block in paid.values() if not holding.covers(block)}:
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
-    known = {each.event.key: each.event for each in said}
+    known = {each.event.key: each.event for each in (*holding.others, *said)}
     valid = {each.event.key for each in said if each.canonical}
     shared = {each.event.key for each in said if each.also and tx_of(each.event.id) in holding.suspended}
     again = as_reported_before(translation.events, [each.event for each in said])
     found = _Difference([_with_free_id(event, known) for event in again])
+    found.contradicted = list(_contradicted(holding, translation))
     true = {event.key for event in found.events}
     found.false = sorted(
         key
@@ -178,6 +203,19 @@ def _difference(
     found.missing = {log_of(event.id) for event in inside if event.key not in valid}
     found.missing -= right - found.surplus
     return found
+
+
+def _contradicted(holding: Holding, translation: Translation) -> Iterator[Contradicted]:
+    """What others reported of the blocks and these do not hold.
+
+    Nothing is said of a block of which not all is reported yet: its log cannot be read, or waits.
+    """
+    waits = {each.block for each in translation.waiting if each.kind not in _REPORTED_AT_ONCE}
+    unclear = waits.union(each.log.block for each in translation.unreadable)
+    for each in holding.others:
+        is_right = each.block in unclear or is_among(each.event, translation.events)
+        if each.canonical and not is_right:
+            yield Contradicted(each.event, each.block, each.reporter, outranked=holding.outranks)
 
 
 def _unclear(

@@ -8,9 +8,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Log, in_order
 from app.watcher.logs.contracts import is_end
 from app.watcher.loop.cases import Case
+from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import Incomplete, Lie, RpcFault
 from app.watcher.rpc.nodes import Trouble
@@ -150,8 +152,18 @@ def next_doubt(view: View) -> Doubt | None:
     return min(due, key=due_at, default=None)
 
 
-def claimed(view: View, block: BlockId, voice: Voice, logs: Sequence[Log]) -> Doubt:
-    """A block with logs that one voice returned just now."""
+def new_doubts(view: View, fetched: Fetched) -> list[Doubt]:
+    """The blocks with logs that were read: only one of several voices has returned these so far."""
+    if len(view.nodes.voices) == 1:
+        return []
+    by_block: dict[BlockNumber, list[Log]] = {}
+    for log in fetched.logs:
+        by_block.setdefault(log.block, []).append(log)
+    voice = view.nodes.voice(fetched.source)
+    return [_claimed(view, fetched.headers[block].id, voice, logs) for block, logs in by_block.items()]
+
+
+def _claimed(view: View, block: BlockId, voice: Voice, logs: Sequence[Log]) -> Doubt:
     case = Case(view, block)
     case.hear(voice, logs)
     return _doubt(case, case.weighed(), None, case.logs.keys(), agreed=False)

@@ -10,16 +10,16 @@ from app.feed.services.retract import retractions_of
 from app.network.watch_terms import FINALIZED
 from app.transfers.events import Event
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId, Header, Log
+from app.watcher.blocks import BlockId, Header
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
 from app.watcher.loop.branches import Branch, branch_of, is_confirmed
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
-from app.watcher.loop.findings import claimed
+from app.watcher.loop.findings import new_doubts
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import Incomplete, Lie, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.services.readings import Reported, confirmed_elsewhere
-from app.watcher.steps import Doubt, Step, WaitingKind
+from app.watcher.steps import Step, WaitingKind
 
 
 class Outcome(Struct, frozen=True):
@@ -204,17 +204,6 @@ def _tried_again(view: View, read: _Read) -> Outcome:
     return Outcome(_step(view, read, again.events, again), again.unreadable)
 
 
-def _new_doubts(view: View, fetched: Fetched) -> list[Doubt]:
-    """What only one of several voices has returned so far: the others are asked after the step."""
-    if len(view.nodes.voices) == 1:
-        return []
-    voice = view.nodes.voice(fetched.source)
-    by_block: dict[BlockNumber, list[Log]] = {}
-    for log in fetched.logs:
-        by_block.setdefault(log.block, []).append(log)
-    return [claimed(view, fetched.headers[block].id, voice, logs) for block, logs in by_block.items()]
-
-
 def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
     fetched, branch = read.fetched, read.branch
     first_time = view.readings.live_to is None
@@ -230,7 +219,7 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         headers=headers,
         forget_headers_below=None if live_to is None else view.forgettable(live_to.number),
         spans=() if fetched is None else (fetched.span(),),
-        doubts=[] if fetched is None else _new_doubts(view, fetched),
+        doubts=[] if fetched is None else new_doubts(view, fetched),
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,

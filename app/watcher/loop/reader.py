@@ -8,7 +8,7 @@ step.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -24,13 +24,16 @@ from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.branches import ask_others
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
+from app.watcher.loop.findings import new_doubts
 from app.watcher.loop.poll import Outcome, poll
+from app.watcher.loop.reports import compare_arrived, judge
 from app.watcher.loop.verify import Unverifiable, compare, due, examine, span_to_verify, unknown, verify
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
+from app.watcher.services.contradicted import arrived, to_judge
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
 from app.watcher.steps import Doubt, SpanState, Step
@@ -57,7 +60,8 @@ def report_range(view: View, fetched: Fetched) -> Outcome:
     # Final blocks are below all that is read live. Of others only the range itself is known.
     deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
-    disputed = {doubt.block for doubt in _doubts(view, fetched) if doubt.disputed}
+    doubts = _doubts(view, fetched)
+    disputed = {doubt.block for doubt in doubts if doubt.disputed}
     translation = translate(
         view.network,
         view.terms,
@@ -68,13 +72,19 @@ def report_range(view: View, fetched: Fetched) -> Outcome:
         final_to=view.settled_to,
         doubts=view.readings.doubts,
     )
-    return Outcome(_step(view, fetched, translation), translation.unreadable)
+    return Outcome(_step(view, fetched, translation, doubts), translation.unreadable)
+
+
+MOST_DOUBTS: Final = 2_000
+"""Blocks in doubt with which the backfill adds no more: as long as no other URL answers there may be many."""
 
 
 def _doubts(view: View, fetched: Fetched) -> list[Doubt]:
-    """What is stored of blocks that are read again, as when a contract was added."""
-    first, last = fetched.blocks.first, fetched.blocks.last
-    return [doubt for doubt in view.readings.doubts.values() if first <= doubt.block <= last]
+    """What is stored of blocks that are read again, as when a contract was added, and those with new logs."""
+    first, last, stored = fetched.blocks.first, fetched.blocks.last, view.readings.doubts
+    new = new_doubts(view, fetched) if len(stored) < MOST_DOUBTS else []
+    new = [doubt for doubt in new if doubt.block not in stored and doubt.block > view.known_to]
+    return [*(doubt for doubt in stored.values() if first <= doubt.block <= last), *new]
 
 
 def _read(view: View, blocks: Blocks | None) -> Fetched | None:
@@ -111,7 +121,7 @@ def _stored(view: View, number: BlockNumber) -> BlockId | None:
     return next((header.id for header in view.readings.headers if header.number == number), None)
 
 
-def _step(view: View, fetched: Fetched, translation: Translation) -> Step:
+def _step(view: View, fetched: Fetched, translation: Translation, doubts: Sequence[Doubt]) -> Step:
     readings, live_to = view.readings, view.readings.live_to
     # Those of blocks that a reorganisation can still reach.
     reachable = -1 if live_to is None else live_to.number - view.max_reorg
@@ -122,7 +132,7 @@ def _step(view: View, fetched: Fetched, translation: Translation) -> Step:
         backfilled_to=fetched.blocks.last,
         headers=[header for header in fetched.stored_headers() if header.number >= reachable],
         spans=(fetched.span(),),
-        doubts=_doubts(view, fetched),
+        doubts=doubts,
         waiting=translation.waiting,
         done=translation.done,
         source=fetched.source,
@@ -243,6 +253,7 @@ class Reader(Struct):
         if (node := self.view.nodes.named(self.view.source)) is not None:
             ask_others(self.view, node)
         self.examine()
+        self.compare_reports()
         self.since_reread += 1
         if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
             self.reread()
@@ -305,6 +316,15 @@ class Reader(Struct):
             self._note_differences(outcome)
         blocks = self.view.readings.doubts.keys()
         self.view.asked_at = {block: at for block, at in self.view.asked_at.items() if block in blocks}
+
+    def compare_reports(self) -> None:
+        """Compare what others reported of proven blocks with what these hold."""
+        chain_id = self.view.terms.chain_id
+        if (noted := compare_arrived(self.view, partial(arrived, self.database, chain_id))) is not None:
+            self._write(noted)
+        if len(self.view.nodes.voices) > 1:
+            for block in to_judge(self.database, chain_id, self.view.clock()):
+                self._write_difference(judge(self.view, block, self._reported()))
 
     def prove(self) -> bool:
         """Verify the next range by its headers. Returns whether there was any."""

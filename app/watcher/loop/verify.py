@@ -98,21 +98,16 @@ def compare(view: View, reported: Reported) -> Outcome | None:
     same = [span for span in spans if are_of(span.digest, _within(logs, span))]
     if not same:
         return _differs(view, spans[0], node, _within(logs, spans[0]), reported)
+    is_another = node.voice != view.nodes.voice(spans[0].source)
     doubts = [
         doubt
         for doubt in view.readings.doubts.values()
         if any(span.first <= doubt.block <= span.last for span in same)
+        if not is_another or len(doubt.words) > 1  # else both say the same now
     ]
     step = Step(
         at=view.clock(),
-        spans=[
-            replace(
-                span,
-                state=SpanState.REREAD,
-                weighed=node.voice != view.nodes.voice(span.source),
-            )
-            for span in same
-        ],
+        spans=[replace(span, state=SpanState.REREAD, weighed=is_another) for span in same],
         doubts=doubts,
         source=view.source,
         calls=view.calls(),
@@ -177,12 +172,14 @@ def _differs(view: View, span: Span, node: Node, logs: Sequence[Log], reported: 
         case.take_header(named_by, headers[number])
         for voice, of in readings.items():
             case.hear(voice, of.get(number, ()))
-        case.note_reported(view.nodes.voice(span.source))
+        noted = case.note_reported(view.nodes.voice(span.source))
+        if number <= view.known_to:
+            case.final |= noted
         each = settled(case, case.settle(is_live=True), before, is_live=True)
         found.append(each if len(view.nodes.voices) > 1 else replace(each, doubt=None))
     counting = [log for each in found for log in each.logs]
     new = replace(span_of(blocks, counting, node.name), state=SpanState.REREAD)
-    outcome = _outcome(view, new, found, headers, reported, span.source)
+    outcome = _outcome(view, Holding(new, (), headers), found, reported, span.source)
     if not span.digest or outcome.step is None:
         return outcome
     is_same = are_of(span.digest, counting) or not outcome.step.events
@@ -215,10 +212,12 @@ def span_to_verify(view: View) -> Span | None:
     return replace(span, last=BlockNumber(min(span.last, span.first + BLOCKS_AT_ONCE - 1)))
 
 
-def verify(view: View, span: Span, reported: Reported) -> Outcome:
+def verify(view: View, span: Span, reported: Reported, *, outranks: bool = False) -> Outcome:
     """Read some blocks with their headers, find out what they hold, and correct what was reported of them.
 
     :param reported: what was reported of blocks.
+    :param outranks: request all receipts, and retract also what others reported that proven blocks do not
+        hold. There is more than one voice.
     :raises NoNode: no URL can be used now.
     :raises Unverifiable: no URL of another provider answers, or the only one proves nothing.
     :raises Moved: the answers do not fit together; it is tried again later.
@@ -243,8 +242,8 @@ def verify(view: View, span: Span, reported: Reported) -> Outcome:
         if is_known or number <= view.known_to:
             case.final |= noted
         cases.append((case, before))
-    if not view.roots:
-        _learn(view, [case for case, _ in cases], readings)
+    if outranks or not view.roots:
+        _request_receipts(view, [case for case, _ in cases], readings, all_of=outranks)
     for case, before in cases:
         finding = case.weighed()
         finding = case.settle(is_live=False) if is_open(finding, is_live=False) else finding
@@ -252,11 +251,34 @@ def verify(view: View, span: Span, reported: Reported) -> Outcome:
         found.append(settled(case, finding, before, is_live=False))
     logs = [log for each in found for log in each.logs]
     new = replace(span_of(blocks, logs, readings[0].node.name), state=SpanState.PROVEN, weighed=True)
-    if words := _unproven(view, found):
+    if (why := _unproven(view, found)) is not None:
         same = [replace(each, doubt=each.before) for each in found]
         new = replace(new, state=span.state, weighed=span.weighed)
-        raise Unverifiable(words, lasts=True, found=_outcome(view, new, same, headers, reported, span.source))
-    return _outcome(view, new, found, headers, reported, span.source)
+        outcome = _outcome(view, Holding(new, (), headers), same, reported, span.source)
+        raise Unverifiable(why, lasts=True, found=outcome)
+    decided = {each.case.id.number for each in found if _is_decided(each, outranks=outranks)}
+    others = [each for each in reported(blocks.first, blocks.last, of_others=True) if each.block in decided]
+    holding = Holding(new, (), headers, others=others, outranks=outranks)
+    outcome = _outcome(view, holding, found, reported, span.source)
+    judged = decided | {each.case.id.number for each in found if outranks and each.case.foreign}
+    return replace(outcome, step=outcome.step and replace(outcome.step, judged=sorted(judged)))
+
+
+def _is_decided(each: Settled, *, outranks: bool) -> bool:
+    """Whether it is known which logs of watched contracts a block has.
+
+    One that ``outranks`` reports is proven, with receipts, and has no logs like ours of other contracts: a
+    report may be about one of these.
+    """
+    case, finding = each.case, each.finding
+    if each.doubt is not None or case.foreign:
+        return False
+    if not outranks:
+        return True
+    has_receipts = any(word.receipts is not None and word.receipts.match for word in case.words.values())
+    has_txs = case.header is not None and case.header.transactions
+    is_proven = all(finding.logs[entry] is Level.PROVEN for entry in finding.true)
+    return finding.rest is Level.PROVEN and is_proven and (has_receipts or not has_txs)
 
 
 def _two_readings(view: View, blocks: Blocks, source: str) -> list[_Reading]:
@@ -343,18 +365,19 @@ def _check(headers: Mapping[BlockNumber, Header], logs: Iterable[Log]) -> None:
         raise Moved(str(error)) from None
 
 
-def _learn(view: View, cases: Sequence[Case], readings: Sequence[_Reading]) -> None:
-    """Try whether receipts of a few blocks match their headers, as none was seen to match yet."""
+def _request_receipts(
+    view: View, cases: Sequence[Case], readings: Sequence[_Reading], *, all_of: bool
+) -> None:
+    """Request the receipts of blocks: of all, or of a few until some match, as none was seen to match yet."""
     able = [case for case in cases if case.header is not None and case.header.transactions]
-    tried = {case.id: case for case in (*able[:1], *able[len(able) // 2 :][:1], *able[-1:])}
-    for case in tried.values():
+    few = (*able[:1], *able[len(able) // 2 :][:1], *able[-1:])
+    for case in able if all_of else {case.id: case for case in few}.values():
         for reading in readings:
             with suppress(RpcFault):
                 block = listed(reading.node, case.id.number)
                 if block is not None and block.header.hash == case.id.hash:
-                    receipts = receipts_of_block(reading.node, block)
-                    case.take_receipts(reading.node.voice, receipts)
-            if view.roots:
+                    case.take_receipts(reading.node.voice, receipts_of_block(reading.node, block))
+            if view.roots and not all_of:
                 return
 
 
@@ -386,7 +409,10 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     if header is None:  # nobody has the block now
         return Outcome(Step(at=view.clock(), doubts=[each.doubt] if each.doubt else (), calls=view.calls()))
     span = Span(before.block, before.block, 0, b"", view.source)
-    outcome = _outcome(view, span, [each], {before.block: header}, reported, span.source)
+    is_decided = _is_decided(each, outranks=False)
+    others = reported(before.block, before.block, of_others=True) if is_decided else ()
+    holding = Holding(span, (), {before.block: header}, others=others)
+    outcome = _outcome(view, holding, [each], reported, span.source)
     step = outcome.step
     missed = step.missed if step is not None and each.finding.faulty else ()
     resolved = () if each.doubt else (before.block,)
@@ -406,25 +432,20 @@ def _case(view: View, header: Header, txs: Collection[str]) -> tuple[Case, Doubt
 
 
 def _outcome(
-    view: View,
-    span: Span,
-    found: Sequence[Settled],
-    headers: Mapping[BlockNumber, Header],
-    reported: Reported,
-    read_by: str,
+    view: View, holding: Holding, found: Sequence[Settled], reported: Reported, read_by: str
 ) -> Outcome:
     """The step that follows from what is known of blocks.
+
+    :param holding: without their logs.
 
     What is reported of a transaction, and what none of its logs says, is taken back only where its receipts
     were asked for.
     """
-    whole = _corrected(view, span, found, headers, reported, read_by, left=lambda each: each.case.foreign)
+    whole = _corrected(view, holding, found, reported, read_by, left=lambda each: each.case.foreign)
     taken = _taken_back(whole)
     asked = [_asked(each, taken) for each in found]
     answer = (
-        _corrected(view, span, asked, headers, reported, read_by, left=lambda each: each.left)
-        if taken
-        else whole
+        _corrected(view, holding, asked, reported, read_by, left=lambda each: each.left) if taken else whole
     )
     for each in asked:
         name_urls(view, each)
@@ -435,9 +456,8 @@ def _outcome(
 
 def _corrected(
     view: View,
-    span: Span,
+    holding: Holding,
     found: Sequence[Settled],
-    headers: Mapping[BlockNumber, Header],
     reported: Reported,
     read_by: str,
     *,
@@ -451,7 +471,9 @@ def _corrected(
     foreign = set[str]().union(*(ids(each, left(each)) for each in found))
     suspended = set[str]().union(*(ids(each, each.suspended) for each in found))
     logs = [log for each in found for log in each.logs]
-    return corrected(view, Holding(span, logs, headers, foreign, suspended=suspended), reported, read_by)
+    return corrected(
+        view, replace(holding, logs=logs, foreign=foreign, suspended=suspended), reported, read_by
+    )
 
 
 def _taken_back(outcome: Outcome) -> set[tuple[str, str]]:

@@ -261,6 +261,7 @@ class View(Struct):
     :param asked_at: when every URL was asked about a block in doubt, in seconds.
     :param jump: the one that no second URL has confirmed yet.
     :param known_to: up to here all was proven once.
+    :param reports_to: up to this position of the log, what others report was compared with proven blocks.
     :param roots: whether roots of receipts are usable (docs/chains.md#evidence); ``filters`` likewise.
     :param matched_to: the highest block whose receipts matched since this reader began.
     :param is_split: as many voices name another branch. Those of ``denied_by`` have done so for three polls,
@@ -292,6 +293,7 @@ class View(Struct):
     denied_by: frozenset[str] = frozenset()
     split_from: int = 0
     known_to: int = -1
+    reports_to: int | None = None
 
     contracts: BloomTest = field(default_factory=lambda: BloomTest((), ()))
 
@@ -304,6 +306,7 @@ class View(Struct):
         self.votes = {voice: Vote(OURS, self.monotonic()) for voice in self.had}
         self.split_polls = self.readings.extra.get("split", 0)
         self.known_to = self.readings.extra.get("known_to", -1)
+        self.reports_to = self.readings.extra.get("reports_to")
 
     @property
     def extra(self) -> Mapping[str, Any] | None:
@@ -313,6 +316,7 @@ class View(Struct):
         extra |= {"had": dict(self.had)} if len(self.had) > 1 else {}
         extra |= {"known_to": self.known_to} if self.known_to >= 0 else {}
         extra |= {"split": self.split_polls} if self.split_polls else {}
+        extra |= {} if self.reports_to is None else {"reports_to": self.reports_to}
         return None if extra == self.readings.extra else extra
 
     @property

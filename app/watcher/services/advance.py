@@ -21,6 +21,7 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
 from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
+from app.watcher.services.contradicted import store_contradicted
 from app.watcher.services.doubts import store_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
@@ -88,6 +89,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         _store_headers(connection, lease.chain_id, step)
         _store_waiting(connection, lease.chain_id, step)
         _store_misses(connection, lease.chain_id, missed, step.at)
+        store_contradicted(connection, lease.chain_id, step, now)
         store_spans(connection, lease.chain_id, step.spans, step.forget_from)
         if reorgs.from_block is not None:
             values |= doubt(connection, row, values, reorgs.from_block, intake.max_reorg_blocks)

@@ -16,8 +16,8 @@ from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import BlockId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import (
-    ReportedEvent,
     reported_events,
+    reports_of_others,
     spans_proven_before,
     stored_headers,
     unproven_spans,
@@ -27,7 +27,7 @@ from app.watcher.queries import (
 from app.watcher.services.doubts import stored_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import without_reorgs_to
-from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
+from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, ReportedEvent, SpanState
 
 
 def load(database: Database, chain_id: ChainId) -> ChainReadings:
@@ -73,9 +73,16 @@ def reported(
     first: BlockNumber,
     last: BlockNumber | None,
     transfer_ids: Collection[TransferId] | None = None,
+    *,
+    of_others: bool = False,
 ) -> list[ReportedEvent]:
-    """What the watcher reported of these blocks. It does not change while the caller has the lease."""
+    """What the watcher reported of these blocks. It does not change while the caller has the lease.
+
+    :param of_others: what others reported of their logs instead.
+    """
     with reading_consistently(database.engine) as connection:
+        if of_others and last is not None:
+            return reports_of_others(connection, chain_id, first, last, reporter=WATCHER)
         return reported_events(connection, chain_id, first, last, reporter=WATCHER, transfer_ids=transfer_ids)
 
 

@@ -1,0 +1,176 @@
+"""Reports of others against what the blocks of a watched chain hold."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.transfers.models import Anomaly, Event
+from tests.feed.services.world import NOW, event, feed, released
+from tests.gateway import Gateway
+from tests.watcher.fake_chain import START
+from tests.watcher.kit import CHAIN, Watched, relay
+from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PENDING, Chain, World
+
+AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds() + 60
+
+
+def report(world: World, number: int, block: int, **fields: Any) -> None:
+    """A reporter says that a block of the watched chain has a payout."""
+    feed(world.gateway, released(number, AT, chain_id=CHAIN, block=block, amount="990", **fields))
+
+
+def anomalies(world: World) -> list[str]:
+    with reading(world.gateway.engine) as connection:
+        kind = Anomaly.kind == "report_contradicts_block"
+        return list(connection.scalars(select(Anomaly.detail).where(kind)))
+
+
+def reasons(world: World) -> list[str]:
+    """Why events were retracted."""
+    with reading(world.gateway.engine) as connection:
+        bodies = connection.scalars(select(Event.body).where(Event.type == "events.retracted"))
+        return list(bodies)
+
+
+def our_log(world: World, number: int) -> dict[str, Any]:
+    """The log of the watched contract in a block."""
+    logs = world.watched.chain.blocks[number].logs_json
+    (log,) = (log for log in logs if log["address"] == f"0x{relay(PAID).address.hex()}")
+    return log
+
+
+def old_block(world: World) -> int:
+    """A block with a transaction and nothing of ours, proven for long."""
+    number = world.mine()
+    world.goes_on()
+    return number
+
+
+def test_invented_payout_in_a_proven_block_is_retracted(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    block = old_block(world)
+    report(world, INVENTED, block)
+    assert world.status(INVENTED) == DELIVERED
+    world.polls(2)
+    assert world.status(INVENTED) == PENDING
+    (reason,) = reasons(world)
+    assert f"not in block {block} of chain {CHAIN}, which is proven" in reason
+    (words,) = anomalies(world)
+    assert words.startswith(f"test reported what block {block} of chain {CHAIN} does not hold"), words
+
+
+def test_the_same_report_counts_for_nothing_when_it_is_sent_again(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    block = old_block(world)
+    report(world, INVENTED, block)
+    world.polls(2)
+    report(world, INVENTED, block)
+    assert world.status(INVENTED) == PENDING
+    world.polls(5)
+    assert world.status(INVENTED) == PENDING
+    assert len(reasons(world)) == 1
+
+
+def test_payout_that_was_reported_before_its_block_is_proven_is_retracted_then(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    report(world, INVENTED, world.mine())
+    world.polls(3)
+    assert world.status(INVENTED) == DELIVERED
+    world.goes_on()
+    assert world.status(INVENTED) == PENDING
+
+
+def test_with_one_url_the_contradiction_is_an_anomaly(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 1)
+    report(world, INVENTED, old_block(world))
+    world.polls(5)
+    assert world.status(INVENTED) == DELIVERED
+    (words,) = anomalies(world)
+    assert words.endswith("it counts, as the block is not proven by two providers")
+
+
+def test_where_nothing_is_proven_the_contradiction_is_an_anomaly(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    report(world, INVENTED, old_block(world))
+    world.polls(5)
+    assert world.status(INVENTED) == DELIVERED
+    assert len(anomalies(world)) == 1
+
+
+def test_wrong_amount_under_the_id_of_the_log_is_corrected(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    number = world.watched.chain.head.number + 1
+    world.mine(1, relay(PAID, tx="payout"))
+    log = our_log(world, number)
+    name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
+    false = released(PAID, AT, chain_id=CHAIN, block=number, amount="5", dst_tx_hash=log["transactionHash"])
+    feed(gateway, false | {"id": name})
+    world.goes_on()
+    assert world.see().paid == {990}
+    assert world.status(PAID) == DELIVERED
+    assert len(anomalies(world)) == 1
+
+
+def test_report_counts_again_after_a_reorganisation_of_its_block(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    block = world.mine()
+    world.mine(20)
+    world.polls(10)
+    report(world, INVENTED, block)
+    world.polls(2)
+    assert world.status(INVENTED) == PENDING
+    feed(gateway, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=block))
+    report(world, INVENTED, block)
+    assert world.status(INVENTED) == DELIVERED
+    assert anomalies(world) == []
+
+
+def test_true_reports_of_a_reporter_stay(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    world = World(gateway, watched, client, 2)
+    number = world.watched.chain.head.number + 1
+    world.mine(1, relay(PAID, tx="payout"))
+    log = our_log(world, number)
+    report(world, PAID, number, dst_tx_hash=log["transactionHash"])
+    world.goes_on()
+    report(world, PAID, number, dst_tx_hash=log["transactionHash"])
+    feed(
+        gateway,
+        released(PAID, AT, chain_id=CHAIN, block=number, amount="990", dst_tx_hash=log["transactionHash"])
+        | {"id": "a second reporter"},
+    )
+    world.polls(5)
+    assert (anomalies(world), reasons(world)) == ([], [])
+    assert world.status(PAID) == DELIVERED
+
+
+def test_reports_of_other_chains_and_of_no_log_are_left_alone(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    block = old_block(world)
+    feed(gateway, event("transfer.delayed", "no block", AT, transfer_id="0x" + f"{INVENTED:064x}"))
+    feed(gateway, event("refund.requested", "no log", AT, transfer_id="0x" + f"{PAID:064x}"))
+    feed(
+        gateway, event("transfer.confirmed", "elsewhere", AT, transfer_id="0x" + f"{PAID:064x}", block=block)
+    )
+    world.polls(5)
+    assert (anomalies(world), reasons(world)) == ([], [])
