@@ -210,7 +210,7 @@ def validate_event(event: Event, known: Known) -> Verdict:
     pruned = known.pruned.match(event)
     if reports.contradict(event) or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
-    if pruned is PrunedMatch.SAME_EVENT or event.key in known.outranked:
+    if pruned is PrunedMatch.SAME_EVENT or _is_outranked(event, known):
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
@@ -219,6 +219,11 @@ def validate_event(event: Event, known: Known) -> Verdict:
     if reports.known is None:
         return _too_many(event, known) or _refusal(event, known) or Accepted(_entry(event, known))
     return _validate_again(event, reports.known, reports.newest, known)
+
+
+def _is_outranked(event: Event, known: Known) -> bool:
+    """Whether a proven block does not hold it. What the gateway itself reads or restores is not compared."""
+    return event.key in known.outranked and known.accepted is not None
 
 
 class _Reports(Struct, frozen=True):

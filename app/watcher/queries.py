@@ -13,6 +13,7 @@ from app.feed.queries.pruned import pruned_transfers
 from app.network.watch_terms import KnownSend
 from app.transfers import models as log
 from app.transfers.codec import decode_event
+from app.transfers.event_fields import MAX_BLOCK
 from app.transfers.events import (
     EVENT_CLASSES,
     BlockEvent,
@@ -246,24 +247,59 @@ def new_reports_of_others(
 ) -> tuple[list[ReportedEvent], int]:
     """The same of all blocks up to one, of a number of acceptances after a position of the log.
 
+    With a send come all reports about its transfer: only now their chain may be known.
+
     :returns: the position of the last of these acceptances, too.
     """
-    seq = log.Event.seq
-    window = select(seq).where(seq > after).order_by(seq).limit(limit).subquery()
+    table = log.Event
+    window = select(table.seq).where(table.seq > after).order_by(table.seq).limit(limit).subquery()
     to = connection.scalar(select(func.max(window.c.seq))) or after
-    query = _others(chain_id, BlockNumber(0), last, reporter).join(window, window.c.seq == seq)
-    return _of_others(connection, chain_id, query, reporter), to
+    is_new = table.seq.between(after + 1, to)
+    is_send = table.type == TransferSent.type
+    sent = select(table.transfer_id).where(is_new, is_send, table.transfer_id.is_not(None))
+    sends = select(table.transfer_id).where(is_send, table.transfer_id.in_(sent))
+    sends = sends.group_by(table.transfer_id).having(func.min(table.seq) > after)
+    of_new = _others(chain_id, BlockNumber(0), last, reporter).where(is_new)
+    found = _of_others(connection, chain_id, of_new, reporter)
+    if ids := connection.scalars(sends).all():
+        of_sends = _others(chain_id, BlockNumber(0), last, reporter)
+        of_sends = of_sends.where(is_one_of(connection, table.transfer_id, set(ids)))
+        earlier = _of_others(connection, chain_id, of_sends, reporter)
+        found += [each for each in earlier if getattr(each.event, "chain_id", None) is None]
+    return found, to
+
+
+def reports_under(
+    connection: Connection, chain_id: ChainId, keys: Collection[EventKey], *, reporter: str, of_others: bool
+) -> list[ReportedEvent]:
+    """What the reporter, or others, have reported under these keys, of whatever block of the chain."""
+    ids, is_others = {key.id for key in keys}, log.Event.reporter != reporter
+    query = _of_logs(chain_id, BlockNumber(0), BlockNumber(MAX_BLOCK))
+    query = query.where(is_others if of_others else ~is_others)
+    query = query.where(is_one_of(connection, log.Event.event_id, ids))
+    return [each for each in _of_others(connection, chain_id, query, reporter) if each.event.key in keys]
+
+
+def proven_ranges(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
+    """The spans that the rule of evidence proved, ascending."""
+    return _spans(
+        connection, chain_id, WatchSpan.state == SpanState.PROVEN.value, WatchSpan.weighed.is_(True)
+    )
 
 
 def _others(
     chain_id: ChainId, first: BlockNumber, last: BlockNumber, reporter: str
 ) -> Select[*tuple[Any, ...]]:
+    return _of_logs(chain_id, first, last).where(log.Event.reporter != reporter)
+
+
+def _of_logs(chain_id: ChainId, first: BlockNumber, last: BlockNumber) -> Select[*tuple[Any, ...]]:
     table = log.Event
     return (
         select(table.seq, *_PLACED, Transfer.src_chain_id, Transfer.dst_chain_id)
         .outerjoin(Transfer, Transfer.transfer_id == table.transfer_id)
         .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)), table.block.between(first, last))
-        .where(table.type.in_([each.type for each in OF_LOGS]), table.reporter != reporter)
+        .where(table.type.in_([each.type for each in OF_LOGS]))
         .order_by(table.seq)
     )
 
@@ -274,6 +310,16 @@ def _of_others(
     rows = [row for row in connection.execute(query) if _chain_of(row) == chain_id]
     keys = {EventKey(row.subject, row.event_id) for row in rows}
     return _reported(connection, chain_id, rows, keys, reporter)
+
+
+def said_of_blocks(
+    connection: Connection, chain_id: ChainId, blocks: Collection[BlockNumber], *, reporter: str
+) -> list[ReportedEvent]:
+    """What anybody has reported of logs in these blocks of a chain."""
+    query = _of_logs(chain_id, min(blocks), max(blocks))
+    return _of_others(
+        connection, chain_id, query.where(is_one_of(connection, log.Event.block, blocks)), reporter
+    )
 
 
 def _chain_of(row: Row[*tuple[Any, ...]]) -> int | None:
@@ -296,6 +342,7 @@ def _reported(
     keyed = [(EventKey(row.subject, row.event_id), row) for row in rows]
     of_others = {key: row.reporter for key, row in reversed(keyed) if row.reporter != reporter}
     by_us = {key for key, row in keyed if row.reporter == reporter}
+    first = {key: row.seq for key, row in reversed(keyed)}
     reach: dict[int, Reach] = {chain_id: Reach(rows[0].seq, max(row.block for row in rows))}
     reorgs = [reorg.among([(key, row.seq) for key, row in keyed]) for reorg in load_reorgs(connection, reach)]
     retracted = retracted_keys(connection, said)
@@ -307,6 +354,7 @@ def _reported(
             and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
             key in of_others,
             reporter if key in by_us else of_others[key],
+            first[key],
         )
         for key, row in dict(keyed).items()
         if key in said

@@ -125,6 +125,7 @@ class ReportedEvent(NamedTuple):
     :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
     :param also: another reporter has reported it, too.
     :param reporter: who reported it first.
+    :param seq: the position in the log of its first acceptance.
     """
 
     event: Event
@@ -132,6 +133,7 @@ class ReportedEvent(NamedTuple):
     canonical: bool
     also: bool
     reporter: str
+    seq: int
 
 
 class Contradicted(Struct, frozen=True):

@@ -207,7 +207,7 @@ def test_omissions_and_inventions_are_corrected(
         assert process.end() == 0
         check = Process(url, tmp_path / "check", {"RPC_URL_A": rpc}, "--check")
         until(lambda: not check.runs)
-        assert "FAIL returned wrong logs" in check.said
+        assert "FAIL returned 4 false logs" in check.said
         assert check.exit_code == 1
 
 

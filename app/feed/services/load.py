@@ -72,8 +72,7 @@ def load_known(
     about_transfers = [event for event in events if isinstance(event, TransferEvent)]
     transfer_ids = {event.transfer_id for event in about_transfers}
     histories = load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {}
-    others = {event.key for event in events if not isinstance(event, TransferEvent)}
-    of_others = latest_acceptances(connection, others)
+    of_others = latest_acceptances(connection, {e.key for e in events if not isinstance(e, TransferEvent)})
     refunded = [event for event in about_transfers if histories[event.transfer_id].has_request]
     not_needed = load_not_needed(connection, refunded) if refunded else {}
     limits = _chain_limits(connection, events)

@@ -191,6 +191,16 @@ def is_end(topics: Sequence[bytes]) -> bool:
     return bool(topics) and topics[0] in _ENDS
 
 
+_DELAYS: Final = frozenset(
+    topic for topic, shape in SHAPES.items() if shape.signature.startswith("DelayedTransferAdded(")
+)
+
+
+def is_delay(topics: Sequence[bytes]) -> bool:
+    """Whether a log says that a payout of its transaction was queued, and is not paid yet."""
+    return bool(topics) and topics[0] in _DELAYS
+
+
 def decode(log: Log) -> Said:
     """What a log says.
 

@@ -6,13 +6,15 @@ What is known, what to request and whom to name is decided by ``app.watcher.rule
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.watcher.blocks import BlockId, Header, Log, in_order
+from app.watcher.logs.payouts import log_id
 from app.watcher.loop.view import View
 from app.watcher.proofs import EMPTY_ROOT, Receipt, filter_of, match
 from app.watcher.rpc.faults import Lie, NoConnection, RateLimited, RpcFault, Slow
@@ -49,13 +51,29 @@ def entries_of(logs: Iterable[Log]) -> dict[Entry, Log]:
     return found
 
 
+class Said(Struct, frozen=True):
+    """What is reported of a block.
+
+    :param txs: the hashes of the transactions of which anything is.
+    :param logs: ids of logs. Those in ``known`` were reported and proven before the chain was read from its
+        beginning again.
+    """
+
+    txs: AbstractSet[str] = frozenset()
+    logs: AbstractSet[str] = frozenset()
+    known: AbstractSet[str] = frozenset()
+
+
+NOTHING_SAID: Final = Said()
+
+
 class Case(Struct):
     """One block.
 
     :param words: by voice what it said.
     :param logs: by entry the log that it was first seen as.
     :param reported: entries that were reported, of which some may be suspended now.
-    :param txs: transactions of which something is reported.
+    :param said: what is reported of it.
     :param headers: by voice the header that it returned with this hash.
     :param named: voices that returned anything of the block with this hash.
     :param fresh: voices whose logs were requested just now, and not before the block was stored.
@@ -69,7 +87,7 @@ class Case(Struct):
     words: dict[Voice, Word] = field(default_factory=dict)
     logs: dict[Entry, Log] = field(default_factory=dict)
     reported: frozenset[Entry] = frozenset()
-    txs: Collection[str] = ()
+    said: Said = field(default_factory=lambda: NOTHING_SAID)
     headers: dict[Voice, Header] = field(default_factory=dict)
     named: set[Voice] = field(default_factory=set)
     fresh: set[Voice] = field(default_factory=set)
@@ -87,7 +105,7 @@ class Case(Struct):
     def known(self) -> frozenset[Entry]:
         """What was reported of the block."""
         seen = {entry.tx for entry in self.logs} - self.suspects
-        lost = (unseen(tx) for tx in self.txs if tx not in seen and tx not in self.foreign)
+        lost = (unseen(tx) for tx in self.said.txs if tx not in seen and tx not in self.foreign)
         return self.reported.union(lost)
 
     def hear(self, voice: Voice, logs: Sequence[Log]) -> None:
@@ -99,17 +117,31 @@ class Case(Struct):
             self.named.add(voice)
         self._heard(voice, Answer(logs=frozenset(entries)))
 
-    def note_reported(self, first: Voice) -> frozenset[Entry]:
-        """Note which entries were reported, where that was not stored: those of the voice that read them.
-        Returns them.
+    def note_reported(self, first: Voice, *, is_known: bool) -> None:
+        """Note which entries were reported, where that was not stored.
+
+        They are found by the ids of logs. Where another node counts logs differently, those are meant that
+        the voice returned which read the block first.
+
+        :param is_known: all of them were agreed or proven.
         """
         stored = {entry.tx for entry in self.reported}
-        of_txs = {entry for entry in self.logs if entry.tx in self.txs and entry.tx not in stored}
+        of_txs = {entry for entry in self.logs if entry.tx in self.said.txs and entry.tx not in stored}
+        of_ids = {entry for entry in of_txs if self._id_of(entry) in self.said.logs}
         of_first = of_txs & self.words.get(first, Word()).claims
-        txs = {entry.tx for entry in of_first}
-        found = frozenset(of_first).union(entry for entry in of_txs if entry.tx not in txs)
+        found: set[Entry] = set()
+        for some in (of_ids, of_first, of_txs):
+            txs = {entry.tx for entry in found}
+            found |= {entry for entry in some if entry.tx not in txs}
         self.reported |= found
-        return found
+        self.final |= found if is_known else self.known_of(found)
+
+    def known_of(self, entries: Iterable[Entry]) -> frozenset[Entry]:
+        """Those that were reported and proven before the chain was read from its beginning again."""
+        return frozenset(entry for entry in entries if self._id_of(entry) in self.said.known)
+
+    def _id_of(self, entry: Entry) -> str:
+        return log_id(self.view.terms.chain_id, self.logs[entry])
 
     def weighed(self) -> Finding:
         """What is known of the block now."""

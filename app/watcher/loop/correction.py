@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from app.transfers.numbering import as_reported_before, is_among
 from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header, Log
+from app.watcher.logs.half_known import HalfKnown, half_known
 from app.watcher.logs.payouts import log_id, log_of, tx_of
 from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.poll import Outcome
@@ -32,9 +33,6 @@ from app.watcher.steps import (
     WaitingKind,
 )
 
-_REPORTED_AT_ONCE: Final = (WaitingKind.SEND_DEPTH, WaitingKind.QUEUED)
-"""What waits only after its log was reported."""
-
 
 class Holding(Struct, frozen=True):
     """What blocks hold, as far as it can be found out.
@@ -45,7 +43,7 @@ class Holding(Struct, frozen=True):
     :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
     :param suspended: what the ids of transactions begin with of which something is disputed. What another
         reporter reported of them, too, stays.
-    :param others: what others reported of blocks of which it is known what they hold.
+    :param decided: blocks of which it is known what they hold: what others reported of them is compared.
     :param outranks: what of it the blocks do not hold is retracted, and not only noted.
     """
 
@@ -55,7 +53,7 @@ class Holding(Struct, frozen=True):
     foreign: AbstractSet[str] = frozenset()
     left: Collection[BlockNumber] = ()
     suspended: AbstractSet[str] = frozenset()
-    others: Sequence[ReportedEvent] = ()
+    decided: Collection[BlockNumber] = ()
     outranks: bool = False
 
     @property
@@ -84,50 +82,57 @@ class _Difference(Struct):
     missing: set[str] = field(default_factory=set)
     """Ids of logs; so is ``surplus``."""
     surplus: set[str] = field(default_factory=set)
-    contradicted: list[Contradicted] = field(default_factory=list)
 
 
 def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Outcome:
     """The step that makes what was reported of the blocks equal to what they hold, and what follows from it.
 
-    What they do not hold is retracted, however deep they are. With it go a delayed payout that never existed,
-    and waiting facts. What they hold is reported, under a new id where a false fact had the id.
+    What they do not hold is retracted, with a delayed payout that never existed and waiting facts. What they
+    hold is reported, under a new id where a false fact had the id.
 
     :param reported: what was reported of blocks.
     :param read_by: the name of the URL that read them first.
     """
-    blocks, waiting, chain_id = holding.blocks, view.readings.waiting, view.terms.chain_id
+    waiting, chain_id = view.readings.waiting, view.terms.chain_id
+    first, last = holding.blocks.first, holding.blocks.last
     inside = [each for each in waiting if holding.covers(each.block)]
     outside = [each for each in waiting if not holding.covers(each.block)]
     translation = _translated_again(view, holding, outside)
     paid = _paid_by_another_queue(inside, waiting, translation)
-    waited = {tx_of(each.facts["id"]) for each in inside if each.kind is WaitingKind.EXECUTED}
-    waited |= {tx_of(each.key) for each in inside if each.kind is WaitingKind.UNKNOWN}
-    found = _difference(holding, translation, reported, paid, set(_unclear(chain_id, outside, translation)))
-    found.missing -= {log for log in found.missing if tx_of(log) in waited}
-    reason = f"not in blocks {blocks.first} to {blocks.last} of chain {chain_id} ({read_by})"
-    outranked = [each.event.key for each in found.contradicted if each.outranked]
-    against = f"not in block {blocks.first} of chain {chain_id}, which is proven"
-    missed = Missed(
-        blocks.first, blocks.last, len(found.missing), len(found.surplus), read_by, holding.span.source
-    )
+    others = _compared(holding, translation, outside, reported)
+    unclear = set(_unclear(chain_id, outside, translation))
+    found = _difference(holding, translation, reported, paid, unclear, others.taken)
+    found.missing -= {log for log in found.missing if tx_of(log) in set(_waited(inside))}
+    reason = f"not in blocks {first} to {last} of chain {chain_id} ({read_by})"
+    missing, surplus, source = len(found.missing), len(found.surplus), holding.span.source
+    missed = Missed(first, last, missing, surplus, read_by, source)
     step = Step(
         at=view.clock(),
         events=[
             *retractions_of(found.false, reason, view.clock()),
-            *retractions_of(outranked, against, view.clock()),
+            *_outranked(view, holding, others.contradicted, reported, found.false),
             *found.events,
         ],
-        contradicted=found.contradicted,
+        contradicted=others.contradicted,
+        judged=others.judged,
         spans=(holding.span,),
         waiting=translation.waiting,
         done=[*translation.done, *_gone(inside, translation, paid)],
-        missed=(missed,) if found.missing or found.surplus else (),
+        missed=(missed,) if missing or surplus else (),
         missed_if_new=True,
-        source=holding.span.source,
+        source=source,
         calls=view.calls(),
     )
     return Outcome(step, translation.unreadable)
+
+
+def _waited(inside: Iterable[Waiting]) -> Iterator[str]:
+    """What the ids of transactions begin with whose logs waited: they were not missing."""
+    for each in inside:
+        if each.kind is WaitingKind.EXECUTED:
+            yield tx_of(each.facts["id"])
+        elif each.kind is WaitingKind.UNKNOWN:
+            yield tx_of(each.key)
 
 
 def _translated_again(view: View, holding: Holding, outside: Sequence[Waiting]) -> Translation:
@@ -174,7 +179,12 @@ def _difference(
     reported: Reported,
     paid: Mapping[str, BlockNumber],
     unclear: AbstractSet[str | _Kind],
+    taken: Sequence[Event],
 ) -> _Difference:
+    """What is to be changed.
+
+    :param taken: what others reported under ids that cannot be used again.
+    """
     first, last = holding.blocks.first, holding.blocks.last
     said = [
         each
@@ -183,12 +193,11 @@ def _difference(
     ]
     for block in {block for block in paid.values() if not holding.covers(block)}:
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
-    known = {each.event.key: each.event for each in (*holding.others, *said)}
+    known = {event.key: event for event in (*taken, *(each.event for each in said))}
     valid = {each.event.key for each in said if each.canonical}
     shared = {each.event.key for each in said if each.also and tx_of(each.event.id) in holding.suspended}
     again = as_reported_before(translation.events, [each.event for each in said])
     found = _Difference([_with_free_id(event, known) for event in again])
-    found.contradicted = list(_contradicted(holding, translation))
     true = {event.key for event in found.events}
     found.false = sorted(
         key
@@ -205,17 +214,84 @@ def _difference(
     return found
 
 
-def _contradicted(holding: Holding, translation: Translation) -> Iterator[Contradicted]:
-    """What others reported of the blocks and these do not hold.
+class _Compared(NamedTuple):
+    """What others reported, compared with what the blocks hold.
 
-    Nothing is said of a block of which not all is reported yet: its log cannot be read, or waits.
+    :param taken: what stands under ids that cannot be used again.
+    :param judged: the blocks of which it was compared.
     """
-    waits = {each.block for each in translation.waiting if each.kind not in _REPORTED_AT_ONCE}
-    unclear = waits.union(each.log.block for each in translation.unreadable)
-    for each in holding.others:
-        is_right = each.block in unclear or is_among(each.event, translation.events)
-        if each.canonical and not is_right:
-            yield Contradicted(each.event, each.block, each.reporter, outranked=holding.outranks)
+
+    taken: Sequence[Event]
+    contradicted: Sequence[Contradicted]
+    judged: Sequence[BlockNumber]
+
+
+def _compared(
+    holding: Holding, translation: Translation, outside: Sequence[Waiting], reported: Reported
+) -> _Compared:
+    """Compare what others reported with what the blocks hold."""
+    others = _of_others(holding, translation, reported)
+    unsure = half_known([*outside, *translation.waiting], [each.log for each in translation.unreadable])
+    return _Compared(
+        [each.event for each in others if holding.outranks or not each.canonical],
+        list(_contradicted(holding, translation, others, unsure)),
+        sorted(holding.decided),
+    )
+
+
+def _of_others(holding: Holding, translation: Translation, reported: Reported) -> Sequence[ReportedEvent]:
+    """What others reported of decided blocks, or of other blocks under the ids of what these hold."""
+    if not holding.decided:
+        return ()
+    first, last = holding.blocks.first, holding.blocks.last
+    of_blocks = [each for each in reported(first, last, of_others=True) if each.block in holding.decided]
+    keys = {event.key for event in translation.events if _block_of(event) in holding.decided}
+    under = reported(first, last, of_others=True, under=keys) if keys else ()
+    return [*of_blocks, *(each for each in under if each.block not in holding.decided)]
+
+
+def _contradicted(
+    holding: Holding,
+    translation: Translation,
+    others: Sequence[ReportedEvent],
+    unsure: HalfKnown,
+) -> Iterator[Contradicted]:
+    """What others reported and the blocks do not hold.
+
+    :param unsure: nothing is said of a report of this, unless it was contradicted before.
+    """
+    held = {event.key: _block_of(event) for event in translation.events}
+    for each in others:
+        event, block = each.event, held.get(each.event.key) or each.block
+        if each.canonical and not is_among(event, translation.events):
+            is_unsure = unsure.holds(event, block)
+            if holding.outranks or not is_unsure:
+                outranked = holding.outranks and not is_unsure
+                yield Contradicted(event, block, each.reporter, outranked=outranked)
+
+
+def _outranked(
+    view: View,
+    holding: Holding,
+    contradicted: Sequence[Contradicted],
+    reported: Reported,
+    false: Collection[EventKey],
+) -> Iterator[Event]:
+    """The retraction of outranked reports. It names all that was reported under an id, so what the watcher
+    reported by it follows once more.
+    """
+    keys = [each.event.key for each in contradicted if each.outranked]
+    if not keys:
+        return
+    first, last = holding.blocks.first, holding.blocks.last
+    reason = f"not in block {first} of chain {view.terms.chain_id}, which is proven"
+    yield from retractions_of(keys, reason, view.clock())
+    own = reported(first, last, under=keys)
+    yield from (each.event for each in own if each.canonical and each.event.key not in false)
+
+
+def _block_of(event: Event) -> BlockNumber | None:
+    return getattr(event, "block", None)
 
 
 def _unclear(

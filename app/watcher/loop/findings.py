@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.transfers.events import ChainHead
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Log, in_order
-from app.watcher.logs.contracts import is_end
-from app.watcher.loop.cases import Case
+from app.watcher.logs.contracts import is_delay, is_end
+from app.watcher.logs.payouts import log_of, tx_of
+from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.fetch import Fetched
-from app.watcher.loop.view import View
+from app.watcher.loop.view import Blocks, View
 from app.watcher.rpc.faults import Incomplete, Lie, RpcFault
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rules.evidence import (
@@ -27,13 +29,17 @@ from app.watcher.rules.evidence import (
     may_be_final,
     verdict,
 )
-from app.watcher.steps import Doubt
+from app.watcher.services.readings import Reported
+from app.watcher.steps import Doubt, ReportedEvent
 
 OPEN_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 3600.0
 """From one request of every URL about a block in doubt to the next. It doubles up to this: the first while
 the block only waits to be final.
 """
+
+
+NONE_SAID: Final[Mapping[BlockNumber, Said]] = {}
 
 
 class Settled(Struct, frozen=True):
@@ -62,6 +68,26 @@ def settled(case: Case, finding: Finding, before: Doubt | None, *, is_live: bool
     :param is_live: only its logs matter now: whether it has further ones is looked at when it is final.
     """
     standing = finding.standing
+    hidden = _hidden(case, finding)
+    is_doubt = is_open(finding, is_live=is_live)
+    counting = [entry for entry in standing if entry in case.logs and entry not in hidden]
+    return Settled(
+        case,
+        finding,
+        in_order(case.logs[entry] for entry in counting),
+        frozenset(case.foreign).union(case.said.txs) - _decided(finding, hidden),
+        frozenset(entry.tx for entry in hidden if standing[entry] is Standing.DISPUTED),
+        _doubt(case, finding, before, counting, agreed=not is_doubt)
+        if is_doubt or (is_live and standing)
+        else None,
+        before,
+        is_live,
+    )
+
+
+def _hidden(case: Case, finding: Finding) -> set[Entry]:
+    """The logs that do not count until they are decided, and the false ones."""
+    standing = finding.standing
     places = {_place(entry) for entry in case.reported if finding.logs.get(entry) == Level.CLAIMED}
     hidden = {
         entry
@@ -73,19 +99,13 @@ def settled(case: Case, finding: Finding, before: Doubt | None, *, is_live: bool
             and (is_ is Standing.DISPUTED or (finding.logs[entry] < Level.AGREED and _place(entry) in places))
         )
     }
-    is_doubt = is_open(finding, is_live=is_live)
-    counting = [entry for entry in standing if entry in case.logs and entry not in hidden]
-    return Settled(
-        case,
-        finding,
-        in_order(case.logs[entry] for entry in counting),
-        frozenset(case.foreign).union(case.txs) - _decided(finding, hidden),
-        frozenset(entry.tx for entry in hidden if standing[entry] is Standing.DISPUTED),
-        _doubt(case, finding, before, counting, agreed=not is_doubt)
-        if is_doubt or (is_live and standing)
-        else None,
-        before,
-        is_live,
+    delayed = {
+        entry.tx for entry in hidden if is_delay(entry.topics) and standing[entry] is Standing.DISPUTED
+    }  # whether these were paid is as much disputed
+    return hidden.union(
+        entry
+        for entry in standing
+        if entry.tx in delayed and is_end(entry.topics) and entry not in case.final
     )
 
 
@@ -128,8 +148,8 @@ def _doubt(
         agreed=agreed,
         disputed=any(is_ is Standing.DISPUTED for is_ in finding.standing.values()),
     )
-    final = doubt.reported if agreed else case.final | _final_now(view, doubt, finding)
-    counts = {entry for entry in doubt.reported if entry in counting}
+    counts = doubt.reported.intersection(counting)
+    final = doubt.reported if agreed else case.final | (_final_now(view, doubt, finding) & counts)
     return replace(doubt, final=final, is_open=not counts <= final)
 
 
@@ -152,21 +172,48 @@ def next_doubt(view: View) -> Doubt | None:
     return min(due, key=due_at, default=None)
 
 
-def new_doubts(view: View, fetched: Fetched) -> list[Doubt]:
-    """The blocks with logs that were read: only one of several voices has returned these so far."""
+def said_of(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumber, Said]:
+    """By block what is reported of it; blocks without anything are left out."""
+    found: dict[BlockNumber, list[ReportedEvent]] = {}
+    for each in reported(blocks.first, blocks.last):
+        if each.canonical and not isinstance(each.event, ChainHead):
+            found.setdefault(each.block, []).append(each)
+    return {
+        block: Said(
+            frozenset(tx_of(each.event.id).split(":")[2] for each in of_block),
+            frozenset(log_of(each.event.id) for each in of_block),
+            frozenset(
+                log_of(each.event.id)
+                for each in of_block
+                if block <= view.known_to and each.seq <= view.known_seq
+            ),
+        )
+        for block, of_block in found.items()
+    }
+
+
+def new_doubts(view: View, fetched: Fetched, said: Mapping[BlockNumber, Said] = NONE_SAID) -> list[Doubt]:
+    """The blocks with logs that were read: only one of several voices has returned these so far.
+
+    :param said: what was reported of blocks that are read again.
+    """
     if len(view.nodes.voices) == 1:
         return []
     by_block: dict[BlockNumber, list[Log]] = {}
     for log in fetched.logs:
         by_block.setdefault(log.block, []).append(log)
     voice = view.nodes.voice(fetched.source)
-    return [_claimed(view, fetched.headers[block].id, voice, logs) for block, logs in by_block.items()]
-
-
-def _claimed(view: View, block: BlockId, voice: Voice, logs: Sequence[Log]) -> Doubt:
-    case = Case(view, block)
-    case.hear(voice, logs)
-    return _doubt(case, case.weighed(), None, case.logs.keys(), agreed=False)
+    found = []
+    for number, logs in by_block.items():
+        block, before = fetched.headers[number].id, view.readings.doubts.get(number)
+        if before is not None and before.hash != block.hash:
+            before = None
+        case = Case(view, block) if before is None else case_of(view, before)
+        case.said = said.get(number, NOTHING_SAID)
+        case.hear(voice, logs)
+        case.final |= case.known_of(case.logs)
+        found.append(settled(case, case.weighed(), before, is_live=True).doubt)
+    return [doubt for doubt in found if doubt is not None]
 
 
 def case_of(view: View, doubt: Doubt) -> Case:
@@ -180,7 +227,8 @@ def case_of(view: View, doubt: Doubt) -> Case:
     )
     case.named = {voice for voice, word in case.words.items() if word.claims or word.denies}
     case.fresh = set() if doubt.tries else set(case.words)
-    case.final = doubt.final | _final_now(view, doubt, case.weighed())
+    case.final, finding = doubt.final, case.weighed()
+    case.final |= _final_now(view, doubt, finding) - _hidden(case, finding)
     return case
 
 

@@ -24,19 +24,19 @@ from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.branches import ask_others
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
-from app.watcher.loop.findings import new_doubts
+from app.watcher.loop.findings import new_doubts, said_of
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.reports import compare_arrived, judge
 from app.watcher.loop.verify import Unverifiable, compare, due, examine, span_to_verify, unknown, verify
 from app.watcher.loop.view import Blocks, View, backfill_blocks
-from app.watcher.rpc.faults import Moved
+from app.watcher.rpc.faults import Moved, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
 from app.watcher.services.contradicted import arrived, to_judge
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
-from app.watcher.steps import Doubt, SpanState, Step
+from app.watcher.steps import Doubt, Span, SpanState, Step
 
 
 def next_range(view: View) -> Blocks | None:
@@ -53,14 +53,17 @@ def read_range(view: View) -> Fetched | None:
     return _read(view, next_range(view))
 
 
-def report_range(view: View, fetched: Fetched) -> Outcome:
-    """The step that follows from a range that was read."""
+def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
+    """The step that follows from a range that was read.
+
+    :param reported: what was reported of blocks.
+    """
     blocks = fetched.blocks
     live_to = view.readings.live_to
     # Final blocks are below all that is read live. Of others only the range itself is known.
     deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
-    doubts = _doubts(view, fetched)
+    doubts = _doubts(view, fetched, reported)
     disputed = {doubt.block for doubt in doubts if doubt.disputed}
     translation = translate(
         view.network,
@@ -79,12 +82,15 @@ MOST_DOUBTS: Final = 2_000
 """Blocks in doubt with which the backfill adds no more: as long as no other URL answers there may be many."""
 
 
-def _doubts(view: View, fetched: Fetched) -> list[Doubt]:
+def _doubts(view: View, fetched: Fetched, reported: Reported) -> list[Doubt]:
     """What is stored of blocks that are read again, as when a contract was added, and those with new logs."""
-    first, last, stored = fetched.blocks.first, fetched.blocks.last, view.readings.doubts
-    new = new_doubts(view, fetched) if len(stored) < MOST_DOUBTS else []
-    new = [doubt for doubt in new if doubt.block not in stored and doubt.block > view.known_to]
-    return [*(doubt for doubt in stored.values() if first <= doubt.block <= last), *new]
+    blocks, stored = fetched.blocks, view.readings.doubts
+    said = said_of(view, reported, blocks) if blocks.first <= view.known_to else {}
+    found = {block: doubt for block, doubt in stored.items() if blocks.first <= block <= blocks.last}
+    new = {doubt.block: doubt for doubt in new_doubts(view, fetched, said)}
+    if len(stored) >= MOST_DOUBTS:
+        new = {block: doubt for block, doubt in new.items() if block in stored}
+    return list((found | new).values())
 
 
 def _read(view: View, blocks: Blocks | None) -> Fetched | None:
@@ -204,6 +210,9 @@ one go."""
 EARLIER_SECONDS: Final = 2.0
 """The same for ranges that a release before the rule of evidence proved."""
 
+EARLIER_AGAIN_SECONDS: Final = 3600.0
+"""Until the next ones are tried where some could not be read."""
+
 EXAMINED: Final = 20
 EXAMINED_SECONDS: Final = 2.0
 """Blocks in doubt about which URLs are asked after one poll, and for how long others are begun."""
@@ -233,6 +242,7 @@ class Reader(Struct):
     """A range of the backfill was written: another voice is asked for it before the next one is read."""
     verified_at: float = float("-inf")
     verifiable_at: float = float("-inf")
+    earlier_at: float = float("-inf")
     unverified: int = 0
     """Ranges in a row that could not be verified."""
     accepted: int = 0
@@ -286,7 +296,9 @@ class Reader(Struct):
         if self.waiting:
             with self.share.turn() as mine:
                 if mine:
-                    self._write(report_range(self.view, self.waiting.popleft()), backfill=True)
+                    self._write(
+                        report_range(self.view, self.waiting.popleft(), self._reported()), backfill=True
+                    )
             # The next range is read while others write.
             return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
         if len(due(self.view)) > REREAD_EVERY or self._is_long() or unknown(self.view) is not None:
@@ -297,9 +309,14 @@ class Reader(Struct):
     def _until_verified(self) -> float | None:
         """Verify the next range if it is its turn. Returns the seconds until the next; None for none."""
         span, now = span_to_verify(self.view), self.view.monotonic()
+        if span is None:
+            self.view.earlier_below = None
         if span is None or now < self.verifiable_at:
             return None
-        pause = EARLIER_SECONDS if span.state is SpanState.PROVEN else VERIFY_SECONDS
+        is_earlier = span.state is SpanState.PROVEN
+        if is_earlier and now < self.earlier_at:
+            return None
+        pause = EARLIER_SECONDS if is_earlier else VERIFY_SECONDS
         if now - self.verified_at < pause:
             return pause - (now - self.verified_at)
         return pause if self.prove() else None
@@ -322,9 +339,11 @@ class Reader(Struct):
         chain_id = self.view.terms.chain_id
         if (noted := compare_arrived(self.view, partial(arrived, self.database, chain_id))) is not None:
             self._write(noted)
-        if len(self.view.nodes.voices) > 1:
-            for block in to_judge(self.database, chain_id, self.view.clock()):
-                self._write_difference(judge(self.view, block, self._reported()))
+        started = self.view.monotonic()
+        for block in to_judge(self.database, chain_id, self.view.clock()):
+            if self.view.monotonic() - started > EXAMINED_SECONDS:
+                break
+            self._write_difference(judge(self.view, block, self._reported()))
 
     def prove(self) -> bool:
         """Verify the next range by its headers. Returns whether there was any."""
@@ -332,9 +351,18 @@ class Reader(Struct):
         span = span_to_verify(self.view)
         if span is None:
             return False
+        is_earlier = span.state is SpanState.PROVEN
         try:
             outcome = verify(self.view, span, self._reported())
+        except RpcFault as fault:
+            if not is_earlier:
+                raise
+            self._pass_over(span, str(fault))
+            return True
         except Unverifiable as cannot:
+            if is_earlier:
+                self._pass_over(span, str(cannot))
+                return True
             pause = min(UNVERIFIABLE_SECONDS * 2**self.unverified, LONGEST_UNVERIFIABLE_SECONDS)
             self.unverified = min(self.unverified + 1, 16) if cannot.lasts else 0
             self.verifiable_at = self.verified_at + pause
@@ -345,6 +373,16 @@ class Reader(Struct):
         self.unverified = 0
         self._write_difference(outcome)
         return True
+
+    def _pass_over(self, span: Span, why: str) -> None:
+        """Wait before going on below a span that a release before proved and that cannot be read.
+
+        They are read from the newest to the oldest, so what is pruned comes last.
+        """
+        self.view.earlier_below = span.first
+        self.earlier_at = self.verified_at + EARLIER_AGAIN_SECONDS
+        what = f"blocks {span.first} to {span.last}, which an earlier release proved, cannot be read again"
+        self.faults.note(Trouble(self.view.source, f"{what}: {why}"))
 
     def _write_difference(self, outcome: Outcome) -> None:
         self._write(outcome)

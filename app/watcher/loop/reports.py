@@ -13,6 +13,7 @@ from app.values.identifiers import BlockNumber
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.verify import Unverifiable, verify
 from app.watcher.loop.view import View
+from app.watcher.rpc.faults import RpcFault
 from app.watcher.services.contradicted import Arrived
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Span, SpanState, Step
@@ -34,14 +35,16 @@ def compare_arrived(view: View, arrived: Callable[[int | None], Arrived]) -> Out
 def judge(view: View, block: BlockNumber, reported: Reported) -> Outcome:
     """Read a block again of which others reported what it does not hold, and decide it if that is proven.
 
-    :raises NoNode: no URL can be used now.
-    :raises Moved: the answers do not fit together; it is tried again later.
+    A sole URL decides only what is right: that the block holds it, or has logs like ours of other contracts.
     """
     span = Span(block, block, 0, b"", view.source, SpanState.PROVEN, weighed=True)
+    undecided = Step(at=view.clock(), undecided=[block], source=view.source, calls=view.calls())
     try:
-        outcome = verify(view, span, reported, outranks=True)
-    except Unverifiable:
-        return Outcome(Step(at=view.clock(), undecided=[block], source=view.source, calls=view.calls()))
-    if outcome.step is None or block in outcome.step.judged:
+        outcome = verify(view, span, reported, judges=True)
+    except (Unverifiable, RpcFault):
+        return Outcome(undecided)
+    step = outcome.step
+    if step is None or (block in step.judged and all(each.outranked for each in step.contradicted)):
         return outcome
-    return replace(outcome, step=replace(outcome.step, undecided=[block]))
+    outranked = [each for each in step.contradicted if each.outranked]
+    return replace(outcome, step=replace(step, judged=(), contradicted=outranked, undecided=[block]))

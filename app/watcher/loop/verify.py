@@ -15,12 +15,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.events import ChainHead, EventsRetracted
+from app.transfers.events import EventsRetracted
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, ImpossibleAnswer, Log, are_of, check_blocks, check_parents, in_order
-from app.watcher.logs.payouts import log_id, log_of, tx_of
+from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.logs.translation import head_event
-from app.watcher.loop.cases import Case
+from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import check_times, fetch_all, in_parts, read_from, read_logs, span_of
 from app.watcher.loop.findings import (
@@ -28,7 +28,9 @@ from app.watcher.loop.findings import (
     case_of,
     is_open,
     name_urls,
+    new_doubts,
     next_doubt,
+    said_of,
     settled,
 )
 from app.watcher.loop.poll import Outcome
@@ -139,8 +141,11 @@ def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
     fetched, _ = read_from(view, lambda node: fetch_all(view, node, blocks))
     foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
     foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
-    doubts = [each for each in view.readings.doubts.values() if span.first <= each.block <= span.last]
-    left = {doubt.block for doubt in doubts if doubt.disputed}
+    stored = {block: each for block, each in view.readings.doubts.items() if span.first <= block <= span.last}
+    doubts = stored | {
+        each.block: each for each in new_doubts(view, fetched, said_of(view, reported, blocks))
+    }
+    left = {block for block, doubt in doubts.items() if doubt.disputed}
     logs = [log for log in fetched.logs if log.block not in left]
     answer = corrected(
         view, Holding(fetched.span(), logs, fetched.headers, foreign, left), reported, span.source
@@ -150,7 +155,9 @@ def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
     live_to = view.readings.live_to
     is_newest = live_to is not None and live_to.number == span.last
     head = [head_event(view.terms.chain_id, fetched.end)] if is_newest else []
-    step = replace(step, events=[*step.events, *head], missed=(), missed_if_new=False, doubts=doubts)
+    step = replace(
+        step, events=[*step.events, *head], missed=(), missed_if_new=False, doubts=list(doubts.values())
+    )
     return replace(answer, step=step)
 
 
@@ -162,19 +169,17 @@ def _differs(view: View, span: Span, node: Node, logs: Sequence[Log], reported: 
         if other.voice not in readings:
             with suppress(RpcFault):
                 readings[other.voice] = _by_block(_read(view, other, blocks))
-    said = _said(view, reported, blocks)
+    said = said_of(view, reported, blocks)
     numbers = sorted(said.keys() | {block for of in readings.values() for block in of})
     headers, named_by = _headers_of(view, numbers)
     _check(headers, (log for of in readings.values() for each in of.values() for log in each))
     found = []
     for number in numbers:
-        case, before = _case(view, headers[number], said.get(number, ()))
+        case, before = _case(view, headers[number], said.get(number, NOTHING_SAID))
         case.take_header(named_by, headers[number])
         for voice, of in readings.items():
             case.hear(voice, of.get(number, ()))
-        noted = case.note_reported(view.nodes.voice(span.source))
-        if number <= view.known_to:
-            case.final |= noted
+        case.note_reported(view.nodes.voice(span.source), is_known=False)
         each = settled(case, case.settle(is_live=True), before, is_live=True)
         found.append(each if len(view.nodes.voices) > 1 else replace(each, doubt=None))
     counting = [log for each in found for log in each.logs]
@@ -202,22 +207,26 @@ def _missed(span: Span, new: Span, by: str) -> Missed:
 
 
 def span_to_verify(view: View) -> Span | None:
-    """The first final blocks that were compared, cut to what is read at once; else some that a release before
-    the rule of evidence proved.
+    """The first final blocks that were compared, cut to what is read at once; else the newest that a release
+    before the rule of evidence proved.
     """
-    spans = (span for span in view.readings.spans if span.state is SpanState.REREAD)
-    span = next(spans, None) or next(iter(view.readings.earlier), None)
-    if span is None:
-        return None
-    return replace(span, last=BlockNumber(min(span.last, span.first + BLOCKS_AT_ONCE - 1)))
+    for span in view.readings.spans:
+        if span.state is SpanState.REREAD:
+            return replace(span, last=BlockNumber(min(span.last, span.first + BLOCKS_AT_ONCE - 1)))
+    below = view.earlier_below
+    for span in reversed(view.readings.earlier):
+        last = BlockNumber(span.last if below is None else min(span.last, below - 1))
+        if last >= span.first:
+            return replace(span, first=BlockNumber(max(span.first, last - BLOCKS_AT_ONCE + 1)), last=last)
+    return None
 
 
-def verify(view: View, span: Span, reported: Reported, *, outranks: bool = False) -> Outcome:
+def verify(view: View, span: Span, reported: Reported, *, judges: bool = False) -> Outcome:
     """Read some blocks with their headers, find out what they hold, and correct what was reported of them.
 
     :param reported: what was reported of blocks.
-    :param outranks: request all receipts, and retract also what others reported that proven blocks do not
-        hold. There is more than one voice.
+    :param judges: request all receipts, and retract also what others reported that proven blocks do not hold,
+        unless there is only one voice.
     :raises NoNode: no URL can be used now.
     :raises Unverifiable: no URL of another provider answers, or the only one proves nothing.
     :raises Moved: the answers do not fit together; it is tried again later.
@@ -227,23 +236,10 @@ def verify(view: View, span: Span, reported: Reported, *, outranks: bool = False
     if view.roots and not any(header.verified for each in readings for header in each.headers.values()):
         words = "headers do not give their hashes any more: a hard fork may have added a field"
         view.nodes.note(Trouble(readings[0].node.name, f"blocks {span.first} to {span.last}: {words}"))
-    said = _said(view, reported, blocks)
-    cases: list[tuple[Case, Doubt | None]] = []
-    found: list[Settled] = []
-    headers = dict(readings[0].headers)
-    is_known = span.weighed or span.state is SpanState.PROVEN or len(readings) == 1
-    for number in map(BlockNumber, range(blocks.first, blocks.last + 1)):
-        case, before = _case(view, headers[number], said.get(number, ()))
-        for reading in readings:
-            case.take_header(reading.node.voice, reading.headers.get(number, headers[number]))
-            if reading.logs is not None:
-                case.hear(reading.node.voice, reading.logs.get(number, ()))
-        noted = case.note_reported(view.nodes.voice(span.source))
-        if is_known or number <= view.known_to:
-            case.final |= noted
-        cases.append((case, before))
-    if outranks or not view.roots:
-        _request_receipts(view, [case for case, _ in cases], readings, all_of=outranks)
+    headers, found = dict(readings[0].headers), []
+    cases = _cases(view, span, readings, said_of(view, reported, blocks))
+    if judges or not view.roots:
+        _request_receipts(view, [case for case, _ in cases], readings, all_of=judges)
     for case, before in cases:
         finding = case.weighed()
         finding = case.settle(is_live=False) if is_open(finding, is_live=False) else finding
@@ -256,24 +252,41 @@ def verify(view: View, span: Span, reported: Reported, *, outranks: bool = False
         new = replace(new, state=span.state, weighed=span.weighed)
         outcome = _outcome(view, Holding(new, (), headers), same, reported, span.source)
         raise Unverifiable(why, lasts=True, found=outcome)
-    decided = {each.case.id.number for each in found if _is_decided(each, outranks=outranks)}
-    others = [each for each in reported(blocks.first, blocks.last, of_others=True) if each.block in decided]
-    holding = Holding(new, (), headers, others=others, outranks=outranks)
+    decided = {each.case.id.number for each in found if _is_decided(each, judges=judges)}
+    holding = Holding(new, (), headers, decided=decided, outranks=judges and len(view.nodes.voices) > 1)
     outcome = _outcome(view, holding, found, reported, span.source)
-    judged = decided | {each.case.id.number for each in found if outranks and each.case.foreign}
-    return replace(outcome, step=outcome.step and replace(outcome.step, judged=sorted(judged)))
+    foreign = [each.case.id.number for each in found if judges and each.case.foreign]
+    step = outcome.step and replace(outcome.step, judged=[*outcome.step.judged, *foreign])
+    return replace(outcome, step=step)
 
 
-def _is_decided(each: Settled, *, outranks: bool) -> bool:
+def _cases(
+    view: View, span: Span, readings: Sequence[_Reading], said: Mapping[BlockNumber, Said]
+) -> list[tuple[Case, Doubt | None]]:
+    """Each block of a span with what the readings say of it, and what was stored of it."""
+    headers, cases = readings[0].headers, []
+    is_known = span.weighed or span.state is SpanState.PROVEN or len(readings) == 1
+    for number in map(BlockNumber, range(span.first, span.last + 1)):
+        case, before = _case(view, headers[number], said.get(number, NOTHING_SAID))
+        for reading in readings:
+            case.take_header(reading.node.voice, reading.headers.get(number, headers[number]))
+            if reading.logs is not None:
+                case.hear(reading.node.voice, reading.logs.get(number, ()))
+        case.note_reported(view.nodes.voice(span.source), is_known=is_known)
+        cases.append((case, before))
+    return cases
+
+
+def _is_decided(each: Settled, *, judges: bool) -> bool:
     """Whether it is known which logs of watched contracts a block has.
 
-    One that ``outranks`` reports is proven, with receipts, and has no logs like ours of other contracts: a
-    report may be about one of these.
+    :param judges: it is to outrank reports: then it is proven, with receipts. It has no logs like ours of
+        other contracts, as a report may be about one of these.
     """
     case, finding = each.case, each.finding
     if each.doubt is not None or case.foreign:
         return False
-    if not outranks:
+    if not judges:
         return True
     has_receipts = any(word.receipts is not None and word.receipts.match for word in case.words.values())
     has_txs = case.header is not None and case.header.transactions
@@ -398,9 +411,9 @@ def examine(view: View, reported: Reported) -> Outcome | None:
         return None
     view.asked_at[before.block] = view.monotonic()
     block = Blocks(before.block, before.block)
-    said = _said(view, reported, block).get(before.block, ())
+    said = said_of(view, reported, block).get(before.block, NOTHING_SAID)
     case = case_of(view, before)
-    case.txs = said
+    case.said = said
     is_live = any(span.first <= before.block <= span.last for span in view.readings.spans)
     stored = next((header for header in view.readings.headers if header.id == case.id), None)
     finding = case.settle(is_live=is_live and stored is not None)
@@ -409,9 +422,8 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     if header is None:  # nobody has the block now
         return Outcome(Step(at=view.clock(), doubts=[each.doubt] if each.doubt else (), calls=view.calls()))
     span = Span(before.block, before.block, 0, b"", view.source)
-    is_decided = _is_decided(each, outranks=False)
-    others = reported(before.block, before.block, of_others=True) if is_decided else ()
-    holding = Holding(span, (), {before.block: header}, others=others)
+    decided = [before.block] if _is_decided(each, judges=False) else []
+    holding = Holding(span, (), {before.block: header}, decided=decided)
     outcome = _outcome(view, holding, [each], reported, span.source)
     step = outcome.step
     missed = step.missed if step is not None and each.finding.faulty else ()
@@ -419,15 +431,15 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     return replace(outcome, step=step and replace(step, spans=(), resolved=resolved, missed=missed))
 
 
-def _case(view: View, header: Header, txs: Collection[str]) -> tuple[Case, Doubt | None]:
+def _case(view: View, header: Header, said: Said) -> tuple[Case, Doubt | None]:
     """A block with what was stored of it."""
     doubt = view.readings.doubts.get(header.number)
     if doubt is None or doubt.hash not in ("", header.hash):
-        case = Case(view, header.id, txs=txs)
+        case = Case(view, header.id, said=said)
         doubt = None
     else:
         case = case_of(view, doubt)
-        case.id, case.txs = header.id, txs
+        case.id, case.said = header.id, said
     return case, doubt
 
 
@@ -503,13 +515,4 @@ def _by_block(logs: Iterable[Log]) -> Mapping[BlockNumber, list[Log]]:
     found: dict[BlockNumber, list[Log]] = defaultdict(list)
     for log in logs:
         found[log.block].append(log)
-    return found
-
-
-def _said(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumber, set[str]]:
-    """By block the transactions of which something is reported."""
-    found: dict[BlockNumber, set[str]] = defaultdict(set)
-    for each in reported(blocks.first, blocks.last):
-        if each.canonical and not isinstance(each.event, ChainHead):
-            found[each.block].add(tx_of(each.event.id).split(":")[2])
     return found

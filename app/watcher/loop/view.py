@@ -260,7 +260,9 @@ class View(Struct):
     :param contracts: whose logs are read, for filters.
     :param asked_at: when every URL was asked about a block in doubt, in seconds.
     :param jump: the one that no second URL has confirmed yet.
-    :param known_to: up to here all was proven once.
+    :param known_to: up to this block all was proven once, before the chain was read from its beginning again.
+        It was reported up to the position ``known_seq`` of the log.
+    :param earlier_below: of what a release before proved, only blocks below this one are tried now.
     :param reports_to: up to this position of the log, what others report was compared with proven blocks.
     :param roots: whether roots of receipts are usable (docs/chains.md#evidence); ``filters`` likewise.
     :param matched_to: the highest block whose receipts matched since this reader began.
@@ -293,7 +295,9 @@ class View(Struct):
     denied_by: frozenset[str] = frozenset()
     split_from: int = 0
     known_to: int = -1
+    known_seq: int = 0
     reports_to: int | None = None
+    earlier_below: int | None = None
 
     contracts: BloomTest = field(default_factory=lambda: BloomTest((), ()))
 
@@ -305,7 +309,7 @@ class View(Struct):
         self.had = dict(self.readings.extra.get("had", {}))
         self.votes = {voice: Vote(OURS, self.monotonic()) for voice in self.had}
         self.split_polls = self.readings.extra.get("split", 0)
-        self.known_to = self.readings.extra.get("known_to", -1)
+        self.known_to, self.known_seq = self.readings.extra.get("known", (-1, 0))
         self.reports_to = self.readings.extra.get("reports_to")
 
     @property
@@ -314,7 +318,7 @@ class View(Struct):
         extra: dict[str, Any] = {} if self.jump is None else {"jump": self.jump.facts()}
         extra |= {"filters": True} if self.filters else {}
         extra |= {"had": dict(self.had)} if len(self.had) > 1 else {}
-        extra |= {"known_to": self.known_to} if self.known_to >= 0 else {}
+        extra |= {"known": [self.known_to, self.known_seq]} if self.known_to >= 0 else {}
         extra |= {"split": self.split_polls} if self.split_polls else {}
         extra |= {} if self.reports_to is None else {"reports_to": self.reports_to}
         return None if extra == self.readings.extra else extra

@@ -212,14 +212,23 @@ def weigh(
         _rest(words, block, contracts, true, proof_of_all=proof_of_all, is_known=bool(entries - false)),
         frozenset(voice for voice, word in words.items() if word.logs is not None and not sure <= word.logs),
         _faulty(words, claimers, deniers, logs, standing),
-        frozenset(
-            voice
-            for entry in entries
-            if standing[entry] is Standing.DISPUTED
-            or (logs[entry] == Level.AGREED and len(deniers[entry]) > 1)
-            if deniers[entry]
-            for voice in claimers[entry] | deniers[entry]
-        ),
+        _conflicting(claimers, deniers, logs, standing),
+    )
+
+
+def _conflicting(
+    claimers: Mapping[Entry, frozenset[Voice]],
+    deniers: Mapping[Entry, frozenset[Voice]],
+    logs: Mapping[Entry, int],
+    standing: Mapping[Entry, Standing],
+) -> frozenset[Voice]:
+    """The voices that contradict each other with nothing to decide it."""
+    return frozenset(
+        voice
+        for entry, is_ in standing.items()
+        if is_ is Standing.DISPUTED or (logs[entry] == Level.AGREED and len(deniers[entry]) > 1)
+        if deniers[entry]
+        for voice in claimers[entry] | deniers[entry]
     )
 
 

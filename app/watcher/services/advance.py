@@ -86,11 +86,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         reorgs = reorgs_of_others(connection, row, intake.max_reorg_blocks)
         missed = _missed(step, result, reorgs)
         values = _cursor(connection, row, step) | _seen(row, step, result, len(missed), now)
-        _store_headers(connection, lease.chain_id, step)
-        _store_waiting(connection, lease.chain_id, step)
-        _store_misses(connection, lease.chain_id, missed, step.at)
-        store_contradicted(connection, lease.chain_id, step, now)
-        store_spans(connection, lease.chain_id, step.spans, step.forget_from)
+        _store(connection, lease.chain_id, step, missed, now)
         if reorgs.from_block is not None:
             values |= doubt(connection, row, values, reorgs.from_block, intake.max_reorg_blocks)
         values |= store_doubts(connection, row, step, reorgs.from_block)
@@ -105,6 +101,16 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
             by_turns=connection.dialect.name == "postgresql",
             taken_back_from=reorgs.from_block,
         )
+
+
+def _store(
+    connection: Connection, chain_id: ChainId, step: Step, missed: Sequence[Missed], now: datetime
+) -> None:
+    _store_headers(connection, chain_id, step)
+    _store_waiting(connection, chain_id, step)
+    _store_misses(connection, chain_id, missed, step.at)
+    store_contradicted(connection, chain_id, step, now)
+    store_spans(connection, chain_id, step.spans, step.forget_from)
 
 
 def _missed(step: Step, result: IngestResult, reorgs: Reorgs) -> Sequence[Missed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -19,7 +20,13 @@ from app.transfers.numbering import is_among
 from app.transfers.queries.logged import newest_seq
 from app.transfers.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.queries import new_reports_of_others, reported_events, reports_of_others, watch_row
+from app.watcher.logs.half_known import half_known
+from app.watcher.queries import (
+    new_reports_of_others,
+    proven_ranges,
+    said_of_blocks,
+    waiting_facts,
+)
 from app.watcher.steps import Contradicted, Step
 
 AT_ONCE: Final = 10_000
@@ -50,25 +57,28 @@ def arrived(database: Database, chain_id: ChainId, after: int | None) -> Arrived
     :param after: None where nothing was compared so far: this begins with what comes next.
     """
     with reading_consistently(database.engine) as connection:
-        row = watch_row(connection, chain_id)
-        if after is None or row is None or row.proven_to is None:
+        spans = proven_ranges(connection, chain_id)
+        if after is None or not spans:
             return Arrived((), newest_seq(connection))
         found, to = new_reports_of_others(
-            connection, chain_id, row.proven_to, reporter=WATCHER, after=after, limit=AT_ONCE
+            connection, chain_id, spans[-1].last, reporter=WATCHER, after=after, limit=AT_ONCE
         )
-        new = {each.event.key: each for each in found if each.canonical}
+        found = [each for each in found if any(span.first <= each.block <= span.last for span in spans)]
+        waiting = waiting_facts(connection, chain_id) if found else ()
+        unsure = half_known(waiting)
+        new = {
+            each.event.key: each
+            for each in found
+            if each.canonical and not unsure.holds(each.event, each.block)
+        }
         known = set(new)
         if new:
             known |= {_key(row) for row in connection.execute(_of_chain(chain_id))}
-        said: dict[BlockNumber, list[Event]] = {}
-        for block in {each.block for each in new.values()}:
-            ours = reported_events(connection, chain_id, block, block, reporter=WATCHER)
-            of_others = reports_of_others(connection, chain_id, block, block, reporter=WATCHER)
-            said[block] = [
-                each.event
-                for each in (*ours, *of_others)
-                if each.canonical and (each.reporter == WATCHER or each.event.key not in known)
-            ]
+        said: dict[BlockNumber, list[Event]] = defaultdict(list)
+        blocks = {each.block for each in new.values()}
+        for each in said_of_blocks(connection, chain_id, blocks, reporter=WATCHER) if blocks else ():
+            if each.canonical and (each.reporter == WATCHER or each.event.key not in known):
+                said[each.block].append(each.event)
     wrong = [each for each in new.values() if not is_among(each.event, said[each.block])]
     return Arrived([Contradicted(each.event, each.block, each.reporter) for each in wrong], to)
 

@@ -12,12 +12,15 @@ from app.db.engine import reading_consistently, writing
 from app.network.watch_terms import WatchTerms
 from app.transfers.certainty import WATCHER
 from app.transfers.events import Event, TransferConfirmed, TransferSent
+from app.transfers.queries.logged import newest_seq
+from app.transfers.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import BlockId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import (
     reported_events,
     reports_of_others,
+    reports_under,
     spans_proven_before,
     stored_headers,
     unproven_spans,
@@ -58,9 +61,9 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
         )
 
 
-KNOWN_TO: Final = "known_to"
-"""In a chain's ``extra``: up to this block all was proven once, before the chain was read from its beginning
-again.
+KNOWN: Final = "known"
+"""In a chain's ``extra``: up to which block all was proven once, before the chain was read from its beginning
+again, and the newest position of the log then.
 """
 
 Reported = Callable[..., Sequence[ReportedEvent]]
@@ -75,12 +78,16 @@ def reported(
     transfer_ids: Collection[TransferId] | None = None,
     *,
     of_others: bool = False,
+    under: Collection[EventKey] = (),
 ) -> list[ReportedEvent]:
     """What the watcher reported of these blocks. It does not change while the caller has the lease.
 
     :param of_others: what others reported of their logs instead.
+    :param under: what was reported of logs under these keys instead, of any block.
     """
     with reading_consistently(database.engine) as connection:
+        if under:
+            return reports_under(connection, chain_id, under, reporter=WATCHER, of_others=of_others)
         if of_others and last is not None:
             return reports_of_others(connection, chain_id, first, last, reporter=WATCHER)
         return reported_events(connection, chain_id, first, last, reporter=WATCHER, transfer_ids=transfer_ids)
@@ -141,13 +148,16 @@ def _from_the_beginning(
 ) -> dict[str, Any]:
     connection.execute(delete(WatchSpan).where(WatchSpan.chain_id == row.chain_id))
     live_from = row.live_from if row.live_to is None else row.live_to + 1
+    known = row.extra.get(KNOWN, [-1, 0])
+    if row.proven_to is not None and row.proven_to >= known[0]:
+        known = [row.proven_to, newest_seq(connection)]
     return {
         "backfill_from": terms.from_block,
         "backfilled_to": None,
         "live_from": live_from,
         "reread_to": None,
         "proven_to": None,
-        "extra": {**row.extra, KNOWN_TO: max(row.proven_to or -1, row.extra.get(KNOWN_TO, -1))},
+        "extra": {**row.extra, KNOWN: known},
     }
 
 

@@ -24,7 +24,7 @@ from tests.gateway import Gateway
 
 LATER = NOW + timedelta(days=30)
 KEY = bytes.fromhex(wire_id(1)[2:])
-EMPTY = {"refunds", "signatures_not_needed", "latency_records", "anomalies"}
+EMPTY = {"refunds", "signatures_not_needed", "latency_records", "anomalies", "contradicted_reports"}
 """Tables of transfers that have nothing of a refunded one whose facts agree."""
 
 

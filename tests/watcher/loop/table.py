@@ -216,7 +216,7 @@ class World:
     @property
     def doubts(self) -> set[int]:
         with reading(self.gateway.engine) as connection:
-            return set(connection.scalars(select(WatchDoubt.block)))
+            return set(connection.scalars(select(WatchDoubt.block).where(WatchDoubt.agreed.is_not(True))))
 
     @property
     def named(self) -> str:

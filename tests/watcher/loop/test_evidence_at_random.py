@@ -32,6 +32,12 @@ ASKED_POLLS = 3
 """An end that one URL denies is shown for so many polls at most: one to read it, two to ask."""
 
 
+def is_terminal(client: FlaskClient, number: int) -> bool:
+    """Whether a transfer that is paid here is answered as ended."""
+    answer = client.post("/v2/getTransferStatus", json={"transfer_id": f"0x{number:064x}"})
+    return answer.headers["X-Transfer-Terminal"] == "true"
+
+
 class Killed(Exception):
     """The process ended."""
 
@@ -43,7 +49,7 @@ class History:
     :param liar: the number of the only URL that says what is false.
     :param sends: those not refunded yet; ``payouts`` to come, and those that are queued.
     :param answered_at: when an honest URL answered last.
-    :param forgiven: false sends that became final while no honest URL answered for long.
+    :param forgiven: false payouts that became final while no honest URL answered for long.
     :param shown: by false payout for how many polls it has been shown while an honest URL answered.
     """
 
@@ -175,14 +181,17 @@ class History:
             assert not named, self.told_of("named", named)
         is_forgiven = now - self.answered_at > FORGIVEN_SECONDS or (len(world.nodes) == 1 and self.liar == 0)
         for number in self.false:
-            shown = self.status(number)
-            if shown == CONFIRMED and is_forgiven:
+            if number not in FALSE_PAYOUTS:
+                continue  # a send is no end
+            is_shown = self.status(number) == DELIVERED
+            if is_shown and is_terminal(world.client, number) and is_forgiven:
                 self.forgiven.add(number)
             if number in self.forgiven:
                 continue
-            assert shown != CONFIRMED, self.told_of(number, shown)
-            is_end = number in FALSE_PAYOUTS and shown == DELIVERED
-            self.shown[number] = self.shown.get(number, 0) + 1 if is_end and honest and not is_forgiven else 0
+            assert not (is_shown and is_terminal(world.client, number)), self.told_of("final", number)
+            self.shown[number] = (
+                self.shown.get(number, 0) + 1 if is_shown and honest and not is_forgiven else 0
+            )
             assert self.shown[number] <= ASKED_POLLS, self.told_of(number, self.shown[number])
 
     def status(self, number: int) -> int:

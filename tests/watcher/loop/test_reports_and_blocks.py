@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
 from app.transfers.models import Anomaly, Event
-from tests.feed.services.world import NOW, event, feed, released
+from tests.feed.services.world import NOW, event, feed, released, sent
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import START
-from tests.watcher.kit import CHAIN, Watched, relay
+from tests.watcher.kit import CHAIN, OTHER, Watched, executed, queued, relay, row
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PENDING, Chain, World
 
 AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds() + 60
@@ -174,3 +175,64 @@ def test_reports_of_other_chains_and_of_no_log_are_left_alone(
     )
     world.polls(5)
     assert (anomalies(world), reasons(world)) == ([], [])
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_payout_that_was_reported_first_with_a_wrong_block_is_corrected(
+    gateway: Gateway, watched: Watched, client: FlaskClient, off: int
+) -> None:
+    """Under the id of the log itself, so that the watcher cannot report it by that."""
+    world = World(gateway, watched, client, 2)
+    number = world.mine(1, relay(PAID, tx="payout"))
+    world.mine()
+    log = our_log(world, number)
+    name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
+    told = {"dst_tx_hash": log["transactionHash"], "id": name}
+    feed(gateway, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | told)
+    world.goes_on()
+    world.polls(5)
+    assert world.see().paid == {990}
+    assert world.status(PAID) == DELIVERED
+    assert len(anomalies(world)) == 1
+
+
+def test_report_without_a_chain_is_compared_when_its_send_is_known(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    feed(gateway, released(77, AT, block=old_block(world), amount="990"))
+    world.polls(3)
+    feed(gateway, sent(77, AT - 60, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    assert world.status(77) == DELIVERED
+    world.polls(5)
+    assert world.status(77) == PENDING
+
+
+def test_report_of_a_block_whose_logs_are_pruned_stops_nothing(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    block = old_block(world)
+    for node in world.nodes:
+        node.oldest = block + 5
+    report(world, INVENTED, block)
+    for _ in range(40):
+        world.mine()
+        world.polls()
+        assert watched.chain.head.number - row(gateway).live_to <= 2
+    assert row(gateway).proven_to >= watched.chain.head.number - 20
+    assert len(anomalies(world)) == 1
+
+
+def test_execution_of_a_delayed_payout_hides_no_false_report(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2)
+    world.mine(1, queued(PAID, "payout"), relay(PAID, tx="payout"))
+    block = world.mine(1, executed(PAID))
+    world.goes_on()
+    assert world.status(PAID) == DELIVERED
+    report(world, INVENTED, block)
+    world.polls(5)
+    assert world.status(INVENTED) == PENDING
+    assert world.status(PAID) == DELIVERED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from app.db.engine import reading, writing
 from app.watcher.models import WatchSpan
+from app.watcher.rpc.faults import RpcFault
 from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import ELSEWHERE, Watched, leaves_out, relay, row, send, status
@@ -42,7 +45,7 @@ def test_they_are_read_again_a_range_every_two_seconds(
         reader.poll()
         while (wait := reader.background()) is not None and wait < 0.5:
             watched.time.go(wait)
-    assert left(gateway) == [(1 + 5 * 98, 494)]
+    assert left(gateway) == [(1, 494 - 5 * 98)]
     assert sum(node.requests for node in watched.nodes) - before < 60
     assert row(gateway).proven_to == 494
     assert level(client, 490) == "proven"
@@ -70,3 +73,26 @@ def test_false_payout_is_found_and_what_the_index_lost_stays(
     watched.settle(watched.reader())
     assert status(client, 7) == 1
     assert status(client, 1) == 3
+
+
+def test_blocks_that_no_url_has_any_more_stop_nothing(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    mine(watched, 500)
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.settle(watched.reader())
+    as_before(gateway)
+    for node in watched.nodes:
+        node.oldest = 300
+    reader = watched.reader()
+    for _ in range(60):
+        watched.chain.mine()
+        watched.time.go(3)
+        with suppress(RpcFault):
+            reader.poll()
+        with suppress(RpcFault):
+            while (wait := reader.background()) is not None and wait < 0.6:
+                watched.time.go(wait)
+        assert watched.chain.head.number - row(gateway).live_to <= 3
+    assert left(gateway) == [(1, 396)]
+    assert level(client, 490) == "proven"
