@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Row, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exists, func, or_, select
 
 from app.db.types import is_one_of
 from app.feed.queries.pruned import pruned_transfers
@@ -259,7 +259,8 @@ def new_reports_of_others(
     sent = select(table.transfer_id).where(is_new, is_send, table.transfer_id.is_not(None))
     sends = select(table.transfer_id).where(is_send, table.transfer_id.in_(sent))
     sends = sends.group_by(table.transfer_id).having(func.min(table.seq) > after)
-    of_new = _others(chain_id, BlockNumber(0), last, reporter).where(is_new)
+    is_of_chain = func.coalesce(table.chain_id, chain_id) == chain_id  # not by the index of chains
+    of_new = _selected(is_of_chain, is_new, table.block <= last, table.reporter != reporter)
     found = _of_others(connection, chain_id, of_new, reporter)
     if ids := connection.scalars(sends).all():
         of_sends = _others(chain_id, BlockNumber(0), last, reporter)
@@ -295,11 +296,16 @@ def _others(
 
 def _of_logs(chain_id: ChainId, first: BlockNumber, last: BlockNumber) -> Select[*tuple[Any, ...]]:
     table = log.Event
+    is_of_chain = or_(table.chain_id == chain_id, table.chain_id.is_(None))
+    return _selected(is_of_chain, table.block >= first, table.block <= last)
+
+
+def _selected(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    table = log.Event
     return (
         select(table.seq, *_PLACED, Transfer.src_chain_id, Transfer.dst_chain_id)
         .outerjoin(Transfer, Transfer.transfer_id == table.transfer_id)
-        .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)), table.block.between(first, last))
-        .where(table.type.in_([each.type for each in OF_LOGS]))
+        .where(*conditions, table.type.in_([each.type for each in OF_LOGS]))
         .order_by(table.seq)
     )
 
