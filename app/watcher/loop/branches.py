@@ -174,24 +174,8 @@ def _choice(view: View, own: Branch | None) -> Choice:
     choice = choose(votes, voices, OURS, now, agreed=agreed)
     if not choice.is_split:
         return choice
-    votes = {voice: vote for voice, vote in votes.items() if not _is_stuck(view, voice)}
+    votes = {voice: vote for voice, vote in votes.items() if not view.is_stuck(voice)}
     return choose(votes, voices, OURS, now, agreed=agreed)
-
-
-def _is_stuck(view: View, voice: str) -> bool:
-    """Whether the newest block of a voice is far older than that of another. Then it has no vote."""
-    return _behind(view, voice)[0] > ALONE_SECONDS
-
-
-def _behind(view: View, voice: str) -> tuple[float, str]:
-    """By how many seconds a voice's newest block is older than that of which one. Those of the future do not
-    count.
-    """
-    own, now = view.heads.get(voice), view.clock()
-    if own is None:
-        return 0.0, voice
-    newest = max(view.heads, key=lambda other: min(view.heads[other].at, now))
-    return (min(view.heads[newest].at, now) - own.at).total_seconds(), newest
 
 
 def _check_age(view: View, node: Node, look: Look) -> None:
@@ -200,7 +184,7 @@ def _check_age(view: View, node: Node, look: Look) -> None:
     :raises NotThere: another URL does.
     """
     view.heads[node.voice] = look.head
-    older, newest = _behind(view, node.voice)
+    older, newest = view.behind(node.voice)
     if older > OLDER_SECONDS and len(view.nodes.usable()) > 1:
         raise NotThere(
             f"its newest block {look.head.number} is {older:.0f} seconds older than that of {newest}"

@@ -228,7 +228,7 @@ class Case(Struct):
         """Whether the node has the block. Then its answers are noted."""
         number = self.id.number
         block = listed(node, number, sorted({each.tx for each in mine if each.what is What.RECEIPT}))
-        self._note_silent(node.voice, silent=False)
+        self._note_silent(node.voice, silent=block is None)  # one that lags has said nothing yet
         if block is None or block.header.hash != self.id.hash:
             return False
         self.take_header(node.voice, block.header)

@@ -259,7 +259,8 @@ def _final_now(view: View, doubt: Doubt, finding: Finding) -> frozenset[Entry]:
     voices, usable = view.nodes.voices, {node.voice for node in view.nodes.usable()}
     words = doubt.words
     everybody_asked = all(
-        voice in words and not (words[voice].silent and voice in usable) for voice in voices
+        voice in words and (not words[voice].silent or voice not in usable or view.is_stuck(voice))
+        for voice in voices
     )
     return frozenset(
         entry

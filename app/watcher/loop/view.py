@@ -17,7 +17,7 @@ from app.watcher.logs.contracts import TOPICS
 from app.watcher.proofs import BloomTest
 from app.watcher.rpc.node import MOST_CALLS, Look, Wanted
 from app.watcher.rpc.nodes import Nodes
-from app.watcher.rules.evidence import Vote
+from app.watcher.rules.evidence import ALONE_SECONDS, Vote
 from app.watcher.steps import BLOCKS_AGAIN, ChainReadings, Doubt, Span, SpanState, Step, Waiting, replaced
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
@@ -345,6 +345,22 @@ class View(Struct):
         unproven = self.readings.spans[0].first if self.readings.spans else None
         deep = self.deep
         return deep if deep is None or unproven is None else BlockNumber(min(deep, unproven - 1))
+
+    def behind(self, voice: str) -> tuple[float, str]:
+        """By how many seconds a voice's newest block is older than that of which one. Those of the future do
+        not count.
+        """
+        own, now = self.heads.get(voice), self.clock()
+        if own is None:
+            return 0.0, voice
+        newest = max(self.heads, key=lambda other: min(self.heads[other].at, now))
+        return (min(self.heads[newest].at, now) - own.at).total_seconds(), newest
+
+    def is_stuck(self, voice: str) -> bool:
+        """Whether the newest block of a voice is far older than that of another. Then it has no vote, and
+        nothing waits for it.
+        """
+        return self.behind(voice)[0] > ALONE_SECONDS
 
     @property
     def lag(self) -> int:

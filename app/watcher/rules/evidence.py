@@ -82,7 +82,7 @@ class Word(Struct, frozen=True):
     :param denies: the logs that it denied last (:func:`heard`).
     :param logs: its last answer to ``eth_getLogs``; None before the first.
     :param receipts: its last ones of the whole block; None before any that are not empty.
-    :param silent: it was to be requested the last time, and no URL of it answered.
+    :param silent: it was to be requested the last time, and no URL of it answered or had the block.
     :param forged: its header of this hash has other fields than the verified one.
     """
 

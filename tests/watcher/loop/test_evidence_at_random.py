@@ -171,8 +171,11 @@ class History:
     def _check(self) -> None:
         """Nothing false is final, and no false end is shown for long while an honest URL answers."""
         world, now = self.world, self.world.watched.time.seconds
+        usable = {node.name for node in world.reader.view.nodes.usable()}  # one that failed rests for a while
         honest = [
-            number for number in range(len(world.nodes)) if number != self.liar and number not in self.does
+            number
+            for number in range(len(world.nodes))
+            if number != self.liar and number not in self.does and NAMES[number] in usable
         ]
         if honest:
             self.answered_at = now
