@@ -14,6 +14,7 @@ from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, leaves_out, relay, send, status
 from tests.watcher.loop.proven import payouts_of
+from tests.watcher.loop.table import DELIVERED, INVENTED, PENDING, Chain, World, does
 
 
 def is_final(client: FlaskClient) -> bool:
@@ -85,3 +86,19 @@ def test_end_that_was_final_stays_against_one_denial(
         poll(watched, reader)
     assert any(doubt.disputed for doubt in reader.view.readings.doubts.values())
     assert (status(client, 7), is_final(client)) == (5, True)
+
+
+def test_url_that_lacks_the_block_is_waited_for(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    number = watched.chain.head.number + 1
+    does("invents a payout, with receipts that hold it")(watched.nodes[0], number)
+    watched.nodes[1].behind = 12
+    world.mine(10)
+    world.polls(20, seconds=10)
+    assert world.status(INVENTED) == DELIVERED
+    watched.nodes[1].behind = 0
+    world.polls(1, seconds=700)
+    world.polls(2)
+    assert world.status(INVENTED) == PENDING

@@ -49,6 +49,7 @@ class History:
     :param liar: the number of the only URL that says what is false.
     :param sends: those not refunded yet; ``payouts`` to come, and those that are queued.
     :param answered_at: when an honest URL answered last.
+    :param usable: the URLs that the watcher could use at the last poll.
     :param forgiven: false payouts that became final while no honest URL answered for long.
     :param shown: by false payout for how many polls it has been shown while an honest URL answered.
     """
@@ -66,6 +67,7 @@ class History:
     answered_at: float = 0.0
     shown: dict[int, int] = field(default_factory=dict)
     forgiven: set[int] = field(default_factory=set)
+    usable: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
 
     @property
@@ -94,6 +96,9 @@ class History:
         self._check()
 
     def _poll(self, seconds: float) -> None:
+        self.usable = {
+            node.name for node in self.world.reader.view.nodes.usable()
+        }  # others rest after a fault
         try:
             self.world.polls(1, seconds)
         except Killed:
@@ -171,11 +176,10 @@ class History:
     def _check(self) -> None:
         """Nothing false is final, and no false end is shown for long while an honest URL answers."""
         world, now = self.world, self.world.watched.time.seconds
-        usable = {node.name for node in world.reader.view.nodes.usable()}  # one that failed rests for a while
         honest = [
             number
             for number in range(len(world.nodes))
-            if number != self.liar and number not in self.does and NAMES[number] in usable
+            if number != self.liar and number not in self.does and NAMES[number] in self.usable
         ]
         if honest:
             self.answered_at = now
