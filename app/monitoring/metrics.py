@@ -224,12 +224,6 @@ def _transfers(database: Database) -> Sequence[Metric]:
             ("kind",),
             [((kind,), number) for kind, number in anomalies.items()],
         ),
-        _family(
-            "gateway_contradicted_reports",
-            "Reports of logs that the blocks of watched chains do not hold, until a reorganisation",
-            ("reporter",),
-            [((name,), number) for name, number in figures.contradicted_reports(database).items()],
-        ),
         _evidence(database),
     ]
 
