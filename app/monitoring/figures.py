@@ -34,7 +34,7 @@ from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.refunds.queries import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.queries.anomalies import open_anomalies_by_kind
+from app.transfers.queries.anomalies import contradicted_by_reporter, open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status
 from app.transfers.queries.trends import chain_progress
 from app.transfers.services.notes import count_stuck
@@ -174,6 +174,11 @@ def open_anomalies(database: Database) -> Mapping[str, int]:
     found = collections.Counter({kind.value: 0 for kind in AnomalyKind})
     found.update(run_read(database.reads, open_anomalies_by_kind))
     return found
+
+
+def contradicted_reports(database: Database) -> Mapping[str, int]:
+    """How many reports of each reporter a block of a watched chain does not hold, among ``COUNTED``."""
+    return run_read(database.reads, contradicted_by_reporter)
 
 
 class Times(Struct):

@@ -159,7 +159,9 @@ def _routes(database: Database, snapshots: SnapshotSource) -> Sequence[Metric]:
 def _feed(
     database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
 ) -> Sequence[Metric]:
-    rows = [((name, ""), age) for name, age in figures.reporter_ages(database, environment_tokens).items()]
+    ages = figures.reporter_ages(database, environment_tokens)
+    contradicted = dict.fromkeys(ages, 0) | figures.contradicted_reports(database)
+    rows = [((name, ""), age) for name, age in ages.items()]
     rows += [(("", str(chain_id)), age) for chain_id, age in figures.chain_ages(database, snapshots).items()]
     lags = figures.chain_lags(database, snapshots)
     return [
@@ -168,6 +170,12 @@ def _feed(
             "Since an event was last accepted of the reporter, or since the newest event of the chain",
             ("reporter", "chain_id"),
             rows,
+        ),
+        _family(
+            "gateway_contradicted_reports",
+            "Reports of logs that the blocks of watched chains do not hold, until a reorganisation",
+            ("reporter",),
+            [((name,), number) for name, number in contradicted.items()],
         ),
         _family(
             "gateway_chain_lag_seconds",

@@ -22,7 +22,7 @@ from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.sandbox.services import load_sandbox
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.models import Anomaly, Event
+from app.transfers.models import Anomaly, ContradictedReport, Event
 from app.transfers.services.notes import NEW_FOR
 from app.watcher.models import ChainWatch, WatchDoubt
 from app.webhooks.models import Delivery, Subscription
@@ -188,6 +188,20 @@ def test_disputed_blocks_of_watched_chains_are_counted(
     assert value(found, "gateway_watch_disputed_blocks", chain_id="1") == 2
     assert value(found, "gateway_watch_disputed_blocks", chain_id="10") == 0
     assert value(found, "gateway_watch_disputed_blocks", chain_id="56") is None
+
+
+def test_reports_that_blocks_do_not_hold_are_counted_by_reporter(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"subject": "chain:1", "chain_id": 1, "block": 7, "at": sandbox.clock(), "tries": 0}
+    with writing(sandbox.engine) as connection:
+        for event_id, reporter, outranked in (("a", "one", True), ("b", "one", False), ("c", "two", True)):
+            more = {"event_id": event_id, "reporter": reporter, "outranked": outranked}
+            connection.execute(insert(ContradictedReport).values(row | more))
+    found = patiently(sandbox, monkeypatch)
+    assert value(found, "gateway_contradicted_reports", reporter="one") == 2
+    assert value(found, "gateway_contradicted_reports", reporter="two") == 1
+    assert value(found, "gateway_contradicted_reports", reporter=_environment_reporter(sandbox)) == 0
 
 
 def test_due_deliveries_are_reported(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from app.accounts.models import Operator
 from app.db.types import at_most
-from app.transfers.models import Anomaly, Event, TransferNote
+from app.transfers.models import Anomaly, ContradictedReport, Event, TransferNote
 from app.transfers.queries.status import COUNTED
 from app.values.identifiers import TransferId
 
@@ -53,6 +53,13 @@ def count_open_anomalies(connection: Connection) -> int:
     """How many are not acknowledged; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return connection.scalar(select(func.count()).select_from(some)) or 0
+
+
+def contradicted_by_reporter(connection: Connection) -> dict[str, int]:
+    """How many reports of each reporter blocks of watched chains do not hold, among ``COUNTED`` of them."""
+    some = select(ContradictedReport.reporter).limit(COUNTED).subquery()
+    found = connection.execute(select(some.c.reporter, func.count()).group_by(some.c.reporter))
+    return {row[0]: row[1] for row in found}
 
 
 def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
