@@ -54,6 +54,7 @@ from app.transfers.services.status import StatusRows
 from app.values.times import system_clock
 from app.waiting.cached_rows import CachedRows
 from app.waiting.register import Waiting
+from app.watcher.services.doubts import doubted_blocks
 from app.webhooks.addresses import AllowedNetworks, parse_networks
 from app.webhooks.services.outbox import publish_changes, publish_head
 from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
@@ -84,7 +85,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     )
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
-    add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
+    add_part(app, Intake, Intake(settings.max_reorg_blocks, counters, in_doubt=doubted_blocks))
     rows = CachedRows(is_one_server=database.public.is_one_server)
     for engine in (database.engine, database.feed):
         JOURNAL_WRITTEN.hand_in(engine, rows.drop_at_end)

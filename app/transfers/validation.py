@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 
 from app.network.facts import NetworkFacts
+from app.transfers.certainty import WATCHER
 from app.transfers.contents import Pruned, PrunedMatch, agree, together
 from app.transfers.events import (
     BlockEvent,
@@ -130,6 +131,9 @@ class Known(Struct, kw_only=True):
     signer counts."""
     outranked: Set[EventKey] = frozenset()
     """Events that a proven block of a watched chain does not hold (docs/interface.md#standing)."""
+    only_watched: Set[EventKey] = frozenset()
+    """Those that only the watcher has reported so far, and may still suspend. The same report of anybody else
+    counts beside its own."""
     dropped: Set[EventKey] = frozenset()
     """Heads of chains that the log had and no longer needs."""
     pruned: Pruned = field(default_factory=Pruned)
@@ -323,8 +327,10 @@ def _is_logged_again(event: Event, newest: int, known: Known) -> bool:
     A repeated reorg reverses again: a sender that resends everything first makes the orphaned events
     canonical again. A belated one is not logged where it reverses nothing. Also logged is an event whose
     chain may turn out to be another one, as no send names it: a reorg of that chain may have reversed the
-    earlier acceptance, and then this one counts.
+    earlier acceptance, and then this one counts. So is one that only the watcher reported, and may suspend.
     """
+    if event.key in known.only_watched and known.reporter != WATCHER:
+        return True
     if isinstance(event, ChainReorged):
         return known.is_belated or known.belated.get(event.key, True)
     if not isinstance(event, BlockEvent) or event.block is None or newest > known.last_reversal:

@@ -26,7 +26,7 @@ from app.db.timeouts import timeouts_of
 from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.services.ahead import settle
-from app.feed.services.load import load_known, note_sender
+from app.feed.services.load import InDoubt, load_known, no_doubts, note_sender
 from app.feed.services.numbering import Names, names_before
 from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
@@ -55,11 +55,15 @@ UNREADABLE: Final = ("unreadable", "refused")
 
 
 class Intake(Struct, frozen=True):
-    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits."""
+    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits.
+
+    :param in_doubt: which blocks of a chain the watcher may still take something back from.
+    """
 
     max_reorg_blocks: int
     counters: Counters = NOTHING_COUNTED
     queue: PostQueue = field(default_factory=PostQueue)
+    in_doubt: InDoubt = no_doubts
 
 
 def ingest_lines(
@@ -199,7 +203,9 @@ def _take(
     while parts:
         part = parts.popleft()
         events = [_named(line.event, post, names) for post, line in part]
-        known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
+        known = load_known(
+            connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks, intake.in_doubt
+        )
         verdicts = list(_verdicts(connection, part, names, known))
         if len(numbers := divided(connection, events, known)) > 1:
             rest = iter(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from operator import attrgetter
 
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from app.feed.queries.chains import (
     load_progress,
     taken_by_belated,
 )
-from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
+from app.feed.queries.log import acceptances_of, count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
     pruned_contents,
@@ -29,6 +29,7 @@ from app.feed.services.log import dropped_before
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories
+from app.transfers.certainty import WATCHER
 from app.transfers.codec import encode_event
 from app.transfers.contents import Pruned
 from app.transfers.events import (
@@ -37,6 +38,7 @@ from app.transfers.events import (
     ChainReorged,
     Event,
     EventsRetracted,
+    PlacedEvent,
     RefundSigned,
     TransferEvent,
     ValidatorsUpdated,
@@ -54,7 +56,15 @@ from app.transfers.validation import (
     ReporterScope,
     reaches_too_far,
 )
-from app.values.identifiers import ChainId
+from app.values.identifiers import BlockNumber, ChainId
+
+InDoubt = Callable[[Connection, ChainId, Set[BlockNumber]], Set[BlockNumber]]
+"""Those of a chain's blocks from which the watcher may still take something back."""
+
+
+def no_doubts(_connection: Connection, _chain_id: ChainId, _blocks: Set[BlockNumber]) -> Set[BlockNumber]:
+    """Where no chain is watched."""
+    return frozenset()
 
 
 def load_known(
@@ -62,6 +72,7 @@ def load_known(
     events: Collection[Event],
     reporter: str,
     max_reorg_blocks: int,
+    in_doubt: InDoubt,
 ) -> Known:
     """Everything that is needed to validate these events. What none of them needs is not read.
 
@@ -89,6 +100,7 @@ def load_known(
         histories=histories,
         orphaned=_orphaned(connection, of_others, positions.last_reversal),
         outranked=outranked_keys(connection, latest) if latest else frozenset(),
+        only_watched=_only_watched(connection, about_transfers, histories, latest, in_doubt),
         dropped=dropped_before(
             connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
         ),
@@ -147,6 +159,29 @@ def _latest_of(
         newest = max(of_key, key=attrgetter("seq"))
         latest[key] = LatestAcceptance(newest.seq, len(of_key) - 1, newest.event)
     return latest
+
+
+def _only_watched(
+    connection: Connection,
+    events: Iterable[TransferEvent],
+    histories: Mapping[bytes, TransferHistory],
+    latest: Mapping[EventKey, LatestAcceptance],
+    in_doubt: InDoubt,
+) -> Set[EventKey]:
+    """Repeated events in blocks in doubt that only the watcher has reported so far."""
+    of_chains: dict[ChainId, dict[EventKey, BlockNumber]] = defaultdict(dict)
+    for event in events:
+        known = latest[event.key].event if event.key in latest else None
+        if isinstance(known, PlacedEvent) and known.block is not None:
+            chain_id = histories[event.transfer_id].origin().chain_of(known)
+            if chain_id is not None:
+                of_chains[chain_id][event.key] = known.block
+    found: set[EventKey] = set()
+    for chain_id, blocks in of_chains.items():
+        doubted = in_doubt(connection, chain_id, {*blocks.values()})
+        found |= {key for key, block in blocks.items() if block in doubted}
+    others = (row for row in acceptances_of(connection, found) if row.reporter != WATCHER)
+    return found.difference(EventKey(row.subject, row.event_id) for row in others)
 
 
 def _pruned(connection: Connection, events: Iterable[Event], transfer_ids: Collection[bytes]) -> Pruned:

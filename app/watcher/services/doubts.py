@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, false, func, or_, select
 
+from app.db.types import is_one_of
 from app.db.upserts import upsert
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.models import WatchDoubt
@@ -19,6 +20,7 @@ _IN_SPAN: Final = delete(WatchDoubt).where(
     WatchDoubt.chain_id == bindparam("of"), _block.between(bindparam("first"), bindparam("last"))
 )
 _CHUNK: Final = 500
+_IS_OPEN: Final = or_(WatchDoubt.agreed.is_(None), WatchDoubt.agreed == false())
 _IS_DISPUTED: Final = WatchDoubt.disputed.is_(True)
 
 
@@ -49,10 +51,15 @@ def store_doubts(
         connection.execute(delete(WatchDoubt).where(of_chain, some))
     upsert(connection, WatchDoubt, [_row(row.chain_id, doubt) for doubt in step.doubts])
     if row.unmatched or step.doubts:
-        is_open = or_(WatchDoubt.agreed.is_(None), WatchDoubt.agreed == false())
-        counted = select(func.count()).select_from(WatchDoubt).where(of_chain, is_open)
+        counted = select(func.count()).select_from(WatchDoubt).where(of_chain, _IS_OPEN)
         values["unmatched"] = connection.scalar(counted)
     return values
+
+
+def doubted_blocks(connection: Connection, chain_id: ChainId, blocks: Set[BlockNumber]) -> Set[BlockNumber]:
+    """Those of the blocks of which something is not agreed or proven."""
+    of_blocks = is_one_of(connection, _block, blocks)
+    return set(connection.scalars(select(_block).where(WatchDoubt.chain_id == chain_id, of_blocks, _IS_OPEN)))
 
 
 def _forget(

@@ -17,8 +17,9 @@ from app.watcher.queries import new_reports_of_others
 from tests.feed.services.world import NOW, event, feed, released, sent
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import START
+from tests.watcher.fake_node import FalseBlock
 from tests.watcher.kit import CHAIN, OTHER, Watched, executed, queued, relay, row
-from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PENDING, Chain, World
+from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PAYOUT, PENDING, Chain, World, unrelated
 
 AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds() + 60
 
@@ -46,6 +47,43 @@ def our_log(world: World, number: int) -> dict[str, Any]:
     logs = world.watched.chain.blocks[number].logs_json
     (log,) = (log for log in logs if log["address"] == f"0x{relay(PAID).address.hex()}")
     return log
+
+
+def denied_later(world: World) -> int:
+    """A block with a payout that one of two URLs returns. The other one will deny it when it answers."""
+    world.nodes[1].fault = lambda _body: (500, {}, b"")
+    number = world.mine(1, PAYOUT)
+    world.nodes[1].false[number] = FalseBlock((unrelated(number),), "false", blank=True)
+    world.polls(1)
+    assert world.status(PAID) == DELIVERED
+    return number
+
+
+def test_payout_that_only_the_watcher_reported_is_suspended(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    denied_later(world)
+    world.nodes[1].fault = lambda _body: None
+    world.polls(10, 2)
+    assert world.status(PAID) == PENDING
+
+
+@pytest.mark.parametrize("same_id", [True, False])
+def test_report_of_a_suspended_payout_counts_though_the_watcher_was_first(
+    gateway: Gateway, watched: Watched, client: FlaskClient, *, same_id: bool
+) -> None:
+    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    number = denied_later(world)
+    log, block = our_log(world, number), watched.chain.blocks[number]
+    id_of_log = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
+    fields = {"block": number, "amount": "990", "dst_tx_hash": log["transactionHash"]}
+    same = released(PAID, block.at - NOW.timestamp(), chain_id=CHAIN, **fields)
+    result = feed(gateway, same | ({"id": id_of_log} if same_id else {}))
+    assert (result.accepted, result.repeated) == ((0, 1) if same_id else (1, 0))
+    world.nodes[1].fault = lambda _body: None
+    world.polls(10, 2)
+    assert world.status(PAID) == DELIVERED
 
 
 def old_block(world: World) -> int:
