@@ -99,7 +99,7 @@ class Doubt(Struct, frozen=True, kw_only=True):
     :param logs: by entry the log that it was first seen as: the index, and the place of its transaction.
     :param reported: the entries that were reported, of which some may be suspended now.
     :param since: when a log of the block was returned first.
-    :param tries: how often every URL was asked.
+    :param tries: how often every URL was requested.
     :param agreed: its logs are agreed: it is not in doubt, and stored until headers are read.
     :param disputed: one voice denies what only one other returned.
     :param final: those of ``reported`` that were final before anybody denied them.
@@ -178,8 +178,8 @@ class Step(Struct, frozen=True, kw_only=True):
     :param doubts: blocks that are not agreed or proven. Those stored in the blocks of ``spans`` are removed
         first, and those of ``resolved``.
     :param matched_to: the highest block whose receipts were seen to match its header; None for none.
-    :param contradicted: reports of others that blocks do not hold. Those stored of blocks that are ``judged``
-        are removed first; of those that are ``undecided`` it is not known.
+    :param contradicted: reports of others that blocks do not hold. Those stored of blocks that are
+        ``compared`` are removed first; of those that are ``undecided`` it is not known.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
         meanwhile was reported, too.
@@ -206,7 +206,7 @@ class Step(Struct, frozen=True, kw_only=True):
     head: Header | None = None
     final: BlockNumber | None = None
     contradicted: Sequence[Contradicted] = ()
-    judged: Sequence[BlockNumber] = ()
+    compared: Sequence[BlockNumber] = ()
     undecided: Sequence[BlockNumber] = ()
     missed: Sequence[Missed] = ()
     missed_if_new: bool = False

@@ -9,7 +9,7 @@ import pytest
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, ImpossibleAnswer
-from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from app.watcher.loop.reorg import Fork, Unanswered, find_fork
 from tests.watcher.logs import block_hash, header
 
 MOST = 1000
@@ -41,7 +41,7 @@ class Node:
         return self.blocks[max(self.blocks)]
 
 
-def search(kept: Sequence[Header], node: Node, most: int = MOST) -> Unbroken | Lagging | Fork:
+def search(kept: Sequence[Header], node: Node, most: int = MOST) -> Fork | None:
     return find_fork(kept, node.head, node, most)
 
 
@@ -50,12 +50,12 @@ def kept_of(*numbers: int) -> list[Header]:
 
 
 def test_nothing_was_read_yet() -> None:
-    assert search([], Node(chain(9))) == Unbroken()
+    assert search([], Node(chain(9))) is None
 
 
 def test_an_unchanged_hash_proves_all_below_it() -> None:
     node = Node(chain(2000))
-    assert search(kept_of(*range(1001)), node) == Unbroken()
+    assert search(kept_of(*range(1001)), node) is None
     assert node.rounds == 1
 
 
@@ -66,7 +66,6 @@ def test_every_block_is_kept(depth: int) -> None:
     node = Node(chain(last + 3, fork))
     assert search(kept_of(*range(last + 1)), node) == Fork(
         ancestor=header(fork - 1),
-        read_from=BlockNumber(fork),
         from_block=BlockNumber(fork),
         replaced=block_hash(fork),
         depth=depth - 1,
@@ -78,26 +77,26 @@ def test_few_headers_are_kept() -> None:
     """What lies between two kept ones is read again, and what was told of it is taken back."""
     kept = kept_of(10, 20, 30, 40)
     found = search(kept, Node(chain(41, fork=25)))
-    assert found == Fork(header(20), BlockNumber(21), BlockNumber(21), block_hash(30), 19)
+    assert found == Fork(header(20), BlockNumber(21), block_hash(30), 19)
 
 
 def test_parent_narrows_the_fork() -> None:
     kept = kept_of(10, 20, 30, 40)
     found = search(kept, Node(chain(41, fork=30)))
-    assert found == Fork(header(29), BlockNumber(30), BlockNumber(30), block_hash(30), 10)
+    assert found == Fork(header(29), BlockNumber(30), block_hash(30), 10)
 
 
 def test_a_wide_gap_is_no_deep_fork() -> None:
     """No kept header between: no logs there. So nothing was told of it that had to be taken back."""
     kept = kept_of(10, 5000, 5010)
     found = search(kept, Node(chain(5020, fork=4999)))
-    assert found == Fork(header(10), BlockNumber(11), BlockNumber(5000), block_hash(5000), 10)
+    assert found == Fork(header(10), BlockNumber(5000), block_hash(5000), 10)
 
 
 def test_a_fork_below_all_that_is_kept() -> None:
     kept = kept_of(100, 105)
     found = search(kept, Node(chain(110, fork=90)))
-    assert found == Fork(None, BlockNumber(100), BlockNumber(100), block_hash(100), 5)
+    assert found == Fork(None, BlockNumber(100), block_hash(100), 5)
     found = search(kept, Node(chain(110, fork=100)))
     assert isinstance(found, Fork) and found.ancestor == header(99)
 
@@ -109,13 +108,13 @@ def test_fork_at_very_first_block() -> None:
 
 def test_lagging_node_is_no_reorg() -> None:
     for last in (50, 97, 99):
-        assert search(kept_of(80, 90, 98, 100), Node(chain(last))) == Lagging(BlockNumber(last))
-    assert search(kept_of(98, 100), Node(chain(50))) == Lagging(BlockNumber(50))
+        assert search(kept_of(80, 90, 98, 100), Node(chain(last))) is None
+    assert search(kept_of(98, 100), Node(chain(50))) is None
 
 
 def test_a_shorter_branch_is_a_reorganisation() -> None:
     found = search(kept_of(80, 90, 98, 100), Node(chain(95, fork=85)))
-    assert found == Fork(header(80), BlockNumber(81), BlockNumber(81), block_hash(90), 19)
+    assert found == Fork(header(80), BlockNumber(81), block_hash(90), 19)
     found = search(kept_of(80, 96, 100), Node(chain(95, fork=95)))
     assert isinstance(found, Fork) and found.replaced == block_hash(96)
 
@@ -153,11 +152,12 @@ def test_random_forks_and_random_headers() -> None:
         found = search(kept, node)
         gone = [each for each in kept if node.blocks[each.number].hash != each.hash]
         if not gone:
-            assert found == Unbroken()
+            assert found is None
             continue
         assert isinstance(found, Fork)
         assert found.replaced == gone[0].hash
-        assert found.read_from <= max(fork, kept[0].number) and found.from_block <= gone[0].number
+        first = kept[0].number if found.ancestor is None else found.ancestor.number + 1
+        assert first <= max(fork, kept[0].number) and found.from_block <= gone[0].number
         below = [each for each in kept if each.number < gone[0].number]
         assert found.ancestor is None or found.ancestor.number < fork
         assert (found.ancestor is None) == ((not below and fork < gone[0].number) or gone[0].number == 0)

@@ -1,12 +1,12 @@
 """Which branch is read: each voice names the block that it has, and ``app.watcher.rules.evidence`` counts.
 
-The URL that is read votes in each poll. The others are asked after the step of the poll, so a slow one delays
-nobody's answer, and their votes count in the next one.
+The URL that is read votes in each poll. The others are requested after the step of the poll, so a slow one
+delays nobody's answer, and their votes count in the next one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header, ImpossibleAnswer
-from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from app.watcher.loop.reorg import Fork, Unanswered, find_fork
 from app.watcher.loop.view import OURS, Jump, TooDeep, View
 from app.watcher.rpc.faults import Conflicting, Incomplete, Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
@@ -76,14 +76,14 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     return own
 
 
-def ask_others(view: View, node: Node) -> None:
+def request_others(view: View, node: Node) -> None:
     """Ask the other voices for their newest blocks, and note whether they name another branch.
 
     :param node: that was read.
     """
     for voice in view.nodes.voices:
         if voice != node.voice:
-            _ask(view, voice)
+            _request_vote(view, voice)
     choice = _choice(view, None)
     view.is_split = choice.is_split
     view.split_polls = min(view.split_polls + 1, SPLIT_POLLS) if choice.is_split else 0
@@ -95,10 +95,10 @@ def ask_others(view: View, node: Node) -> None:
     if denied_by != view.denied_by:
         view.denied_by = denied_by
         view.split_from = min((view.forks[voice] for voice in denied_by if voice in view.forks), default=0)
-        view.asked_at.clear()
+        view.requested_at.clear()
 
 
-def _ask(view: View, voice: str) -> None:
+def _request_vote(view: View, voice: str) -> None:
     last = view.readings.live_to
     for other in view.nodes.usable():
         if other.voice != voice:
@@ -214,10 +214,18 @@ def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | 
     A node with a lower head contradicts what was read where that head is newer.
 
     :raises Lie: its answers contradict each other.
+    :raises Moved: its chain changed while it was requested.
     """
     headers = [header for header in view.readings.headers if header.number <= last_read.number]
-    fork = _fork(view, node, look, headers)
+    try:
+        fork = find_fork(headers, look.head, node.known_headers, view.max_reorg)
+    except ImpossibleAnswer as error:
+        raise Lie(str(error)) from None
+    except Unanswered as error:
+        raise Incomplete(str(error)) from None
     if fork is None:
+        if look.head.number >= last_read.number:
+            raise Moved("the last block read was replaced meanwhile")
         if look.head.at <= headers[-1].at:
             return None
         return _without(view, node, look, headers)
@@ -284,24 +292,3 @@ def _first_read(view: View) -> BlockNumber:
     backfilled = readings.backfilled_to is not None and readings.backfill_from is not None
     first = readings.backfill_from if backfilled else readings.live_from
     return BlockNumber(max(first or 1, 1))
-
-
-def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork | None:
-    """Where the node's chain leaves what was read; None where the node only lags."""
-
-    def fetch(numbers: Sequence[BlockNumber]) -> Mapping[BlockNumber, Header]:
-        return node.known_headers(numbers)
-
-    try:
-        found = find_fork(headers, look.head, fetch, view.max_reorg)
-    except ImpossibleAnswer as error:
-        raise Lie(str(error)) from None
-    except Unanswered as error:
-        raise Incomplete(str(error)) from None
-    match found:
-        case Fork():
-            return found
-        case Lagging():
-            return None
-        case Unbroken():
-            raise Moved("the last block read was replaced meanwhile")

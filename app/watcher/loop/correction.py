@@ -14,7 +14,7 @@ from app.transfers.contents import agree
 from app.transfers.events import ChainHead, Event, RefundCompleted, TransferConfirmed
 from app.transfers.numbering import as_reported_before, is_among
 from app.transfers.subjects import EventKey, subject_of_transfer
-from app.values.identifiers import BlockNumber, ChainId
+from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, Log
 from app.watcher.logs.half_known import HalfKnown, half_known
 from app.watcher.logs.payouts import log_id, log_of, tx_of
@@ -99,8 +99,10 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     outside = [each for each in waiting if not holding.covers(each.block)]
     translation = _translated_again(view, holding, outside)
     paid = _paid_by_another_queue(inside, waiting, translation)
-    others = _compared(holding, translation, outside, reported)
-    unclear = set(_unclear(chain_id, outside, translation))
+    unreadable = {tx_of(log_id(chain_id, each.log)): each.log.block for each in translation.unreadable}
+    half = half_known([*outside, *translation.waiting], unreadable)
+    others = _compared(holding, translation, reported, half)
+    unclear = {*(tx for tx, block in half.txs.items() if holding.covers(block)), *_too_early(translation)}
     found = _difference(holding, translation, reported, paid, unclear, others.taken)
     found.missing -= {log for log in found.missing if tx_of(log) in set(_waited(inside))}
     reason = f"not in blocks {first} to {last} of chain {chain_id} ({read_by})"
@@ -114,7 +116,7 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
             *found.events,
         ],
         contradicted=others.contradicted,
-        judged=others.judged,
+        compared=others.compared,
         spans=(holding.span,),
         waiting=translation.waiting,
         done=[*translation.done, *_gone(inside, translation, paid)],
@@ -218,20 +220,17 @@ class _Compared(NamedTuple):
     """What others reported, compared with what the blocks hold.
 
     :param taken: what stands under ids that cannot be used again.
-    :param judged: the blocks of which it was compared.
+    :param compared: the blocks of which it was compared.
     """
 
     taken: Sequence[Event]
     contradicted: Sequence[Contradicted]
-    judged: Sequence[BlockNumber]
+    compared: Sequence[BlockNumber]
 
 
-def _compared(
-    holding: Holding, translation: Translation, outside: Sequence[Waiting], reported: Reported
-) -> _Compared:
+def _compared(holding: Holding, translation: Translation, reported: Reported, unsure: HalfKnown) -> _Compared:
     """Compare what others reported with what the blocks hold."""
     others = _of_others(holding, translation, reported)
-    unsure = half_known([*outside, *translation.waiting], [each.log for each in translation.unreadable])
     return _Compared(
         [each.event for each in others if holding.outranks or not each.canonical],
         list(_contradicted(holding, translation, others, unsure)),
@@ -294,27 +293,13 @@ def _block_of(event: Event) -> BlockNumber | None:
     return getattr(event, "block", None)
 
 
-def _unclear(
-    chain_id: ChainId, outside: Sequence[Waiting], translation: Translation
-) -> Iterator[str | _Kind]:
-    """Transactions of whose logs not everything can be said now, and events that only wait for more blocks:
-    both stay as reported.
-    """
-    queued = {each.key for each in (*outside, *translation.waiting) if each.kind is WaitingKind.QUEUED}
+def _too_early(translation: Translation) -> Iterator[_Kind]:
+    """Events that only wait for more blocks: they stay as reported, as does what is half known."""
     for each in translation.waiting:
-        match each.kind:
-            case WaitingKind.UNKNOWN:
-                yield tx_of(each.facts["place"]["id"])
-            case WaitingKind.EXECUTED if each.key not in queued:
-                yield tx_of(each.facts["id"])
-            case WaitingKind.SEND_DEPTH | WaitingKind.REFUND_DEPTH:
-                deep = TransferConfirmed if each.kind is WaitingKind.SEND_DEPTH else RefundCompleted
-                subject = subject_of_transfer(bytes.fromhex(each.facts["transfer_id"]))
-                yield _Kind(tx_of(each.facts["id"]), subject, deep.type)
-            case _:
-                pass
-    for unreadable in translation.unreadable:
-        yield tx_of(log_id(chain_id, unreadable.log))
+        if each.kind in (WaitingKind.SEND_DEPTH, WaitingKind.REFUND_DEPTH):
+            deep = TransferConfirmed if each.kind is WaitingKind.SEND_DEPTH else RefundCompleted
+            subject = subject_of_transfer(bytes.fromhex(each.facts["transfer_id"]))
+            yield _Kind(tx_of(each.facts["id"]), subject, deep.type)
 
 
 def _with_free_id(event: Event, known: Mapping[EventKey, Event]) -> Event:

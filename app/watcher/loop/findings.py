@@ -154,7 +154,7 @@ def _doubt(
 
 
 def next_doubt(view: View) -> Doubt | None:
-    """The block in doubt about which every URL is asked next; None where none is due.
+    """The block in doubt about which every URL is requested next; None where none is due.
 
     After a start that is each of them: the URLs may be others. Where a voice that did not answer can be used
     again, it is only until the next poll.
@@ -165,7 +165,7 @@ def next_doubt(view: View) -> Doubt | None:
         longest = OPEN_SECONDS if doubt.is_open and not doubt.disputed else LONGEST_SECONDS
         is_back = any(word.silent and voice in usable for voice, word in doubt.words.items())
         pause = min(view.terms.poll_seconds * 2.0 ** (0 if is_back else min(doubt.tries, 16)), longest)
-        return view.asked_at.get(doubt.block, float("-inf")) + pause
+        return view.requested_at.get(doubt.block, float("-inf")) + pause
 
     doubts = [doubt for doubt in view.readings.doubts.values() if doubt.hash and not doubt.agreed]
     due = [doubt for doubt in doubts if due_at(doubt) <= now]
@@ -258,7 +258,7 @@ def _final_now(view: View, doubt: Doubt, finding: Finding) -> frozenset[Entry]:
         return frozenset()
     voices, usable = view.nodes.voices, {node.voice for node in view.nodes.usable()}
     words = doubt.words
-    everybody_asked = all(
+    all_requested = all(
         voice in words and (not words[voice].silent or voice not in usable or view.is_stuck(voice))
         for voice in voices
     )
@@ -270,7 +270,7 @@ def _final_now(view: View, doubt: Doubt, finding: Finding) -> frozenset[Entry]:
             entry,
             voices=len(voices),
             age=(view.clock() - doubt.since).total_seconds(),
-            everybody_asked=everybody_asked,
+            all_requested=all_requested,
             is_split=view.is_split,
         )
     )

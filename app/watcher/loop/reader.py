@@ -21,19 +21,28 @@ from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId
 from app.watcher.logs.translation import Translation, translate
-from app.watcher.loop.branches import ask_others
+from app.watcher.loop.branches import request_others
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.findings import new_doubts, said_of
 from app.watcher.loop.poll import Outcome, poll
-from app.watcher.loop.reports import compare_arrived, judge
-from app.watcher.loop.verify import Unverifiable, compare, due, examine, span_to_verify, unknown, verify
+from app.watcher.loop.verify import (
+    Unverifiable,
+    compare,
+    compare_arrived,
+    compare_reported,
+    due,
+    examine,
+    span_to_verify,
+    unknown,
+    verify,
+)
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
-from app.watcher.services.contradicted import arrived, to_judge
+from app.watcher.services.contradicted import arrived, to_compare
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
 from app.watcher.steps import Doubt, Span, SpanState, Step
@@ -215,7 +224,7 @@ EARLIER_AGAIN_SECONDS: Final = 3600.0
 
 EXAMINED: Final = 20
 EXAMINED_SECONDS: Final = 2.0
-"""Blocks in doubt about which URLs are asked after one poll, and for how long others are begun."""
+"""Blocks in doubt about which URLs are requested after one poll, and for how long others are begun."""
 
 UNVERIFIABLE_SECONDS: Final = 60.0
 LONGEST_UNVERIFIABLE_SECONDS: Final = 3600.0
@@ -239,7 +248,7 @@ class Reader(Struct):
     seen_at: float = float("-inf")
     since_reread: int = 0
     to_compare: bool = False
-    """A range of the backfill was written: another voice is asked for it before the next one is read."""
+    """A range of the backfill was written: it is requested of another voice before the next one is read."""
     verified_at: float = float("-inf")
     verifiable_at: float = float("-inf")
     earlier_at: float = float("-inf")
@@ -261,7 +270,7 @@ class Reader(Struct):
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
             self._write(Outcome(self._seen()))
         if (node := self.view.nodes.named(self.view.source)) is not None:
-            ask_others(self.view, node)
+            request_others(self.view, node)
         self.examine()
         self.compare_reports()
         self.since_reread += 1
@@ -322,7 +331,7 @@ class Reader(Struct):
         return pause if self.prove() else None
 
     def examine(self) -> None:
-        """Ask every URL about blocks in doubt that are due."""
+        """Request what is missing of blocks in doubt that are due."""
         started = self.view.monotonic()
         for _ in range(EXAMINED):
             if self.view.monotonic() - started > EXAMINED_SECONDS:
@@ -331,8 +340,8 @@ class Reader(Struct):
                 break
             self._write(outcome)
             self._note_differences(outcome)
-        blocks = self.view.readings.doubts.keys()
-        self.view.asked_at = {block: at for block, at in self.view.asked_at.items() if block in blocks}
+        blocks, requested_at = self.view.readings.doubts.keys(), self.view.requested_at
+        self.view.requested_at = {block: at for block, at in requested_at.items() if block in blocks}
 
     def compare_reports(self) -> None:
         """Compare what others reported of proven blocks with what these hold."""
@@ -340,10 +349,10 @@ class Reader(Struct):
         if (noted := compare_arrived(self.view, partial(arrived, self.database, chain_id))) is not None:
             self._write(noted)
         started = self.view.monotonic()
-        for block in to_judge(self.database, chain_id, self.view.clock()):
+        for block in to_compare(self.database, chain_id, self.view.clock()):
             if self.view.monotonic() - started > EXAMINED_SECONDS:
                 break
-            self._write_difference(judge(self.view, block, self._reported()))
+            self._write_difference(compare_reported(self.view, block, self._reported()))
 
     def prove(self) -> bool:
         """Verify the next range by its headers. Returns whether there was any."""

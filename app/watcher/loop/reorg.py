@@ -23,29 +23,18 @@ FetchHeaders = Callable[[Sequence[BlockNumber]], Mapping[BlockNumber, Header]]
 """Headers of the node's chain by their numbers. One that the node does not have is left out."""
 
 
-class Unbroken(Struct, frozen=True):
-    """All that was read is canonical."""
-
-
-class Lagging(Struct, frozen=True):
-    """The node has not reached the last block read, and contradicts nothing: it is behind."""
-
-    head: BlockNumber
-
-
 class Fork(Struct, frozen=True):
     """Blocks were replaced.
 
     :param ancestor: the highest block known to be canonical; None where the fork goes below all of them.
-    :param read_from: the lowest block that may have been replaced: reading goes on from there.
-    :param from_block: what was reported is retracted from here on. Equal to ``read_from``, unless that is
-        deeper than is believed: then the lowest stored block that is orphaned, as none between them had logs.
+    :param from_block: what was reported is retracted from here on. It is the block above the ancestor, unless
+        that is deeper than is believed: then the lowest stored block that is orphaned, as none between them
+        had logs.
     :param replaced: the hash of the lowest stored block that is orphaned.
     :param depth: how far ``from_block`` is below the last block that was read, as the feed counts it.
     """
 
     ancestor: Header | None
-    read_from: BlockNumber
     from_block: BlockNumber
     replaced: str
     depth: int
@@ -55,10 +44,8 @@ class Unanswered(Exception):
     """The node lacks a header below its own head: it prunes, or several nodes answer as one."""
 
 
-def find_fork(
-    stored: Sequence[Header], head: Header, fetch: FetchHeaders, most: int
-) -> Unbroken | Lagging | Fork:
-    """Compare what was read with a node's chain.
+def find_fork(stored: Sequence[Header], head: Header, fetch: FetchHeaders, most: int) -> Fork | None:
+    """Where a node's chain leaves what was read; None where it contradicts nothing, as far as it goes.
 
     An operator has to look at a fork whose ``depth`` is over ``most``, or that has no ancestor.
 
@@ -69,18 +56,16 @@ def find_fork(
     :raises ImpossibleAnswer: where the node's answers contradict each other.
     :raises Unanswered: where it lacks what it must have.
     """
-    if not stored:
-        return Unbroken()
     below = [header for header in stored if header.number <= head.number]
     canonical = _count_canonical(below, head, fetch)
     if canonical == len(stored):
-        return Unbroken()
+        return None
     if canonical < len(below):
         return _fork(stored, canonical, _request([below[canonical].number - 1], head, fetch), most)
     above = stored[canonical]
     if above.number == head.number + 1 and above.parent_hash != head.hash:
         return _fork(stored, canonical, {head.number: head}, most)
-    return Lagging(head.number)
+    return None
 
 
 def _count_canonical(stored: Sequence[Header], head: Header, fetch: FetchHeaders) -> int:
@@ -113,13 +98,13 @@ def _fork(stored: Sequence[Header], canonical: int, answers: Mapping[BlockNumber
     replaced, last = stored[canonical], stored[-1].number
     ancestor = stored[canonical - 1] if canonical else None
     parent = answers.get(BlockNumber(replaced.number - 1))
-    read_from = from_block = replaced.number
+    from_block = replaced.number
     if parent is not None and parent.hash == replaced.parent_hash:
         ancestor = parent
     elif ancestor is not None:
-        read_from = BlockNumber(ancestor.number + 1)
-        from_block = read_from if last - read_from <= most else replaced.number
-    return Fork(ancestor, read_from, from_block, replaced.hash, last - from_block)
+        first = BlockNumber(ancestor.number + 1)
+        from_block = first if last - first <= most else replaced.number
+    return Fork(ancestor, from_block, replaced.hash, last - from_block)
 
 
 def _request(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mapping[BlockNumber, Header]:

@@ -2,7 +2,10 @@
 
 A range is compared with another voice soon after it was read, in a request or two. Afterwards the headers of
 all its blocks are read, a hundred a request, which show what both may lack. Blocks of which something is not
-agreed or proven then are in doubt, and every URL is asked about them until they are not.
+agreed or proven then are in doubt, and every URL is requested again until they are not.
+
+What others report of proven blocks is compared with what these hold: a block that more than a sole URL proves
+outranks every report of a log of the watched contracts in it (docs/chains.md#reports).
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from app.watcher.rpc.node import MOST_CALLS, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rpc.receipts import listed, receipts_of_block
 from app.watcher.rules.evidence import Level
+from app.watcher.services.contradicted import Arrived
 from app.watcher.services.readings import Reported
 from app.watcher.steps import Doubt, Missed, Span, SpanState, Step
 
@@ -164,22 +168,19 @@ def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
 def _differs(view: View, span: Span, node: Node, logs: Sequence[Log], reported: Reported) -> Outcome:
     """The step for a span whose logs another reading returned differently."""
     blocks = Blocks(span.first, span.last)
-    readings = {node.voice: _by_block(logs)}
+    read = {node: logs}
     for other in view.nodes.usable():
-        if other.voice not in readings:
+        if all(other.voice != each.voice for each in read):
             with suppress(RpcFault):
-                readings[other.voice] = _by_block(_read(view, other, blocks))
+                read[other] = _read(view, other, blocks)
     said = said_of(view, reported, blocks)
-    numbers = sorted(said.keys() | {block for of in readings.values() for block in of})
-    headers, named_by = _headers_of(view, numbers)
-    _check(headers, (log for of in readings.values() for each in of.values() for log in each))
+    logs = [log for of_voice in read.values() for log in of_voice]
+    numbers = sorted(said.keys() | {log.block for log in logs})
+    headers, named_by = read_from(view, lambda by: by.headers(numbers, verified=True) if numbers else {})
+    _check(headers, logs)
+    readings = [_Reading(each, _by_block(of_voice), {}) for each, of_voice in read.items()]
     found = []
-    for number in numbers:
-        case, before = _case(view, headers[number], said.get(number, NOTHING_SAID))
-        case.take_header(named_by, headers[number])
-        for voice, of in readings.items():
-            case.hear(voice, of.get(number, ()))
-        case.note_reported(view.nodes.voice(span.source), is_known=False)
+    for case, before in _cases(view, span, [_Reading(named_by, None, headers), *readings], said):
         each = settled(case, case.settle(is_live=True), before, is_live=True)
         found.append(each if len(view.nodes.voices) > 1 else replace(each, doubt=None))
     counting = [log for each in found for log in each.logs]
@@ -190,12 +191,6 @@ def _differs(view: View, span: Span, node: Node, logs: Sequence[Log], reported: 
     is_same = are_of(span.digest, counting) or not outcome.step.events
     missed = () if is_same else (_missed(span, new, node.name),)
     return replace(outcome, step=replace(outcome.step, missed=missed, missed_if_new=False))
-
-
-def _headers_of(view: View, numbers: Sequence[BlockNumber]) -> tuple[dict[BlockNumber, Header], str]:
-    """The headers of some blocks, and the voice that returned them."""
-    headers, node = read_from(view, lambda node: node.headers(numbers, verified=True) if numbers else {})
-    return headers, node.voice
 
 
 def _missed(span: Span, new: Span, by: str) -> Missed:
@@ -221,12 +216,12 @@ def span_to_verify(view: View) -> Span | None:
     return None
 
 
-def verify(view: View, span: Span, reported: Reported, *, judges: bool = False) -> Outcome:
+def verify(view: View, span: Span, reported: Reported, *, compares: bool = False) -> Outcome:
     """Read some blocks with their headers, find out what they hold, and correct what was reported of them.
 
     :param reported: what was reported of blocks.
-    :param judges: request all receipts, and retract also what others reported that proven blocks do not hold,
-        unless there is only one voice.
+    :param compares: request all receipts, and retract also what others reported that proven blocks do not
+        hold, unless there is only one voice.
     :raises NoNode: no URL can be used now.
     :raises Unverifiable: no URL of another provider answers, or the only one proves nothing.
     :raises Moved: the answers do not fit together; it is tried again later.
@@ -238,8 +233,8 @@ def verify(view: View, span: Span, reported: Reported, *, judges: bool = False) 
         view.nodes.note(Trouble(readings[0].node.name, f"blocks {span.first} to {span.last}: {words}"))
     headers, found = dict(readings[0].headers), []
     cases = _cases(view, span, readings, said_of(view, reported, blocks))
-    if judges or not view.roots:
-        _request_receipts(view, [case for case, _ in cases], readings, all_of=judges)
+    if compares or not view.roots:
+        _request_receipts(view, [case for case, _ in cases], readings, all_of=compares)
     for case, before in cases:
         finding = case.weighed()
         finding = case.settle(is_live=False) if is_open(finding, is_live=False) else finding
@@ -252,24 +247,27 @@ def verify(view: View, span: Span, reported: Reported, *, judges: bool = False) 
         new = replace(new, state=span.state, weighed=span.weighed)
         outcome = _outcome(view, Holding(new, (), headers), same, reported, span.source)
         raise Unverifiable(why, lasts=True, found=outcome)
-    decided = {each.case.id.number for each in found if _is_decided(each, judges=judges)}
-    holding = Holding(new, (), headers, decided=decided, outranks=judges and len(view.nodes.voices) > 1)
+    decided = {each.case.id.number for each in found if _is_decided(each, compares=compares)}
+    holding = Holding(new, (), headers, decided=decided, outranks=compares and len(view.nodes.voices) > 1)
     outcome = _outcome(view, holding, found, reported, span.source)
-    foreign = [each.case.id.number for each in found if judges and each.case.foreign]
-    step = outcome.step and replace(outcome.step, judged=[*outcome.step.judged, *foreign])
+    foreign = [each.case.id.number for each in found if compares and each.case.foreign]
+    step = outcome.step and replace(outcome.step, compared=[*outcome.step.compared, *foreign])
     return replace(outcome, step=step)
 
 
 def _cases(
     view: View, span: Span, readings: Sequence[_Reading], said: Mapping[BlockNumber, Said]
 ) -> list[tuple[Case, Doubt | None]]:
-    """Each block of a span with what the readings say of it, and what was stored of it."""
-    headers, cases = readings[0].headers, []
+    """The blocks of the first reading with what all of them say, and what was stored of each."""
+    cases = []
     is_known = span.weighed or span.state is SpanState.PROVEN or len(readings) == 1
-    for number in map(BlockNumber, range(span.first, span.last + 1)):
-        case, before = _case(view, headers[number], said.get(number, NOTHING_SAID))
+    for number, header in sorted(readings[0].headers.items()):
+        if number < span.first:
+            continue
+        case, before = _case(view, header, said.get(number, NOTHING_SAID))
         for reading in readings:
-            case.take_header(reading.node.voice, reading.headers.get(number, headers[number]))
+            if number in reading.headers:
+                case.take_header(reading.node.voice, reading.headers[number])
             if reading.logs is not None:
                 case.hear(reading.node.voice, reading.logs.get(number, ()))
         case.note_reported(view.nodes.voice(span.source), is_known=is_known)
@@ -277,16 +275,16 @@ def _cases(
     return cases
 
 
-def _is_decided(each: Settled, *, judges: bool) -> bool:
+def _is_decided(each: Settled, *, compares: bool) -> bool:
     """Whether it is known which logs of watched contracts a block has.
 
-    :param judges: it is to outrank reports: then it is proven, with receipts. It has no logs like ours of
+    :param compares: it is to outrank reports: then it is proven, with receipts. It has no logs like ours of
         other contracts, as a report may be about one of these.
     """
     case, finding = each.case, each.finding
     if each.doubt is not None or case.foreign:
         return False
-    if not judges:
+    if not compares:
         return True
     has_receipts = any(word.receipts is not None and word.receipts.match for word in case.words.values())
     has_txs = case.header is not None and case.header.transactions
@@ -311,7 +309,7 @@ def _two_readings(view: View, blocks: Blocks, source: str) -> list[_Reading]:
             continue
         for reading in readings:
             if _is_of_one_branch(reading, second):
-                return [reading, second]
+                return [reading, replace(second, headers={**reading.headers, **second.headers})]
         if len(second.headers) >= len(first.headers):
             readings.append(second)
     names = " and ".join(other.name for other in others)
@@ -409,7 +407,7 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     before = next_doubt(view)
     if before is None:
         return None
-    view.asked_at[before.block] = view.monotonic()
+    view.requested_at[before.block] = view.monotonic()
     block = Blocks(before.block, before.block)
     said = said_of(view, reported, block).get(before.block, NOTHING_SAID)
     case = case_of(view, before)
@@ -422,7 +420,7 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     if header is None:  # nobody has the block now
         return Outcome(Step(at=view.clock(), doubts=[each.doubt] if each.doubt else (), calls=view.calls()))
     span = Span(before.block, before.block, 0, b"", view.source)
-    decided = [before.block] if _is_decided(each, judges=False) else []
+    decided = [before.block] if _is_decided(each, compares=False) else []
     holding = Holding(span, (), {before.block: header}, decided=decided)
     outcome = _outcome(view, holding, [each], reported, span.source)
     step = outcome.step
@@ -451,17 +449,17 @@ def _outcome(
     :param holding: without their logs.
 
     What is reported of a transaction, and what none of its logs says, is taken back only where its receipts
-    were asked for.
+    were requested.
     """
     whole = _corrected(view, holding, found, reported, read_by, left=lambda each: each.case.foreign)
     taken = _taken_back(whole)
-    asked = [_asked(each, taken) for each in found]
+    now = [_with_receipts(each, taken) for each in found]
     answer = (
-        _corrected(view, holding, asked, reported, read_by, left=lambda each: each.left) if taken else whole
+        _corrected(view, holding, now, reported, read_by, left=lambda each: each.left) if taken else whole
     )
-    for each in asked:
+    for each in now:
         name_urls(view, each)
-    doubts = [each.doubt for each in asked if each.doubt is not None]
+    doubts = [each.doubt for each in now if each.doubt is not None]
     step = answer.step and replace(answer.step, doubts=doubts, matched_to=view.matched_to, extra=view.extra)
     return replace(answer, step=step)
 
@@ -496,8 +494,8 @@ def _taken_back(outcome: Outcome) -> set[tuple[str, str]]:
     return {(part[1], part[2]) for part in parts if len(part) > 3}
 
 
-def _asked(each: Settled, taken: Collection[tuple[str, str]]) -> Settled:
-    """What follows for a block after the receipts of transactions were asked for of which something would be
+def _with_receipts(each: Settled, taken: Collection[tuple[str, str]]) -> Settled:
+    """What follows for a block after the receipts of transactions were requested of which something would be
     taken back without a reason.
     """
     case = each.case
@@ -516,3 +514,34 @@ def _by_block(logs: Iterable[Log]) -> Mapping[BlockNumber, list[Log]]:
     for log in logs:
         found[log.block].append(log)
     return found
+
+
+def compare_arrived(view: View, arrived: Callable[[int | None], Arrived]) -> Outcome | None:
+    """Note the reports of proven blocks that arrived, as far as nothing else says the same of its block.
+
+    :param arrived: after a position of the log.
+    """
+    found = arrived(view.reports_to)
+    view.reports_to = found.to
+    if not found.contradicted:
+        return None
+    step = Step(at=view.clock(), contradicted=found.contradicted, source=view.source, calls=view.calls())
+    return Outcome(replace(step, extra=view.extra))
+
+
+def compare_reported(view: View, block: BlockNumber, reported: Reported) -> Outcome:
+    """Read a block again of which others reported what it does not hold, and decide it if that is proven.
+
+    A sole URL decides only what is right: that the block holds it, or has logs like ours of other contracts.
+    """
+    span = Span(block, block, 0, b"", view.source, SpanState.PROVEN, weighed=True)
+    undecided = Step(at=view.clock(), undecided=[block], source=view.source, calls=view.calls())
+    try:
+        outcome = verify(view, span, reported, compares=True)
+    except (Unverifiable, RpcFault):
+        return Outcome(undecided)
+    step = outcome.step
+    if step is None or (block in step.compared and all(each.outranked for each in step.contradicted)):
+        return outcome
+    outranked = [each for each in step.contradicted if each.outranked]
+    return replace(outcome, step=replace(step, compared=(), contradicted=outranked, undecided=[block]))

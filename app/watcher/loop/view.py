@@ -258,7 +258,7 @@ class View(Struct):
     :param forks: by voice the first block of the other branch that it names.
     :param split_polls: polls in a row in which as many voices named another branch.
     :param contracts: whose logs are read, for filters.
-    :param asked_at: when every URL was asked about a block in doubt, in seconds.
+    :param requested_at: when every URL was requested about a block in doubt, in seconds.
     :param jump: the one that no second URL has confirmed yet.
     :param known_to: up to this block all was proven once, before the chain was read from its beginning again.
         It was reported up to the position ``known_seq`` of the log.
@@ -287,7 +287,7 @@ class View(Struct):
     jump: Jump | None = None
     source: str = ""
     counted: int = 0
-    asked_at: dict[BlockNumber, float] = field(default_factory=dict)
+    requested_at: dict[BlockNumber, float] = field(default_factory=dict)
     roots: bool = False
     filters: bool = False
     matched_to: BlockNumber | None = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -180,6 +180,29 @@ class Finding(Struct, frozen=True):
         return frozenset(entry for entry, is_ in self.standing.items() if is_ is not Standing.FALSE)
 
 
+class _Log(NamedTuple):
+    """How well a log is known, what is to be done with it, and who returned and denied it."""
+
+    level: int
+    standing: Standing
+    claimers: frozenset[Voice]
+    deniers: frozenset[Voice]
+
+    @property
+    def contradicted(self) -> frozenset[Voice]:
+        """The voices that a proof or two voices contradict."""
+        if self.standing is Standing.FALSE:
+            return self.claimers
+        is_sure = self.level == Level.PROVEN or (self.level == Level.AGREED and len(self.deniers) == 1)
+        return self.deniers if is_sure else frozenset()
+
+    @property
+    def conflicting(self) -> frozenset[Voice]:
+        """The voices that contradict each other with nothing to decide it."""
+        is_open = self.standing is Standing.DISPUTED or (self.level == Level.AGREED and len(self.deniers) > 1)
+        return self.claimers | self.deniers if is_open and self.deniers else frozenset()
+
+
 def weigh(
     words: Mapping[Voice, Word], block: Block, contracts: BloomTest, known: Collection[Entry] = ()
 ) -> Finding:
@@ -188,55 +211,36 @@ def weigh(
     :param contracts: whose logs are read, for filters.
     :param known: the logs that were reported of it before.
     """
-    entries = NONE.union(known, *(word.claims for word in words.values()))
-    claimers = {entry: _who(words, entry, "claims") for entry in entries}
-    deniers = {entry: _who(words, entry, "denies") for entry in entries}
     proven, proof_of_all = _proof(words, block)
-    logs: dict[Entry, int] = {}
-    standing: dict[Entry, Standing] = {}
-    for entry in entries:
-        against = len(deniers[entry]) + _is_excluded(block, entry, contracts)
-        logs[entry], standing[entry] = (
-            (Level.PROVEN, Standing.KNOWN)
-            if entry in proven
-            else (0, Standing.FALSE)
-            if proof_of_all
-            else _judged(len(claimers[entry]), against, in_split=_is_split(words, block, entry))
-        )
-    true = frozenset(entry for entry in entries if logs[entry])
-    sure = frozenset(entry for entry in entries if logs[entry] >= Level.AGREED)
-    false = frozenset(entry for entry, is_ in standing.items() if is_ is Standing.FALSE)
+    found: dict[Entry, _Log] = {}
+    for entry in NONE.union(known, *(word.claims for word in words.values())):
+        claimers = frozenset(voice for voice, word in words.items() if entry in word.claims)
+        deniers = frozenset(voice for voice, word in words.items() if entry in word.denies)
+        if entry in proven or proof_of_all:
+            what = (Level.PROVEN, Standing.KNOWN) if entry in proven else (0, Standing.FALSE)
+        else:
+            # An excluding filter counts like one more denial, and is no proof: some chains leave single logs
+            # out of their filters. The other side of a split is a doubt, and no denial of its own.
+            test = BloomTest((entry.address,), entry.topics[:1]) if entry.address else contracts
+            against = len(deniers) + (block.filters and not test.may_hold(block.bloom))
+            what = _unproven(len(claimers), against, in_split=_is_split(words, block, entry))
+        found[entry] = _Log(*what, claimers, deniers)
+    sure = frozenset(entry for entry, log in found.items() if log.level >= Level.AGREED)
+    faulty = {voice: frozenset(e for e, log in found.items() if voice in log.contradicted) for voice in words}
     return Finding(
-        logs,
-        standing,
-        _rest(words, block, contracts, true, proof_of_all=proof_of_all, is_known=bool(entries - false)),
+        {entry: log.level for entry, log in found.items()},
+        {entry: log.standing for entry, log in found.items()},
+        _rest(words, block, contracts, found, proof_of_all=proof_of_all),
         frozenset(voice for voice, word in words.items() if word.logs is not None and not sure <= word.logs),
-        _faulty(words, claimers, deniers, logs, standing),
-        _conflicting(claimers, deniers, logs, standing),
+        {voice: entries for voice, entries in faulty.items() if entries or words[voice].forged},
+        frozenset[Voice]().union(*(log.conflicting for log in found.values())),
     )
 
 
-def _conflicting(
-    claimers: Mapping[Entry, frozenset[Voice]],
-    deniers: Mapping[Entry, frozenset[Voice]],
-    logs: Mapping[Entry, int],
-    standing: Mapping[Entry, Standing],
-) -> frozenset[Voice]:
-    """The voices that contradict each other with nothing to decide it."""
-    return frozenset(
-        voice
-        for entry, is_ in standing.items()
-        if is_ is Standing.DISPUTED or (logs[entry] == Level.AGREED and len(deniers[entry]) > 1)
-        if deniers[entry]
-        for voice in claimers[entry] | deniers[entry]
-    )
-
-
-def _judged(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
+def _unproven(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
     """How well a log is known that nothing proves or disproves, and what is to be done with it.
 
     :param by: how many voices returned it; ``against``: how many denials there are.
-    :param in_split: the other side of a split did not return it. That is a doubt, and no denial of its own.
     """
     if by > 1:
         return Level.AGREED, Standing.KNOWN
@@ -246,15 +250,10 @@ def _judged(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
     return Level.CLAIMED if by else 0, Standing.DISPUTED if is_denied else Standing.KNOWN
 
 
-def _who(words: Mapping[Voice, Word], entry: Entry, what: str) -> frozenset[Voice]:
-    return frozenset(voice for voice, word in words.items() if entry in getattr(word, what))
-
-
 def _is_split(words: Mapping[Voice, Word], block: Block, entry: Entry) -> bool:
     """Whether the other side of a split that lasts did not return a log."""
-    return bool(block.denied_by) and not any(
-        entry in words[voice].claims for voice in block.denied_by if voice in words
-    )
+    others = (words[voice] for voice in block.denied_by if voice in words)
+    return bool(block.denied_by) and not any(entry in word.claims for word in others)
 
 
 def _proof(words: Mapping[Voice, Word], block: Block) -> tuple[frozenset[Entry], bool]:
@@ -274,29 +273,22 @@ def unseen(tx: str) -> Entry:
     return Entry(tx, b"", (), b"")
 
 
-def _is_excluded(block: Block, entry: Entry, contracts: BloomTest) -> bool:
-    """Whether a usable filter of a verified header excludes a log. That counts like one more denial, and is
-    no proof: some chains leave single logs out of their filters.
-    """
-    test = BloomTest((entry.address,), entry.topics[:1]) if entry.address else contracts
-    return block.filters and not test.may_hold(block.bloom)
-
-
 def _rest(
     words: Mapping[Voice, Word],
     block: Block,
     contracts: BloomTest,
-    true: frozenset[Entry],
+    found: Mapping[Entry, _Log],
     *,
     proof_of_all: bool,
-    is_known: bool,
 ) -> Level | None:
-    answered = {voice: word for voice, word in words.items() if word.logs is not None}
+    """How well it is known that the block has no log but those found; None while no voice answered."""
+    is_known = any(log.standing is not Standing.FALSE for log in found.values())
     excluded = block.filters and not contracts.may_hold(block.bloom)
     if proof_of_all or (excluded and not is_known):
         return Level.PROVEN
-    same = [voice for voice, word in answered.items() if word.logs == true]
-    if len(same) > 1 and _is_explained(words, block, contracts, true):
+    true = frozenset(entry for entry, log in found.items() if log.level)
+    answered = [word for word in words.values() if word.logs is not None]
+    if sum(word.logs == true for word in answered) > 1 and _is_explained(words, block, contracts, true):
         return Level.AGREED
     return Level.CLAIMED if answered else None
 
@@ -308,27 +300,7 @@ def _is_explained(
     seen = {(entry.address, entry.topics[0]) for entry in true}
     if not block.bloom or contracts.held(block.bloom) <= seen:
         return True
-    whole = [word for word in words.values() if word.receipts is not None and word.receipts.entries == true]
-    return len(whole) > 1
-
-
-def _faulty(
-    words: Mapping[Voice, Word],
-    claimers: Mapping[Entry, frozenset[Voice]],
-    deniers: Mapping[Entry, frozenset[Voice]],
-    logs: Mapping[Entry, int],
-    standing: Mapping[Entry, Standing],
-) -> Mapping[Voice, frozenset[Entry]]:
-    found: dict[Voice, set[Entry]] = {voice: set() for voice, word in words.items() if word.forged}
-    for entry, is_ in standing.items():
-        wrong: frozenset[Voice] = frozenset()
-        if is_ is Standing.FALSE:
-            wrong = claimers[entry]
-        elif logs[entry] == Level.PROVEN or (logs[entry] == Level.AGREED and len(deniers[entry]) == 1):
-            wrong = deniers[entry]
-        for voice in wrong:
-            found.setdefault(voice, set()).add(entry)
-    return {voice: frozenset(entries) for voice, entries in found.items()}
+    return sum(word.receipts is not None and word.receipts.entries == true for word in words.values()) > 1
 
 
 class What(StrEnum):
@@ -344,7 +316,7 @@ class What(StrEnum):
 
 
 class Question(Struct, frozen=True, order=True):
-    """Something to request next. The answers are awaited by nobody: one that fails is asked again later."""
+    """Something to request next. Nobody waits for the answers: one that fails is requested again."""
 
     voice: Voice
     what: What
@@ -402,20 +374,20 @@ not answered for so long has no vote on the branch."""
 
 
 def may_be_final(
-    finding: Finding, entry: Entry, *, voices: int, age: float, everybody_asked: bool, is_split: bool
+    finding: Finding, entry: Entry, *, voices: int, age: float, all_requested: bool, is_split: bool
 ) -> bool:
     """Whether a log that is deep enough is final.
 
     :param voices: of the chain.
     :param age: seconds since it was first returned.
-    :param everybody_asked: each other voice was asked for its receipt since then.
+    :param all_requested: its receipt was requested of each other voice since then.
     :param is_split: as many voices name another branch.
     """
     if finding.standing[entry] is not Standing.KNOWN:
         return False
     if finding.logs[entry] >= Level.AGREED or voices == 1:
         return True
-    return not is_split and age >= ALONE_SECONDS and everybody_asked
+    return not is_split and age >= ALONE_SECONDS and all_requested
 
 
 class Vote(Struct, frozen=True):

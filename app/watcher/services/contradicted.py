@@ -32,7 +32,7 @@ from app.watcher.steps import Contradicted, Step
 AT_ONCE: Final = 10_000
 """Acceptances that are looked through at once."""
 
-JUDGED_AT_ONCE: Final = 3
+COMPARED_AT_ONCE: Final = 3
 """Blocks that are read after a poll because of reports that contradict them."""
 
 _table = ContradictedReport
@@ -65,7 +65,7 @@ def arrived(database: Database, chain_id: ChainId, after: int | None) -> Arrived
         )
         found = [each for each in found if any(span.first <= each.block <= span.last for span in spans)]
         waiting = waiting_facts(connection, chain_id) if found else ()
-        unsure = half_known(waiting)
+        unsure = half_known(waiting, {})
         new = {
             each.event.key: each
             for each in found
@@ -83,13 +83,13 @@ def arrived(database: Database, chain_id: ChainId, after: int | None) -> Arrived
     return Arrived([Contradicted(each.event, each.block, each.reporter) for each in wrong], to)
 
 
-def to_judge(database: Database, chain_id: ChainId, now: datetime) -> Sequence[BlockNumber]:
+def to_compare(database: Database, chain_id: ChainId, now: datetime) -> Sequence[BlockNumber]:
     """A few blocks with contradicted reports of which it is time to find out whether they are proven."""
     query = _of_chain(chain_id).where(_table.outranked.is_(False)).order_by(_table.tries, _table.at)
     with reading_consistently(database.engine) as connection:
         rows = connection.execute(query.limit(AT_ONCE)).all()
     due = [row.block for row in rows if (now - row.at).total_seconds() >= _pause(row.tries)]
-    return list(dict.fromkeys(due))[:JUDGED_AT_ONCE]
+    return list(dict.fromkeys(due))[:COMPARED_AT_ONCE]
 
 
 def _pause(tries: int) -> float:
@@ -107,7 +107,7 @@ def _key(row: Row[*tuple[Any, ...]]) -> EventKey:
 
 def store_contradicted(connection: Connection, chain_id: ChainId, step: Step, now: datetime) -> None:
     """Store what a step says of reports that blocks do not hold."""
-    forget_contradicted(connection, chain_id, step.judged)
+    forget_contradicted(connection, chain_id, step.compared)
     if step.undecided:
         of_blocks = is_one_of(connection, _table.block, step.undecided)
         pending = update(_table).where(_table.chain_id == chain_id, of_blocks, _table.outranked.is_(False))

@@ -339,7 +339,7 @@ class Model:
             if entry in reported and state.deep:
                 may = may_be_final(
                     finding, entry, voices=len(self.voices), age=601.0 if state.old else 0.0,
-                    everybody_asked=state.old, is_split=state.split > 0,
+                    all_requested=state.old, is_split=state.split > 0,
                 )  # fmt: skip
                 final |= {entry} if may else set()
         return replace(
