@@ -45,17 +45,6 @@ from app.http.application import part_of
 from app.http.limits import LimitStore
 from app.monitoring.figures import ProcessMetrics, report_regularly
 from app.monitoring.request_metrics import counts
-from app.monitoring.reserved import (
-    HEALTH,
-    METRICS,
-    bind_of,
-    dispatcher,
-    further_addresses,
-    purposes,
-    reserved_application,
-    unread_answer,
-    url_of,
-)
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import (
     LINE,
@@ -72,6 +61,17 @@ from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shared_state, shares
+from serving.reserved import (
+    HEALTH,
+    METRICS,
+    bind_of,
+    dispatcher,
+    further_addresses,
+    purposes,
+    reserved_application,
+    unread_answer,
+    url_of,
+)
 
 format_last_resort(named_log_format())
 _settings = load_settings()

@@ -32,6 +32,7 @@ from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
 from app.estimates.planned import try_routes
+from app.estimates.queries import pool_use, reported_fees
 from app.estimates.services import EstimateCounts
 from app.feed.projection.journal import JOURNAL_WRITTEN
 from app.feed.projection.transfers import STATUSES_CHANGED
@@ -41,19 +42,24 @@ from app.feed.views import register_ingest
 from app.http.application import add_part
 from app.http.limits import LimitStore, RefundRequestLimit
 from app.http.public import PublicInterface
+from app.latency.services import times_between
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
 from app.network.edits.trying import TRIAL_ESTIMATES
+from app.network.handed_in import POOL_USE, REPORTED_FEES, TRANSFER_USE
 from app.network.queries import share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters
 from app.refunds.services import REQUEST_STORED
 from app.release import Release
+from app.transfers.handed_in import CHAIN_DEPTHS, CHAIN_PROOFS, ROUTE_TIMES
+from app.transfers.queries import usage
 from app.transfers.services.status import StatusRows
 from app.values.times import system_clock
 from app.waiting.cached_rows import CachedRows
 from app.waiting.register import Waiting
+from app.watcher.queries import chain_depths, chain_proofs
 from app.watcher.services.doubts import doubted_blocks
 from app.webhooks.addresses import AllowedNetworks, parse_networks
 from app.webhooks.services.outbox import publish_changes, publish_head
@@ -112,6 +118,13 @@ def _share(database: Database, snapshots: NetworkSnapshots) -> None:
         REQUEST_STORED.hand_in(engine, follow_refund_request)
         STATUSES_CHANGED.hand_in(engine, publish_changes)
     TRIAL_ESTIMATES.hand_in(database.engine, try_routes)
+    for engine in database.engines:
+        CHAIN_DEPTHS.hand_in(engine, chain_depths)
+        CHAIN_PROOFS.hand_in(engine, chain_proofs)
+        POOL_USE.hand_in(engine, pool_use)
+        REPORTED_FEES.hand_in(engine, reported_fees)
+        ROUTE_TIMES.hand_in(engine, times_between)
+        TRANSFER_USE.hand_in(engine, lambda _connection: usage)
 
 
 COMMANDS: Final = {

@@ -43,12 +43,12 @@ from app.db.models import db
 from app.db.schema import applied_migrations, database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.http.application import current
-from app.monitoring.reserved import Address, further_addresses
 from app.sandbox.services import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.beside import run_beside
 from serving.ending import say_stopped
+from serving.reserved import Address, further_addresses
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
 from app.admin.freshness import ChainFreshness, Freshness, Reading, freshness
 from app.admin.tiles import TILES, Doubt, Tile, new_of, number_of
+from app.audit.previews import TriedRoute
 from app.console.access import READ, REFRESH
 from app.console.formats import Look, look_of_count
 from app.console.views import ConsoleView
@@ -28,7 +29,6 @@ from app.http.application import current
 from app.latency.admin import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
 from app.network.edits.consequences import chain_names
-from app.network.edits.results import TriedRoute
 from app.network.edits.trying import shown
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES

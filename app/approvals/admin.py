@@ -24,7 +24,7 @@ from app.accounts.services.proposals import (
 from app.approvals.decide import approve, may_decide, others_who_may, preview_proposal, reject, withdraw
 from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, read_changes
-from app.audit.services import Conflict, EditRefused, Saved
+from app.audit.services import Conflict, EditRefused, NotConfirmed, Saved
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor
 from app.console.formats import sentence
@@ -37,7 +37,6 @@ from app.network.admin.change_words import BY_SECTION, in_words_of
 from app.network.admin.forms import DiffLine
 from app.network.admin.names import row_title
 from app.network.admin.paged_changes import ChangesPage, changes_page
-from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
 from app.values.differences import FieldDifference, difference
 

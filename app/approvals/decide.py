@@ -34,6 +34,7 @@ from app.accounts.services.proposals import (
     stated,
 )
 from app.audit.keys import AuditKeys
+from app.audit.previews import Preview
 from app.audit.records import Actor
 from app.audit.services import Conflict, Saved
 from app.credentials.services.issued import CredentialRefused
@@ -42,7 +43,6 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.network.edits.fees import BASE_FEES, FeeEdit
 from app.network.edits.planning import Edit
-from app.network.edits.results import Preview
 from app.network.edits.rows import SEVERAL, Edits
 from app.network.edits.saving import Command, NetworkChange
 

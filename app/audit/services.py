@@ -68,6 +68,14 @@ class EditRefused(Exception):
     """Why an edit is refused, in words for the operator. Nothing has changed."""
 
 
+class NotConfirmed(EditRefused):
+    """The name ``needs_typed`` had to be typed, but was not."""
+
+    def __init__(self, needs_typed: str) -> None:
+        super().__init__(f"type {needs_typed} to confirm")
+        self.needs_typed = needs_typed
+
+
 class Conflict(EditRefused):
     """The row was changed after it was shown. ``meanwhile`` is how it differs now from what was shown."""
 

@@ -119,6 +119,12 @@ def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None)
     return facts
 
 
+def pool_use(connection: Connection, pool: PoolKey, epoch: Epoch | None) -> tuple[PoolCounters, int]:
+    """The counters of a pool, and what was sent from it in the epoch; 0 without one."""
+    facts = estimate_facts(connection, RouteKey(pool.symbol, pool.chain_id, pool.chain_id), epoch)
+    return facts.src, facts.epoch_volume
+
+
 def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[str, Any]]:
     """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
     if epoch is None:

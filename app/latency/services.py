@@ -26,7 +26,7 @@ from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
 from app.transfers.queries.trends import last_event
 from app.values.codes import Reason
 from app.values.errors import GatewayError
-from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey
+from app.values.identifiers import ChainId, PoolKey
 
 
 def median_latency(
@@ -70,20 +70,11 @@ def two_chains(
     return _known(chains, src_chain_id), _known(chains, dst_chain_id)
 
 
-def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
-    """How long transfers between two chains usually take. Some minutes old, so only for hints.
-
-    Chains need not be known. ``UNKNOWN_TIMES`` where no transfer was released, and for numbers that no chain
-    can be configured with.
-    """
-    if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
-        return UNKNOWN_TIMES
-    found, _ = database.hints.run_read(
-        (twice_median_and_p90, src_chain_id, dst_chain_id),
-        lambda: database.public.run_read(
-            twice_median_and_p90, src_chain_id, dst_chain_id, *window(database.clock())
-        ),
-    )
+def times_between(
+    connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, now: datetime
+) -> RouteTimes:
+    """How long transfers between two chains took in the last 7 days; ``UNKNOWN_TIMES`` without any."""
+    found = twice_median_and_p90(connection, src_chain_id, dst_chain_id, *window(now))
     if found is None:
         return UNKNOWN_TIMES
     twice, p90 = found

@@ -11,12 +11,13 @@ from flask.cli import AppGroup
 
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
+from app.audit.previews import TriedRoute
 from app.db.database import Database
 from app.http.application import current
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
 from app.network.edits.consequences import LISTED
 from app.network.edits.planning import NAMED
-from app.network.edits.results import TriedRoute, counted
+from app.network.edits.results import counted
 from app.network.from_configs import UNKNOWN, document_from_configs
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
 

@@ -16,12 +16,12 @@ from sqlalchemy import Connection
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
+from app.audit.previews import TriedRoute
 from app.audit.records import Actor
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, compare
-from app.network.edits.results import TriedRoute
 from app.network.edits.saving import Description, NetworkChange, network_change
 from app.network.edits.trying import names_in, shown, try_change
 from app.network.guards import faults, pins_too_long, refusals

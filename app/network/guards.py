@@ -10,15 +10,10 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.network.changes import Change
+from app.network.handed_in import TRANSFER_USE
 from app.network.route_terms import LONGEST_PIN
 from app.network.sections import SECTIONS, Row, Section
 from app.network.validators import MAX_TOTAL_POWER
-from app.transfers.queries.usage import (
-    chains_in_use,
-    open_transfers_use_contract,
-    tokens_in_use,
-    tokens_of_open_sends,
-)
 from app.values.codes import SendKind
 from app.values.json_values import read_time
 
@@ -188,10 +183,12 @@ class UsedRows(Struct, frozen=True):
             for pair in rows.get("pegged_pairs", ())
             for side in PAIR_SIDES
         ]
+        tokens = [(row["chain_id"], row["symbol"]) for row in rows.get("tokens", ())]
+        use = TRANSFER_USE(connection)
         return cls(
-            chains_in_use(connection, [row["chain_id"] for row in rows.get("chains", ())]),
-            tokens_in_use(connection, [(row["chain_id"], row["symbol"]) for row in rows.get("tokens", ())]),
-            tokens_of_open_sends(connection, pairs),
+            use.chains_in_use(connection, [row["chain_id"] for row in rows.get("chains", ())]),
+            use.tokens_in_use(connection, tokens),
+            use.tokens_of_open_sends(connection, pairs),
         )
 
 
@@ -312,7 +309,7 @@ def sent_through(
 ) -> bool:
     """Whether open transfers of the pair were sent through one of these; None: without naming one."""
     destination = None if side.destination is None else pair[side.destination]
-    return open_transfers_use_contract(
+    return TRANSFER_USE(connection).open_transfers_use_contract(
         connection, side.kind, pair["symbol"], (pair[side.source], destination), contracts
     )
 

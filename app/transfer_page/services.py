@@ -10,7 +10,6 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
-from app.latency.services import route_times
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
@@ -49,7 +48,7 @@ from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import newest_events
 from app.transfers.reported import TransferHistory
 from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer
-from app.transfers.services.status import progress_of_row
+from app.transfers.services.status import progress_of_row, route_times
 from app.transfers.stages import Progress, stages_of
 from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES

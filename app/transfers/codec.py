@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, and_
-from sqlalchemy.orm import InstrumentedAttribute
 
-from app.db.types import is_one_of
 from app.transfers.event_fields import Misread, fields_of
 from app.transfers.events import EVENT_CLASSES, Event, TransferSent
 from app.transfers.ids import in_one_form
-from app.transfers.subjects import EventKey
 
 # Fields with a column in the log; all other fields of an event go into its body.
 _COLUMNS = frozenset({"id"})
@@ -81,26 +76,3 @@ def encode_event(event: Event) -> str:
 def decode_event(event_id: str, event_type: str, body: str) -> Event:
     """The event that :func:`encode_event` wrote. Its fields are in their one form also where 1.0 wrote it."""
     return _CODECS[event_type].decode(event_id, body)
-
-
-MOST_IN_STATEMENT: Final = 10_000
-"""Values in one statement: SQLite allows 32,766, PostgreSQL 65,535."""
-
-
-def with_keys(
-    connection: Connection,
-    event_id: InstrumentedAttribute[str],
-    subject: InstrumentedAttribute[str],
-    keys: Iterable[EventKey],
-) -> Iterator[ColumnElement[bool]]:
-    """Conditions that together match the rows of these keys, each for one statement.
-
-    There is one for each subject, so that both databases use an index that begins with these columns.
-    """
-    ids: dict[str, list[Any]] = defaultdict(list)
-    for key in keys:
-        ids[key.subject].append(key.id)
-    for about, of_subject in ids.items():
-        for start in range(0, len(of_subject), MOST_IN_STATEMENT):
-            chunk = of_subject[start : start + MOST_IN_STATEMENT]
-            yield and_(is_one_of(connection, event_id, chunk), subject == about)

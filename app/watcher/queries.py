@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exists, false, func, or_, select
 
 from app.db.types import is_one_of
 from app.feed.queries.pruned import pruned_transfers
+from app.network.models import Chain
 from app.network.watch_terms import KnownSend
 from app.transfers import models as log
+from app.transfers.certainty import ChainProof
 from app.transfers.codec import decode_event
 from app.transfers.event_fields import MAX_BLOCK
 from app.transfers.events import (
@@ -31,7 +34,8 @@ from app.transfers.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.models import Transfer
+from app.transfers.models import ChainProgress, Transfer
+from app.transfers.progress import ChainDepth
 from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
 from app.transfers.reports.counting import Origin
 from app.transfers.subjects import EventKey
@@ -444,4 +448,66 @@ def known_sends(
     return {TransferId(transfer_id): KnownSend(is_pruned=True) for transfer_id in pruned} | {
         row.transfer_id: KnownSend(SendKind(row.kind) if row.kind else None, row.dst_chain_id)
         for row in connection.execute(sends)
+    }
+
+
+_NONE_YET = BlockNumber(-1)
+_FINAL = case((ChainWatch.chain_id.is_not(None), func.coalesce(ChainWatch.final, _NONE_YET)))
+_DEPTHS = (
+    select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL)
+    .join(Chain, Chain.chain_id == ChainProgress.chain_id)
+    .join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
+)
+
+
+_OPEN = select(WatchDoubt.chain_id, WatchDoubt.block).where(WatchDoubt.final == false())
+
+
+def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
+    """How far each configured chain was read, with the newest final block of those that a watcher reads.
+
+    Others are not read: any reporter can make them up, so their number has no limit.
+    """
+    open_blocks: dict[int, set[BlockNumber]] = defaultdict(set)
+    for chain_id, block in connection.execute(_OPEN):
+        open_blocks[chain_id].add(block)
+    return {
+        ChainId(chain_id): ChainDepth(head, final, frozenset(open_blocks[chain_id]))
+        for chain_id, head, final in connection.execute(_DEPTHS)
+    }
+
+
+_PROOFS = select(
+    ChainProgress.chain_id,
+    ChainProgress.highest_block,
+    ChainWatch.backfill_from,
+    ChainWatch.live_from,
+    ChainWatch.proven_to,
+    ChainWatch.unmatched,
+).join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
+
+
+def chain_proofs(
+    connection: Connection, chain_ids: Collection[ChainId], blocks: Collection[BlockNumber]
+) -> Mapping[ChainId, ChainProof]:
+    """How far each of the chains was read and proven; chains that have reported nothing are left out.
+
+    :param blocks: of which it has to be known whether they are proven.
+    """
+    rows = connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids))).all()
+    unmatched: dict[int, set[BlockNumber]] = defaultdict(set)
+    if chains := [row.chain_id for row in rows if row.unmatched]:
+        found = select(WatchDoubt.chain_id, WatchDoubt.block).where(
+            WatchDoubt.chain_id.in_(chains), is_one_of(connection, WatchDoubt.block, blocks)
+        )
+        for chain_id, block in connection.execute(found):
+            unmatched[chain_id].add(block)
+    return {
+        ChainId(row.chain_id): ChainProof(
+            row.highest_block,
+            min((start for start in (row.backfill_from, row.live_from) if start is not None), default=None),
+            row.proven_to,
+            frozenset(unmatched[row.chain_id]),
+        )
+        for row in rows
     }

@@ -15,8 +15,8 @@ from werkzeug.datastructures import Headers
 from app.db.engine import reading, writing
 from app.grpcweb import gateway_pb2 as pb
 from app.http.headers import PROGRESS_HEADERS
-from app.transfers.queries.trends import chain_depths
 from app.watcher.models import ChainWatch
+from app.watcher.queries import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, renew_gateway

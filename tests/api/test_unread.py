@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.api import public_answers
-from app.monitoring.reserved import every_field, unread_answer
+from serving.reserved import every_field, unread_answer
 from tests.api.shapes import ZEROES
 
 

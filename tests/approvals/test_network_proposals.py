@@ -28,13 +28,13 @@ from app.accounts.services.proposals import (
 )
 from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
-from app.audit.services import Conflict, EditRefused, Saved, show_audit
+from app.audit.services import Conflict, EditRefused, NotConfirmed, Saved, show_audit
 from app.audit.verification import verify_audit
 from app.db.engine import writing
 from app.network.admin.blocks import read_blocks
 from app.network.edits.fees import FeeEdit
 from app.network.edits.planning import Edit
-from app.network.edits.results import InUse, Invalid, NotConfirmed
+from app.network.edits.results import InUse, Invalid
 from app.network.edits.saving import preview_edit, save_edit
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored

@@ -14,9 +14,9 @@ from select import select
 
 import pytest
 
-from app.monitoring.reserved import every_field
 from app.observability.logs import request_of
 from app.values.codes import Reason
+from serving.reserved import every_field
 from tests.deploy.files import DEPLOY, free_port
 from tests.deploy.nginx import (
     OPERATORS,

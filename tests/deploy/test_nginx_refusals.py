@@ -12,7 +12,7 @@ from http.client import HTTPResponse
 
 import pytest
 
-from app.monitoring.reserved import every_field
+from serving.reserved import every_field
 from tests.deploy.files import free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, PUBLIC, Nginx, proxying
 from tests.programs import program

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from app.monitoring.figures import EVERY_SECONDS
-from app.monitoring.reserved import Address, further_addresses
 from app.release import VERSION
+from serving.reserved import Address, further_addresses
 from tests.applications import make_settings
 from tests.everyday import volume
 from tests.metrics.counted import total, value

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.monitoring.reserved import STOPPING
+from serving.reserved import STOPPING
 from tests.everyday import volume
 from tests.feed.views.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched

@@ -29,12 +29,12 @@ from app.accounts.services.factors import RULE, forget_within, relax_within, rel
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
+from app.audit.previews import Effect, Severity
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange, Source
 from app.audit.services import Conflict, Saved, require_unchanged
 from app.db.database import Database
 from app.db.engine import writing
-from app.network.edits.results import Effect, Severity
 
 ACCOUNT: Final = "account"
 """The name of a change of an account in proposals."""

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
+from app.audit.previews import Effect, Preview
 from app.audit.records import Actor, AuditedChange
-from app.audit.services import Saved
+from app.audit.services import NotConfirmed, Saved
 from app.db.database import Database
-from app.network.edits.results import Effect, NotConfirmed, Preview
 from app.values.differences import difference
 
 

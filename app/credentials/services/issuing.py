@@ -15,6 +15,7 @@ from app.accounts.proposal import Proposal, TwoPersons
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
+from app.audit.previews import Effect
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Saved, as_recorded, record_change
 from app.credentials.api_key import ALPHABET, SECRET_LENGTH, key_fault, key_text
@@ -26,7 +27,6 @@ from app.credentials.services.issued import KEYS, TOKENS, CredentialRefused, sta
 from app.db.database import Database
 from app.db.engine import writing
 from app.http.limits import limits_of
-from app.network.edits.results import Effect
 from app.values.amounts import grouped
 
 MOST_VALID_KEYS: Final = 1000

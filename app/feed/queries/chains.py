@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, 
 
 from app.db.types import RowsOf, UtcTime, is_one_of
 from app.feed.models import TransferBlock
-from app.transfers.codec import decode_event, with_keys
+from app.transfers.codec import decode_event
 from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent
 from app.transfers.models import ChainProgress, Event, Transfer
 from app.transfers.queries.logged import (
@@ -25,6 +25,7 @@ from app.transfers.queries.logged import (
     Reach,
     load_reorgs,
     retracted_keys,
+    with_keys,
 )
 from app.transfers.reorganisations import ChainReading, Reorg
 from app.transfers.reports.counting import Logged

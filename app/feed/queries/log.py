@@ -15,7 +15,7 @@ from app.db.types import is_one_of
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
-from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
+from app.transfers.codec import decode_event
 from app.transfers.events import (
     EVENT_CLASSES,
     BlockEvent,
@@ -25,6 +25,7 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.models import RetractionTarget
+from app.transfers.queries.logged import MOST_IN_STATEMENT, with_keys
 from app.transfers.reorganisations import Retraction
 from app.transfers.reports.counting import Logged
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain

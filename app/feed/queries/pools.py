@@ -42,7 +42,7 @@ from app.network.facts import NetworkFacts
 from app.network.models import Pool
 from app.network.pools import PoolCounters
 from app.network.queries import load_configured_facts
-from app.transfers.codec import decode_event, with_keys
+from app.transfers.codec import decode_event
 from app.transfers.effects import VolumeKey
 from app.transfers.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.transfers.models import Event
@@ -52,6 +52,7 @@ from app.transfers.queries.logged import (
     IS_REORG,
     Reach,
     load_reorgs,
+    with_keys,
 )
 from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
 from app.values.identifiers import ChainId, PoolKey, RouteKey

@@ -16,10 +16,9 @@ from app.feed import models as table
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
 from app.transfers import models as log
-from app.transfers.codec import with_keys
 from app.transfers.contents import id_digest, subject_digest
 from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
-from app.transfers.queries.logged import IS_REORG
+from app.transfers.queries.logged import IS_REORG, with_keys
 from app.transfers.reorganisations import ChainReading
 from app.transfers.subjects import EventKey
 from app.values.codes import TransferHistoryStatus

@@ -29,9 +29,8 @@ from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targe
 from app.feed.services.ahead import project_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
 from app.transfers import models as log
-from app.transfers.codec import with_keys
 from app.transfers.events import EventsRetracted
-from app.transfers.queries.logged import every_retracted_key, retracted_keys
+from app.transfers.queries.logged import every_retracted_key, retracted_keys, with_keys
 from app.transfers.reorganisations import retracted_by
 from app.transfers.subjects import EventKey, transfer_of_subject
 from app.transfers.validation import LogEntry

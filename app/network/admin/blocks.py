@@ -14,6 +14,7 @@ from marshmallow import ValidationError
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from app.audit.previews import Effect, Preview
 from app.audit.services import Saved
 from app.console.access import EDIT
 from app.console.formats import pill
@@ -30,7 +31,7 @@ from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.edit_effects import block_effects
 from app.network.edits.planning import EDITABLE, present_rows
-from app.network.edits.results import Effect, FieldError, Invalid, Preview
+from app.network.edits.results import FieldError, Invalid
 from app.network.edits.saving import Description, NetworkChange, network_change
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
 from app.network.sections import Row, Section

@@ -15,6 +15,7 @@ from flask_wtf.file import FileField
 from msgspec import Struct
 from wtforms import HiddenField, ValidationError
 
+from app.audit.previews import Preview
 from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import READ, Access, Audience
@@ -34,7 +35,7 @@ from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
 from app.network.edits.planning import SECTION_BY_NAME, Edit
-from app.network.edits.results import FieldError, InUse, Invalid, Preview, counted
+from app.network.edits.results import FieldError, InUse, Invalid, counted
 from app.network.edits.rows import Edits
 from app.network.history import BeforeTheLog, NetworkAt, network_at
 from app.network.queries import load_rows

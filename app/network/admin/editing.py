@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
+from app.audit.previews import Effect, Preview
 from app.audit.services import Conflict, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.forms.form import inputs_of
@@ -26,7 +27,7 @@ from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.token_state import STATE, STOPS
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.restoring import restoring
-from app.network.edits.results import Effect, InUse, Invalid, Preview
+from app.network.edits.results import InUse, Invalid
 from app.network.edits.rows import ShownRow, locked_fields, show_row
 from app.network.models import Token
 from app.network.models.columns import declared_columns

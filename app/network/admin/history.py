@@ -9,6 +9,7 @@ from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.audit.previews import Preview
 from app.audit.records import AuditedChange, changes_network
 from app.audit.services import AuditRow, Conflict, show_audit
 from app.console.access import READ, Access, Audience, may
@@ -23,7 +24,7 @@ from app.network.admin.names import readable, row_title
 from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
-from app.network.edits.results import InUse, Invalid, Preview
+from app.network.edits.results import InUse, Invalid
 from app.network.history import RowHistory, row_history, row_of_change
 
 _PAGE: Final = 20

@@ -11,7 +11,8 @@ from wtforms import HiddenField, StringField, SubmitField
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
-from app.audit.services import Saved
+from app.audit.previews import Preview
+from app.audit.services import NotConfirmed, Saved
 from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, TextValueField
@@ -20,7 +21,7 @@ from app.console.row_pages import ROWS_OF
 from app.db.database import Database
 from app.http.application import current
 from app.network.admin.amount_fields import WithUnit
-from app.network.edits.results import NotConfirmed, Preview, RatesMoved
+from app.network.edits.results import RatesMoved
 from app.network.edits.saving import Command, preview_edit, save_edit
 
 

@@ -15,6 +15,7 @@ from flask_admin import expose
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from app.audit.previews import Preview
 from app.audit.services import Conflict, Saved, fingerprint
 from app.console.access import ADMINISTER, READ
 from app.console.forms.fields import NoteField
@@ -29,7 +30,7 @@ from app.network.admin.names import chain_names, chain_page, percent
 from app.network.admin.paged_changes import changes_page
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.edits.connecting import opening_edits, opening_set
-from app.network.edits.results import Invalid, Preview
+from app.network.edits.results import Invalid
 from app.network.edits.rows import Edits
 from app.network.models.account_tables import CONTACT_LENGTH
 from app.network.queries import load_contacts, load_opening_sets

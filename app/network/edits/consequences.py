@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from app.network.edits.results import Effect, Severity, counted
+from app.audit.previews import Effect, Severity
+from app.network.edits.results import counted
 from app.network.facts import build_facts
 from app.network.route_terms import (
     BaseFee,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.estimates.queries import estimate_facts, reported_fees
+from app.audit.previews import Effect, Severity
 from app.network.changes import Change
 from app.network.edits.consequences import (
     RouteChanges,
@@ -20,20 +20,14 @@ from app.network.edits.consequences import (
     price_effects,
     watching_effects,
 )
-from app.network.edits.results import Effect, Severity, counted
+from app.network.edits.results import counted
 from app.network.edits.saving import NetworkChange, Rows, stops
 from app.network.edits.trying import planned_terms
+from app.network.handed_in import COUNT_LIMIT, POOL_USE, REPORTED_FEES, TRANSFER_USE
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Part, Row
 from app.network.terms import NetworkTerms
-from app.transfers.queries.usage import (
-    COUNT_LIMIT,
-    count_under_way,
-    latest_sent,
-    sent_since,
-    transfers_of_accounts,
-)
 from app.values.amounts import grouped, tokens_text
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import PoolKey, RouteKey, account_key
@@ -162,16 +156,17 @@ def _of_core(
     for change in changes:
         yield from _of_chain(connection, change, plan.after["validators"])
     route_changes = RouteChanges.between(before, after)
-    recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
+    use, stopped = TRANSFER_USE(connection), {each.route_key for each in route_changes.stopped}
+    recent = use.sent_since(connection, now - RECENT, stopped)
     yield from route_changes.effects(recent)
-    yield from price_effects(before, after, reported_fees(connection), now)
+    yield from price_effects(before, after, REPORTED_FEES(connection), now)
     for change in changes:
         yield from _of_unknown_fees(change)
         yield from _of_token(change)
         yield from _of_pool(connection, change, after, now)
         yield from _of_route_block(change, before, route_changes, now)
     if recent and any(change.section.name == "route_blocks" for change in changes):
-        ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
+        ids = use.latest_sent(connection, now - RECENT, recent.keys(), LISTED)
         yield Effect("the latest transfers there", Severity.PLAIN, transfer_ids=tuple(ids))
     yield from watching_effects(plan.before, plan.after)
 
@@ -209,7 +204,7 @@ def _of_chain(connection: Connection, change: Change, validators: Sequence[Row])
         yield from chain_effects(change.before, change.after, validators)
     if not stops(change):
         return
-    count = count_under_way(connection, change.row["chain_id"])
+    count = TRANSFER_USE(connection).count_under_way(connection, change.row["chain_id"])
     if count:
         over = "over " if count > COUNT_LIMIT else ""
         many = counted(min(count, COUNT_LIMIT), "transfer")
@@ -253,12 +248,12 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
     pool_key = PoolKey(row["chain_id"], row["symbol"])
     terms, token = after.pools[pool_key], after.tokens[pool_key]
     epoch = None if row["epoch_cap"] is None else Epoch.at(now, row["epoch_seconds"])
-    facts = estimate_facts(connection, RouteKey(pool_key.symbol, pool_key.chain_id, pool_key.chain_id), epoch)
-    pool = terms.moved_by(facts.src)
+    counters, epoch_volume = POOL_USE(connection, pool_key, epoch)
+    pool = terms.moved_by(counters)
     name = f"{row['symbol']} on {chain_names(after)[row['chain_id']]}"
     for column, cap, used, until in (
         ("total_cap", row["total_cap"], pool.balance, "until the balance is lower"),
-        ("epoch_cap", row["epoch_cap"], facts.epoch_volume, "until the next epoch"),
+        ("epoch_cap", row["epoch_cap"], epoch_volume, "until the next epoch"),
     ):
         if column not in change.columns:
             continue
@@ -334,7 +329,8 @@ def block_effects(
         return
     yield from account_doubts(connection, typed)
     accounts = {row["address"].casefold() for row in rows}
-    if rows and (recent := transfers_of_accounts(connection, now - RECENT, accounts)):
+    use = TRANSFER_USE(connection)
+    if rows and (recent := use.transfers_of_accounts(connection, now - RECENT, accounts)):
         ids = tuple(transfer_id for _, transfer_id in recent)  # the newest first
         many = f"{counted(len(ids), 'transfer')} in the last 24 hours"
         one = f"this address sent or received {many}"

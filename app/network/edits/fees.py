@@ -10,13 +10,14 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from app.audit.previews import Effect
 from app.audit.services import fingerprint
-from app.estimates.queries import reported_fees
 from app.network.edits.consequences import fee_effect, fee_times, route_text
 from app.network.edits.planning import EDITABLE, Edit, plan_edits
-from app.network.edits.results import Effect, FieldError, Invalid, counted
+from app.network.edits.results import FieldError, Invalid, counted
 from app.network.edits.saving import Description, NetworkChange, Shown
 from app.network.facts import route_key
+from app.network.handed_in import REPORTED_FEES
 from app.network.models import Route
 from app.network.queries import chain_names, load_rows, token_decimals
 from app.network.route_terms import outranking
@@ -110,7 +111,7 @@ def _effects(
     """The change of each route that the edit is about, in order, also where the fee does not change."""
     decimals = token_decimals(connection)
     names: Mapping[Any, str] = chain_names(connection)
-    reported = reported_fees(connection)
+    reported = REPORTED_FEES(connection)
     for row in routes:
         key, fee = route_key(row), _new_fee(row, edit)
         name, places = route_text(key, names), decimals[key.dst]

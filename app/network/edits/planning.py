@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from marshmallow import ValidationError
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection
+from sqlalchemy import Connection
 
 from app.accounts.proposal import ONE_ROW
 from app.audit.services import Conflict, require_unchanged
@@ -23,9 +23,10 @@ from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
 from app.network.edits.saving import Description, NetworkChange, Rows, network_change
 from app.network.edits.trying import try_change
 from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
+from app.network.handed_in import COUNT_LIMIT, TRANSFER_USE
 from app.network.queries import load_rows, rows_with
 from app.network.sections import BLOCKED, SECTIONS, Row, Section
-from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
+from app.values.identifiers import ChainId
 
 NAMED: Final = 10
 """How many rows or transfers of a kind are named in the refusal."""
@@ -67,12 +68,12 @@ def _users(
     if change.section.name == "chains":
         yield from _referring(rows, named, tuple(_KINDS), row["chain_id"], None)
         if row["chain_id"] in in_use.chains:
-            yield from _transfers(connection, of_chain(row["chain_id"]))
+            yield from _transfers(connection, row["chain_id"])
     elif change.section.name == "tokens":
         names = ("pools", "routes", "route_blocks", "pegged_pairs")
         yield from _referring(rows, named, names, row["chain_id"], row["symbol"])
         if (row["chain_id"], row["symbol"]) in in_use.tokens:
-            yield from _transfers(connection, of_token(row["chain_id"], row["symbol"]))
+            yield from _transfers(connection, row["chain_id"], row["symbol"])
     elif change.section.name == "pools":
         yield from _referring(rows, named, ("routes",), row["chain_id"], row["symbol"])
 
@@ -93,9 +94,10 @@ def _referring(
         yield RowUsers(_KINDS[section.name], len(found), tuple(found[:NAMED]))
 
 
-def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[RowUsers]:
-    if count := count_transfers(connection, which):
-        names = tuple(f"0x{i.hex()}" for i in some_transfers(connection, which, NAMED))
+def _transfers(connection: Connection, chain_id: ChainId, symbol: str | None = None) -> Iterator[RowUsers]:
+    count, some = TRANSFER_USE(connection).transfers_using(connection, chain_id, symbol, NAMED)
+    if count:
+        names = tuple(f"0x{i.hex()}" for i in some)
         yield RowUsers("transfer", min(count, COUNT_LIMIT), names, at_least=count > COUNT_LIMIT)
 
 

@@ -18,10 +18,10 @@ from app.network.edits.planning import EDITABLE, SECTION_BY_NAME, Edit, plan_edi
 from app.network.edits.results import FieldError, Invalid, counted
 from app.network.edits.saving import Description, NetworkChange, Shown
 from app.network.guards import PAIR_SIDES, sent_through
+from app.network.handed_in import TRANSFER_USE
 from app.network.models import Chain
 from app.network.queries import load_rows, rows_with
 from app.network.sections import Row
-from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
 
 KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
 COUNTED_REASON: Final = "opening values are set once; the event feed counts everything after that"
@@ -43,9 +43,10 @@ def locked_fields(database: Database, section: str, documented: Mapping[str, Any
 
 
 def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str, Any]) -> Iterator[Any]:
-    if section == "chains" and row["contract_addr"] and transfers_use_chain(connection, row["id"]):
+    use = TRANSFER_USE(connection)
+    if section == "chains" and row["contract_addr"] and use.transfers_use_chain(connection, row["id"]):
         yield "contract_addr", "transfers use this chain, and their refunds are signed for its contract"
-    if section == "tokens" and transfers_use_token(connection, row["chain_id"], row["symbol"]):
+    if section == "tokens" and use.transfers_use_token(connection, row["chain_id"], row["symbol"]):
         for name in ("address", "decimal"):
             yield name, "transfers use this token, and their amounts and refunds depend on it"
     for side in PAIR_SIDES if section == "pegged_pairs" else ():

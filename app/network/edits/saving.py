@@ -14,13 +14,14 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.services.planned_changes import PlannedChange
 from app.accounts.services.proposals import LONGEST_REASON, carry_out
 from app.audit.keys import AuditKeys
+from app.audit.previews import Effect, Preview
 from app.audit.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, fingerprint, record, require_unchanged
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import Change, apply, audited, in_brief
-from app.network.edits.results import Effect, Preview, RatesMoved, counted
+from app.network.edits.results import RatesMoved, counted
 from app.network.edits.trying import Trials, are_worse, names_in, risks_of, risky, shown
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped

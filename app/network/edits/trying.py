@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from app.audit.previews import TrialFigures, TriedRoute
 from app.db.engine import HandedIn
 from app.network.edits.consequences import RouteChanges, is_open, route_text
-from app.network.edits.results import TrialFigures, TriedRoute
 from app.network.edits.trials import Quote, RouteTrial, Trial, dangers, has_high_impact, has_moved, rate_down
 from app.network.facts import route_key
 from app.network.sections import Row

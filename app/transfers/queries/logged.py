@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.types import RowsOf, is_one_of
 from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.certainty import WATCHER
-from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
+from app.transfers.codec import decode_event
 from app.transfers.events import (
     BlockEvent,
     ChainReorged,
@@ -30,6 +31,29 @@ from app.transfers.reported import TransferHistory
 from app.transfers.reports.counting import Logged, as_reported
 from app.transfers.subjects import EventKey
 from app.values.identifiers import TransferId
+
+MOST_IN_STATEMENT: Final = 10_000
+"""Values in one statement: SQLite allows 32,766, PostgreSQL 65,535."""
+
+
+def with_keys(
+    connection: Connection,
+    event_id: InstrumentedAttribute[str],
+    subject: InstrumentedAttribute[str],
+    keys: Iterable[EventKey],
+) -> Iterator[ColumnElement[bool]]:
+    """Conditions that together match the rows of these keys, each for one statement.
+
+    There is one for each subject, so that both databases use an index that begins with these columns.
+    """
+    ids: dict[str, list[Any]] = defaultdict(list)
+    for key in keys:
+        ids[key.subject].append(key.id)
+    for about, of_subject in ids.items():
+        for start in range(0, len(of_subject), MOST_IN_STATEMENT):
+            chunk = of_subject[start : start + MOST_IN_STATEMENT]
+            yield and_(is_one_of(connection, event_id, chunk), subject == about)
+
 
 IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
 

@@ -7,24 +7,19 @@ compares the same transfers.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, case, false, func, or_, select, true
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
 
-from app.db.types import RowsOf, exact_sum, is_one_of
-from app.network.models import Chain
-from app.transfers.certainty import ChainProof
+from app.db.types import RowsOf, exact_sum
 from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import ChainProgress, Event, TrendCount
-from app.transfers.progress import ChainDepth
 from app.transfers.reorganisations import ChainReading
 from app.values.codes import SendKind
-from app.values.identifiers import BlockNumber, ChainId, PoolKey
+from app.values.identifiers import ChainId, PoolKey
 from app.values.times import hour_of
-from app.watcher.models import ChainWatch, WatchDoubt
 
 HOURLY: Final = 1
 DAILY: Final = 24
@@ -174,68 +169,6 @@ def progress_of_chain(connection: Connection, chain_id: ChainId) -> ChainReading
     one = select(ChainProgress.__table__).where(ChainProgress.chain_id == chain_id)
     row = connection.execute(one).one_or_none()
     return None if row is None else ChainReading(row.highest_block, row.newest_at)
-
-
-_NONE_YET = BlockNumber(-1)
-_FINAL = case((ChainWatch.chain_id.is_not(None), func.coalesce(ChainWatch.final, _NONE_YET)))
-_DEPTHS = (
-    select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL)
-    .join(Chain, Chain.chain_id == ChainProgress.chain_id)
-    .join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
-)
-
-
-_OPEN = select(WatchDoubt.chain_id, WatchDoubt.block).where(WatchDoubt.final == false())
-
-
-def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
-    """How far each configured chain was read, with the newest final block of those that a watcher reads.
-
-    Others are not read: any reporter can make them up, so their number has no limit.
-    """
-    open_blocks: dict[int, set[BlockNumber]] = defaultdict(set)
-    for chain_id, block in connection.execute(_OPEN):
-        open_blocks[chain_id].add(block)
-    return {
-        ChainId(chain_id): ChainDepth(head, final, frozenset(open_blocks[chain_id]))
-        for chain_id, head, final in connection.execute(_DEPTHS)
-    }
-
-
-_PROOFS = select(
-    ChainProgress.chain_id,
-    ChainProgress.highest_block,
-    ChainWatch.backfill_from,
-    ChainWatch.live_from,
-    ChainWatch.proven_to,
-    ChainWatch.unmatched,
-).join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
-
-
-def chain_proofs(
-    connection: Connection, chain_ids: Collection[ChainId], blocks: Collection[BlockNumber]
-) -> Mapping[ChainId, ChainProof]:
-    """How far each of the chains was read and proven; chains that have reported nothing are left out.
-
-    :param blocks: of which it has to be known whether they are proven.
-    """
-    rows = connection.execute(_PROOFS.where(ChainProgress.chain_id.in_(chain_ids))).all()
-    unmatched: dict[int, set[BlockNumber]] = defaultdict(set)
-    if chains := [row.chain_id for row in rows if row.unmatched]:
-        found = select(WatchDoubt.chain_id, WatchDoubt.block).where(
-            WatchDoubt.chain_id.in_(chains), is_one_of(connection, WatchDoubt.block, blocks)
-        )
-        for chain_id, block in connection.execute(found):
-            unmatched[chain_id].add(block)
-    return {
-        ChainId(row.chain_id): ChainProof(
-            row.highest_block,
-            min((start for start in (row.backfill_from, row.live_from) if start is not None), default=None),
-            row.proven_to,
-            frozenset(unmatched[row.chain_id]),
-        )
-        for row in rows
-    }
 
 
 def last_event(connection: Connection) -> Row[*tuple[Any, ...]] | None:

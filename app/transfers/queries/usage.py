@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from app.db.types import at_most
+from app.network.handed_in import COUNT_LIMIT
 from app.network.models import Chain, Token
 from app.transfers.models import (
     ID_END,
@@ -39,9 +40,6 @@ from app.values.times import hour_of, unix_milliseconds
 
 T = TypeVar("T")
 
-COUNT_LIMIT: Final = 10_000
-"""Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
-
 _SUBMITTED_BEFORE: Final = timedelta(hours=24)
 """How long before its send a transfer may have been submitted. Accounts list it by the earlier time."""
 
@@ -51,17 +49,21 @@ _CHUNK: Final = 500
 UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
 
 
-def of_chain(chain_id: ChainId) -> ColumnElement[bool]:
-    """Transfers from the chain or to it."""
-    return or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
+def transfers_using(
+    connection: Connection, chain_id: ChainId, symbol: str | None, limit: int
+) -> tuple[int, list[bytes]]:
+    """How many transfers use a chain or a token, up to ``COUNT_LIMIT`` + 1, and the ids of some.
+
+    :param symbol: None: of the chain, whatever the token.
+    """
+    which = or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
+    if symbol is not None:
+        which &= Transfer.symbol == symbol
+    some = connection.scalars(select(Transfer.transfer_id).where(which).limit(at_most(limit)))
+    return _count(connection, which), list(some)
 
 
-def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
-    """Transfers of the token from the chain or to it."""
-    return of_chain(chain_id) & (Transfer.symbol == symbol)
-
-
-def count_transfers(connection: Connection, which: ColumnElement[bool]) -> int:
+def _count(connection: Connection, which: ColumnElement[bool]) -> int:
     """How many transfers there are, up to ``COUNT_LIMIT`` + 1."""
     bounded = select(Transfer.transfer_id).where(which).limit(at_most(COUNT_LIMIT + 1)).subquery()
     return connection.scalar(select(func.count()).select_from(bounded)) or 0
@@ -74,7 +76,7 @@ def count_under_way(connection: Connection, chain_id: ChainId) -> int:
     the chains' indexes, by which it would read every transfer that the chain ever had.
     """
     of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
-    return count_transfers(connection, Transfer.status.in_(UNDER_WAY) & of_either)
+    return _count(connection, Transfer.status.in_(UNDER_WAY) & of_either)
 
 
 def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, str]]) -> Sequence[bytes]:
@@ -140,11 +142,6 @@ def tokens_of_one_address(connection: Connection, symbols: Collection[str]) -> l
     rows = connection.execute(select(Token.chain_id, named.c.address, Token.symbol).join(named, same)).all()
     listed = Counter((chain_id, address) for chain_id, address, _ in rows)
     return [PoolKey(chain_id, symbol) for chain_id, address, symbol in rows if listed[chain_id, address] > 1]
-
-
-def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
-    """The ids of some of the transfers."""
-    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(at_most(limit))))
 
 
 def sent_since(

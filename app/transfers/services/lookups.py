@@ -14,11 +14,12 @@ from app.db.database import Database
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.transfers.certainty import Certainty, certainty_of
 from app.transfers.events import BlockEvent
+from app.transfers.handed_in import CHAIN_PROOFS
 from app.transfers.progress import Progress
 from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
 from app.transfers.queries.logged import reported_histories
 from app.transfers.queries.status import pruned_statuses
-from app.transfers.queries.trends import chain_progress, chain_proofs
+from app.transfers.queries.trends import chain_progress
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,
@@ -141,7 +142,7 @@ def certainties_of(connection: Connection, entries: Sequence[TransferEntry]) -> 
     logged = (each.event for history, _ in histories.values() for each in history.log)
     blocks = {event.block for event in logged if isinstance(event, BlockEvent) and event.block is not None}
     chain_ids = {each for pair in of_entries for each in pair if each is not None}
-    proofs = chain_proofs(connection, chain_ids, blocks)
+    proofs = CHAIN_PROOFS(connection, chain_ids, blocks)
     return [
         certainty_of(TransferHistoryStatus(entry.status.status), *histories[entry.transfer_id], proofs)
         for entry in entries

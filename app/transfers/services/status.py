@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
-from app.latency.services import route_times
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import ChainInfo, NetworkTerms
+from app.transfers.handed_in import CHAIN_DEPTHS, ROUTE_TIMES
 from app.transfers.progress import (
     UNKNOWN_TIMES,
     UNREAD,
@@ -30,7 +30,7 @@ from app.transfers.progress import (
 )
 from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
 from app.transfers.queries.status import TransferRow
-from app.transfers.queries.trends import chain_depths, last_event, newest_events, newest_of_chain
+from app.transfers.queries.trends import last_event, newest_events, newest_of_chain
 from app.transfers.subjects import in_block_order
 from app.values.codes import (
     FINISHED_STATUSES,
@@ -42,7 +42,7 @@ from app.values.codes import (
 )
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
-from app.values.identifiers import BlockNumber, ChainId, RouteKey, TransferId
+from app.values.identifiers import MAX_CHAIN_ID, BlockNumber, ChainId, RouteKey, TransferId
 from app.values.times import age_in_words
 
 
@@ -125,7 +125,7 @@ def _final_by(
     if chain_id is None:
         return None
     chain = snapshot.terms.chain_infos.get(chain_id)
-    depths, _ = database.cached.run_read(chain_depths, lambda: database.public.run_read(chain_depths))
+    depths, _ = database.cached.run_read(CHAIN_DEPTHS, lambda: database.public.run_read(CHAIN_DEPTHS))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
     depth = depths.get(chain_id, UNREAD)
     if chain_id not in snapshot.watch_terms:
@@ -137,6 +137,21 @@ def _times(database: Database, row: Known) -> RouteTimes:
     if row.src_chain_id is None or row.dst_chain_id is None:
         return UNKNOWN_TIMES
     return route_times(database, row.src_chain_id, row.dst_chain_id)
+
+
+def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
+    """How long transfers between two chains usually take. Some minutes old, so only for hints.
+
+    Chains need not be known. ``UNKNOWN_TIMES`` where no transfer was released, and for numbers that no chain
+    can be configured with.
+    """
+    if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
+        return UNKNOWN_TIMES
+    times, _ = database.hints.run_read(
+        (ROUTE_TIMES, src_chain_id, dst_chain_id),
+        lambda: database.public.run_read(ROUTE_TIMES, src_chain_id, dst_chain_id, database.clock()),
+    )
+    return times
 
 
 NAMED_CHAINS: Final = 24

@@ -13,8 +13,8 @@ from werkzeug.test import TestResponse
 
 from app.estimates import views as estimates
 from app.latency import views as latency
-from app.monitoring.reserved import unread_answer
 from app.transfers import views as transfers
+from serving.reserved import unread_answer
 from tests.api.world import configure, network, sent, tell
 from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, number, one_of, parse, uint, zod_object

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.audit.previews import Preview, Severity
 from app.network.admin.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
-from app.network.edits.results import Invalid, Preview, Severity
+from app.network.edits.results import Invalid
 from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit

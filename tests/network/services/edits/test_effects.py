@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.audit.previews import Preview, Severity
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.network.edits.planning import Edit
-from app.network.edits.results import Preview, Severity
 from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit

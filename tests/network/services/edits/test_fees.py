@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from app.audit.previews import Preview, Severity
 from app.audit.services import Conflict
 from app.console.formats import units
 from app.network.edits.fees import FeeEdit, FeeEffect, multiplied_up
 from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid, Preview, Severity
+from app.network.edits.results import Invalid
 from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from app.audit.previews import Severity
 from app.estimates.models import ReportedFee
 from app.estimates.services import estimate_inputs, estimate_transfer
 from app.network.document import NetworkRefused, export_network, import_network
-from app.network.edits.results import Invalid, Severity
+from app.network.edits.results import Invalid
 from app.network.edits.saving import preview_edit, save_edit
 from app.network.route_terms import BaseFee
 from tests.actors import TESTER
