@@ -50,6 +50,6 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
         add_features(app, settings, database, counters)
     open_interfaces(app, settings)
-    processes = {"deliver": "app.webhooks.commands", "watch": "app.watcher.commands"}
+    processes = {"deliver": "app.cli.deliver", "watch": "app.cli.watch"}
     app.cli = CommandLine(app.name, COMMANDS | processes, app.cli.commands)
     return app

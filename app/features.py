@@ -24,12 +24,12 @@ import app.transfers.models
 import app.watcher.models
 import app.webhooks.models  # noqa: F401  each registers its tables
 from app import api, grpcweb
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.keys import Anchors, AuditKeys, place_of
 from app.audit.services import HEAD_WRITTEN
 from app.credentials import callers
 from app.credentials.callers import KeyUses, RequestLimits
-from app.credentials.ingest_token import EnvironmentTokens, environment_token
+from app.credentials.rules.ingest_token import EnvironmentTokens, environment_token
 from app.db.database import Database
 from app.estimates.planned import try_routes
 from app.estimates.queries import pool_use, reported_fees
@@ -61,7 +61,7 @@ from app.waiting.cached_rows import CachedRows
 from app.waiting.register import Waiting
 from app.watcher.queries import chain_depths, chain_proofs
 from app.watcher.services.doubts import doubted_blocks
-from app.webhooks.addresses import AllowedNetworks, parse_networks
+from app.webhooks.rules.addresses import AllowedNetworks, parse_networks
 from app.webhooks.services.outbox import publish_changes, publish_head
 from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
 
@@ -128,18 +128,18 @@ def _share(database: Database, snapshots: NetworkSnapshots) -> None:
 
 
 COMMANDS: Final = {
-    "api-keys": "app.credentials.commands",
-    "audit": "app.audit.commands",
-    "backfill": "app.feed.commands",
-    "backup": "app.db.commands",
+    "api-keys": "app.cli.keys",
+    "audit": "app.cli.audit",
+    "backfill": "app.cli.events",
+    "backup": "app.cli.database",
     "db": "flask_migrate.cli",
-    "events": "app.feed.commands",
-    "evidence": "app.refunds.commands",
-    "ingest-tokens": "app.credentials.commands",
-    "network": "app.network.commands",
-    "operators": "app.accounts.commands",
-    "sandbox": "app.sandbox.commands",
-    "version": "app.db.commands",
+    "events": "app.cli.events",
+    "evidence": "app.cli.evidence",
+    "ingest-tokens": "app.cli.keys",
+    "network": "app.cli.network",
+    "operators": "app.cli.operators",
+    "sandbox": "app.cli.sandbox",
+    "version": "app.cli.database",
 }
 """The module of each command, which defines it under its name."""
 
@@ -206,11 +206,11 @@ def _open_grpcweb(app: Flask, _settings: Settings) -> None:
 
 def _open_console(app: Flask, settings: Settings) -> None:
     # Importing its packages takes half a second of the processor, which a process without a console saves.
-    from app import admin  # noqa: PLC0415
+    from app.console.pages import open_console  # noqa: PLC0415
     from app.transfer_page.languages import open_languages  # noqa: PLC0415
 
     open_languages(app)
-    admin.open_console(
+    open_console(
         app,
         secret_key=settings.secret_key,
         secret_keys_old=settings.secret_keys_old,

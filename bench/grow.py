@@ -15,7 +15,7 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import record
 from app.db.engine import writing
 from app.estimates.models import PoolVolume
@@ -27,17 +27,17 @@ from app.feed.projection.shared import advance, apply_shared
 from app.feed.projection.transfers import Projections, project, publish_nothing
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
-from app.network.pools import PoolCounters
 from app.network.queries import load_network_facts
+from app.network.rules.pools import PoolCounters
 from app.sandbox.catalogue import network_document
 from app.sandbox.services import SandboxRefused
-from app.transfers.effects import SharedChange, TrendKey, Trends
-from app.transfers.events import TransferEvent
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.logged import is_empty
-from app.transfers.reorganisations import ChainReading
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged
+from app.transfers.rules.effects import SharedChange, TrendKey, Trends
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import TransferEvent
+from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.reported import TransferHistory
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.values.times import from_unix_microseconds
 from bench.bulk import HEX, NULL, Row, fill, without_indexes

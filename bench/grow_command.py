@@ -9,8 +9,8 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
+from app.cli.terminal import cli_actor
 from app.sandbox.services import SandboxRefused
-from app.terminal import cli_actor
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers
 from tests.gateway import current_gateway

@@ -4,7 +4,7 @@ The deployed application does not have it: code that is only for measurements is
 """
 
 from app import create_app
-from app.sandbox.commands import sandbox
+from app.cli.sandbox import sandbox
 from bench.grow_command import grow_transfers
 
 app = create_app()

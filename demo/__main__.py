@@ -23,7 +23,6 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from app.monitoring.reserved import Address, bind_of
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import checksum_address
 from demo import chains, gateway
@@ -35,6 +34,7 @@ from demo.transfers import Send
 from demo.validators import Validators
 from demo.wallet import wallet
 from serving.ending import say_stopped
+from serving.reserved import Address, bind_of
 
 BLOCK_SECONDS = 1
 BLOCK_DELAYS = (4, 6)

@@ -16,13 +16,13 @@ import orjson
 from flask_migrate import upgrade
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.passwords import generate_password
+from app.cli.terminal import cli_actor
 from app.db.engine import writing
 from app.db.models import db
 from app.network.document import import_within, read_document
-from app.terminal import cli_actor
 from config import ALL_DOORS, load_settings
 from demo.processes import start
 from tests.gateway import current_gateway

@@ -31,12 +31,13 @@ from flask import Flask
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
+from app.cli.terminal import cli_actor
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.models import db
@@ -44,7 +45,6 @@ from app.db.schema import applied_migrations, database_complaint, is_ahead, newe
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.sandbox.services import SandboxRefused, ensure_sandbox
-from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.beside import run_beside
 from serving.ending import say_stopped

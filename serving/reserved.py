@@ -20,7 +20,7 @@ from flask import Flask
 from msgspec import Struct
 
 from app.api import public_answers
-from app.credentials.ingest_token import EnvironmentTokens
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.http.application import part_of
 from app.http.errors import RETRY_SECONDS

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Engine
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.credentials.callers import KeyUses, RequestLimits
-from app.credentials.ingest_token import EnvironmentTokens
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import CachedReads, Database
 from app.db.replica import PublicReads
 from app.estimates.services import EstimateCounts
@@ -24,7 +24,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.services.status import StatusRows
 from app.values.times import Clock
 from app.waiting.register import Waiting
-from app.webhooks.addresses import AllowedNetworks
+from app.webhooks.rules.addresses import AllowedNetworks
 
 PARTS: dict[str, type[Any]] = {
     "database": Database,

@@ -18,6 +18,6 @@ def fill_sandbox(database: SharedDatabase, gateway: Gateway) -> None:
     :param gateway: of an application on this database whose clock says ``SANDBOX_NOW``; its context is open.
     """
     database.fill(
-        "tests.admin.pages",
+        "tests.console.pages",
         lambda: load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER),
     )

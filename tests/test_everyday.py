@@ -102,12 +102,12 @@ def test_each_area_names_code_that_is_there() -> None:
     [
         ([], []),
         (["CHANGELOG.md"], []),
-        (["app/db/commands.py"], [ALL]),
+        (["app/cli/database.py"], [ALL]),
         (
-            ["app/sandbox/commands.py"],
+            ["app/cli/sandbox.py"],
             ["cli", "faults", "migrating", "pages", "restores", "sandbox"],
         ),
-        (["app/latency/admin.py"], A_FEATURE),
+        (["app/console/latency.py"], A_FEATURE),
         (["tests/watcher/kit.py", "app/sandbox/catalogue.py"], ["sandbox", "watcher"]),
         (["docs/api/status.md"], ["browser", "clients", "pages", "site"]),
         (["app/network/models.py"], [ALL]),

@@ -41,7 +41,7 @@ PLANTED = {
         "app/values/planted_sql.py": "import sqlalchemy\n",
         "app/values/planted_web.py": "from flask import request\n",
     },
-    "pure-order": {"app/refunds/call.py": "from app.transfers import status\n"},
+    "pure-order": {"app/refunds/rules/call.py": "from app.transfers import status\n"},
     "order": {
         "app/db/planted_up.py": "from app.network import terms\n",
         "app/network/planted_up.py": "from app.transfers import status\n",
@@ -305,7 +305,7 @@ def function(lines: int) -> str:
 
 LAWFUL = {
     "app/__init__.py": "import flask\n",
-    "app/refunds/refund_pb2.py": function(MAX_FUNCTION_LINES + 1),
+    "app/transfers/rules/refunds/refund_pb2.py": function(MAX_FUNCTION_LINES + 1),
     "app/feed/functions.py": function(MAX_FUNCTION_LINES),
     "scripts/long_function.py": function(MAX_FUNCTION_LINES + 1),
     "README.md": "Workers share no connection; see https://example.org/work and ./networks.\n",
@@ -322,9 +322,13 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
     [
         ("app/feed/functions.py", function(MAX_FUNCTION_LINES + 1), ":2: f has 41 lines; at most 40"),
         ("gunicorn.conf.py", f"def g():\n{indent(function(40), '    ')}", "g has 42 lines"),
-        ("tests/admin/pages.py", "from tests.admin.test_sign_in import code\n", "imports a module of tests"),
+        (
+            "tests/console/pages.py",
+            "from tests.console.test_sign_in import code\n",
+            "imports a module of tests",
+        ),
         ("tests/test_a.py", "from tests import test_b\n", "imports a module of tests, tests.test_b"),
-        ("tests/admin/pages.py", "from bench.grow import grow\n", "imports a benchmark, bench.grow"),
+        ("tests/console/pages.py", "from bench.grow import grow\n", "imports a benchmark, bench.grow"),
         ("app/network/table_20.py", "", f"{MAX_MODULES + 1} modules"),
         ("app/feed/pools.py", "__import__('app.api')\n", "import by name"),
         ("docs/notes.md", f"see\n{OUTSIDE}\n", f":2: refers to {OUTSIDE.removesuffix('/notes.md')}"),

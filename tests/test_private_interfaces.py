@@ -41,9 +41,11 @@ class Private(NamedTuple):
 
 
 TABLE = (
-    Private("flask-admin", "_run_view", "app/console/views.py", "its own runs a view twice"),
-    Private("flask-admin", "_get_list_filter_args", "app/console/lists.py", "empty fields are no filter"),
-    Private("flask-admin", "_get_list_extra_args", "app/console/lists.py", "arguments are bounded"),
+    Private("flask-admin", "_run_view", "app/console/shell/views.py", "its own runs a view twice"),
+    Private(
+        "flask-admin", "_get_list_filter_args", "app/console/shell/lists.py", "empty fields are no filter"
+    ),
+    Private("flask-admin", "_get_list_extra_args", "app/console/shell/lists.py", "arguments are bounded"),
     Private("marshmallow", "_deserialize", "app/json_documents.py", "a third of the cost of deserialize"),
     Private("marshmallow", "_serialize", "app/json_documents.py", "a third of the cost of serialize"),
     Private("marshmallow", "_hooks", "app/json_documents.py", "schemas with hooks are left to the library"),
@@ -59,7 +61,7 @@ TABLE = (
     Private("sqlalchemy", "_do_return_conn", "app/db/engine.py", "who waits longest is served first"),
     Private("sqlalchemy", "_sqla_logger_namespace", "app/db/engine.py", "logged like the library's pools"),
     Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
-    Private("wtforms", "_form", "app/console/forms/fields.py", "a field looks at others of its form"),
+    Private("wtforms", "_form", "app/console/shell/forms/fields.py", "a field looks at others of its form"),
     Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),
 )
 

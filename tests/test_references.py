@@ -229,9 +229,9 @@ def test_every_interface_rule_is_linkable() -> None:
 LIVE = {
     "app/__init__.py": '"""Put together; see docs/layout.md#rooms."""\n',
     "app/values/__init__.py": '"""Pure."""\n',
-    "app/values/codes.py": '"""See docs/interface.md#errors. Read by ``app.transfers.status.answer``."""\n',
+    "app/values/codes.py": '"""See docs/interface.md#errors. For ``app.transfers.rules.status.answer``."""\n',
     "app/transfers/__init__.py": "",
-    "app/transfers/status.py": (
+    "app/transfers/rules/status.py": (
         '"""As `values/codes` says, and tests/test_it.py."""\n\n'
         "def answer():\n    return 'app/nothing.py', 'docs/none.md'  # codes.py, app/*/codes.py\n"
     ),
@@ -270,7 +270,11 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
         ),
         ("app/values/new.py", "X = 1\n" + '"""In ``none.py``."""\n', "new.py:2: no module is called none.py"),
         ("app/values/new.py", "# app.transfers.none.answer\n", "there is no app.transfers.none.answer"),
-        ("app/values/new.py", "# app.transfers.status.none\n", "there is no app.transfers.status.none"),
+        (
+            "app/values/new.py",
+            "# app.transfers.rules.status.none\n",
+            "there is no app.transfers.rules.status.none",
+        ),
         ("pyproject.toml", '"app/values/none.py" = ["x"]\n', "there is no app/values/none.py"),
         ("Makefile", "# tests/none.py\n", "there is no tests/none.py"),
         ("app/values/new.py", '"""As ``estimate_checks`` has it."""\n', "former name of a module"),

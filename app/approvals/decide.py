@@ -9,7 +9,8 @@ from typing import Any, Final
 from msgspec import convert
 from sqlalchemy import Connection
 
-from app.accounts.proposal import (
+from app.accounts.queries import all_accounts
+from app.accounts.rules.proposal import (
     ONE_ROW,
     Person,
     Proposal,
@@ -19,8 +20,7 @@ from app.accounts.proposal import (
     why_not_reject,
     why_not_withdraw,
 )
-from app.accounts.queries import all_accounts
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
 from app.accounts.services.accounts import AccountRefused, account_named
 from app.accounts.services.planned_changes import PlannedChange
@@ -35,7 +35,7 @@ from app.accounts.services.proposals import (
 )
 from app.audit.keys import AuditKeys
 from app.audit.previews import Preview
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import Conflict, Saved
 from app.credentials.services.issued import CredentialRefused
 from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issued_again

@@ -25,7 +25,7 @@ from threading import Lock, Thread
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from app.audit.records import key_id
+from app.audit.rules.records import key_id
 from app.cooperation import in_native_thread
 from app.values.times import rfc3339
 

@@ -17,7 +17,10 @@ ACTION_LENGTH = 64
 
 
 class AuditRecord(Base):
-    """One operation (``app.audit.records``). The ids have no gaps: they are given under the writer's lock."""
+    """One operation (``app.audit.rules.records``).
+
+    The ids have no gaps: they are given under the writer's lock.
+    """
 
     __tablename__ = "audit_records"
     __table_args__ = (

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from app.audit.records import AuditedChange
+from app.audit.rules.records import AuditedChange
 from app.values.differences import FieldDifference
 
 

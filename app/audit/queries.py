@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit.models import SUBJECT_LENGTH, AuditRecord, AuditSubject
-from app.audit.records import ARCHIVED, NETWORK_CHANGES, SANDBOX_LOADED, UP_TO
+from app.audit.rules.records import ARCHIVED, NETWORK_CHANGES, SANDBOX_LOADED, UP_TO
 from app.db.types import at_most
 
 CHUNK = 100
@@ -191,7 +191,7 @@ def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -
 
 
 _MADE: Final = or_(AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.action == SANDBOX_LOADED)
-"""Records of changes that were made: ``app.audit.records.changes_network`` as SQL."""
+"""Records of changes that were made: ``app.audit.rules.records.changes_network`` as SQL."""
 
 _CHANGES: Final = 500
 """Records whose changes are read at once, without their other columns."""

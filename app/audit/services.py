@@ -30,7 +30,7 @@ from app.audit.queries import (
     audit_page,
     audit_record,
 )
-from app.audit.records import (
+from app.audit.rules.records import (
     HEADS_LOGGER,
     NO_MAC,
     Actor,

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
 from app.audit.queries import RecordUnreadable, archived_head, audit_records, delete_up_to
-from app.audit.records import (
+from app.audit.rules.records import (
     ARCHIVED,
     NO_MAC,
     UP_TO,

@@ -14,8 +14,8 @@ from typing import Any, Final
 from flask import Flask, Response, after_this_request, g, request
 from sqlalchemy import Connection, Engine, delete
 
-from app.credentials.api_key import ApiKey, Scope
 from app.credentials.models import ApiKeyUse
+from app.credentials.rules.api_key import ApiKey, Scope
 from app.credentials.services.presented import presented_key
 from app.db.database import Database
 from app.db.upserts import add_up

@@ -272,6 +272,10 @@ def _as_written(hashes: list[bytes]) -> str:
 _HASHES: Final = _Hashes()
 
 
+MOST_IN_STATEMENT: Final = 10_000
+"""Values in one statement: SQLite allows 32,766, PostgreSQL 65,535."""
+
+
 def is_one_of(
     connection: Connection, column: InstrumentedAttribute[K], values: Collection[Any]
 ) -> ColumnElement[bool]:

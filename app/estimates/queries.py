@@ -25,7 +25,7 @@ from sqlalchemy.orm import aliased
 from app.db.direct import DirectSelect
 from app.db.types import exact_sum
 from app.estimates.models import EstimateCount, PoolCounter, PoolVolume, ReportedFee
-from app.network.pools import PoolCounters
+from app.network.rules.pools import PoolCounters
 from app.transfers.models import Transfer
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey

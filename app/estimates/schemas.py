@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from marshmallow import fields
 
-from app.estimates.explanation import CHECK_NAMES, CheckOutcome
+from app.estimates.rules.explanation import CHECK_NAMES, CheckOutcome
 from app.http.schemas import (
     AmountString,
     Answer,

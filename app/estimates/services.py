@@ -15,17 +15,17 @@ from sqlalchemy import Connection, Engine, delete
 
 from app.db.database import Database
 from app.db.upserts import add_up
-from app.estimates.checks import Estimate, estimate
-from app.estimates.explanation import Explanation, explain
-from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.models import EstimateCount
-from app.estimates.pricing import Priced, is_pegged, price_transfer
 from app.estimates.queries import EstimateFacts, estimate_facts
-from app.estimates.refusals import amount_zero, chain_unknown
-from app.network.pools import PoolState
-from app.network.route_terms import RouteBlock, base_fee_now
+from app.estimates.rules.checks import Estimate, estimate
+from app.estimates.rules.explanation import Explanation, explain
+from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
+from app.estimates.rules.pricing import Priced, is_pegged, price_transfer
+from app.estimates.rules.refusals import amount_zero, chain_unknown
+from app.network.rules.pools import PoolState
+from app.network.rules.route_terms import RouteBlock, base_fee_now
+from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.network.terms import NetworkTerms
 from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.errors import GatewayError

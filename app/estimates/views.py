@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.db.database import Database
-from app.estimates.checks import Estimate
-from app.estimates.inputs import EstimateRequest
+from app.estimates.rules.checks import Estimate
+from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.services import (
     EstimateCounts,
     ExplainedEstimate,

@@ -9,7 +9,7 @@ from typing import IO, Final
 
 from flask import Blueprint, Flask, Response, request
 
-from app.credentials.ingest_token import EnvironmentTokens, IngestToken
+from app.credentials.rules.ingest_token import EnvironmentTokens, IngestToken
 from app.credentials.services.presented import authenticate
 from app.db.database import Database
 from app.feed.lines import MAX_LINE_BYTES, lines_of

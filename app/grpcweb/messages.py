@@ -11,7 +11,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
 from msgspec import Struct
 
-from app.estimates.checks import Estimate
+from app.estimates.rules.checks import Estimate
 from app.grpcweb.gateway_pb2 import (
     Chain,
     EstimateAmtResponse,

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.models import Base
 from app.db.types import Hash32, Uint64, UtcTime
-from app.latency.median import FINE
+from app.latency.rules.median import FINE
 from app.values.identifiers import ChainId, TransferId
 
 _PAIR: Final = ("src_chain_id", "dst_chain_id")

@@ -37,8 +37,8 @@ from sqlalchemy import (
 
 from app.db.direct import DirectSelect
 from app.db.types import UtcTime
-from app.latency.median import FINE, median_ranks
 from app.latency.models import LatencyCount, LatencyRecord, LatencyWindow
+from app.latency.rules.median import FINE, median_ranks
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
-from app.latency.median import WINDOW, median_seconds, seconds, window
 from app.latency.queries import (
     LatencyOrder,
     Pair,
@@ -20,10 +19,11 @@ from app.latency.queries import (
     twice_median,
     twice_median_and_p90,
 )
+from app.latency.rules.median import WINDOW, median_seconds, seconds, window
+from app.network.rules.terms import ChainInfo
 from app.network.snapshot import SnapshotSource
-from app.network.terms import ChainInfo
-from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
 from app.transfers.queries.trends import last_event
+from app.transfers.rules.progress import UNKNOWN_TIMES, RouteTimes
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, PoolKey

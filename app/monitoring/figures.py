@@ -18,27 +18,27 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from app.audit.keys import AuditKeys
-from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.models import IngestToken
 from app.credentials.queries import every_credential, last_accepted
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.db.engine import FairPool, reading, run_read
 from app.estimates import planned
 from app.estimates.queries import pool_counters
 from app.http.limits import LimitStore
-from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
-from app.network.pools import PoolCounters
+from app.latency.rules.median import window
+from app.network.rules.pools import PoolCounters
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.refunds.queries import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
-from app.transfers.anomalies import AnomalyKind
 from app.transfers.queries.anomalies import contradicted_by_reporter, open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status
 from app.transfers.queries.trends import chain_progress
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.stuck import MustAct, Thresholds
 from app.transfers.services.notes import count_stuck
-from app.transfers.stages import MustAct, Thresholds
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId, PoolKey

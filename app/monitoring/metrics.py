@@ -16,14 +16,14 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 
-from app.credentials.ingest_token import EnvironmentTokens
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.monitoring import figures
 from app.monitoring.figures import CONFIG_GOOD_AT
 from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
 from app.observability.outages import FAILURES
-from app.transfers.stages import MustAct
+from app.transfers.rules.stuck import MustAct
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from app.db.pooler import pooler_complaint
 from app.db.schema import database_time, schema_complaint_of, unreachable, writing_complaint
 from app.db.timeouts import Answers, is_late, within
 from app.feed.queries.chains import load_progress
+from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import SnapshotSource
-from app.network.terms import NetworkTerms
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.values.times import span_in_words

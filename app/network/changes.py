@@ -10,7 +10,7 @@ import orjson
 from msgspec import Struct
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
-from app.audit.records import AuditedChange
+from app.audit.rules.records import AuditedChange
 from app.cooperation import in_turns
 from app.db.engine import HandedIn
 from app.db.upserts import upsert

@@ -13,11 +13,11 @@ from marshmallow import ValidationError
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.previews import TriedRoute
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads

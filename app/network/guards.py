@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 
 from app.network.changes import Change
 from app.network.handed_in import TRANSFER_USE
-from app.network.route_terms import LONGEST_PIN
+from app.network.rules.quorum import MAX_TOTAL_POWER
+from app.network.rules.route_terms import LONGEST_PIN
 from app.network.sections import SECTIONS, Row, Section
-from app.network.validators import MAX_TOTAL_POWER
 from app.values.codes import SendKind
 from app.values.json_values import read_time
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from sqlalchemy import Connection
 
 from app.db.engine import HandedIn
-from app.network.pools import PoolCounters
+from app.network.rules.pools import PoolCounters
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 from app.values.times import Epoch

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Integer
 
 from app.audit.queries import AuditRow, log_begins, maker_of_row_at, network_changes_since, records_of_row
-from app.audit.records import AuditedChange, read_changes
+from app.audit.rules.records import AuditedChange, read_changes
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently

@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Text, cast, func,
 
 from app.db.engine import after_commit, is_writing
 from app.db.models import Base
-from app.network.facts import NetworkFacts, build_facts
 from app.network.models import (
     BlockedAddress,
     BlockedNetwork,
@@ -26,7 +25,8 @@ from app.network.models import (
     Route,
     Token,
 )
-from app.network.validators import ValidatorSet
+from app.network.rules.facts import NetworkFacts, build_facts
+from app.network.rules.quorum import ValidatorSet
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
 

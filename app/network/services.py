@@ -17,9 +17,7 @@ from sqlalchemy import Engine
 
 from app.db.engine import reading, reading_consistently
 from app.db.timeouts import Answers, Waiting, within
-from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
-from app.network.facts import NetworkFacts, build_facts
 from app.network.queries import (
     PartVersion,
     load_blocked_addresses,
@@ -28,10 +26,12 @@ from app.network.queries import (
     load_rows,
     load_versions,
 )
+from app.network.rules.blocking import BlockedAddresses, BlockedNetworks
+from app.network.rules.facts import NetworkFacts, build_facts
+from app.network.rules.terms import build_terms, in_force
+from app.network.rules.watch_terms import build_watch_terms
 from app.network.sections import SECTIONS, Part
 from app.network.snapshot import ConfigIndex, NetworkSnapshot, SnapshotSource, TransferConfigs
-from app.network.terms import build_terms, in_force
-from app.network.watch_terms import build_watch_terms
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.times import Clock, system_clock

@@ -10,15 +10,15 @@ from msgspec import Struct
 
 from app.db.models import Base
 from app.json_documents import WholeNumber
-from app.network.blocking import BlockedAddresses, BlockedNetworks
-from app.network.facts import NetworkFacts
 from app.network.models import Chain, Token
 from app.network.models.columns import published_columns
 from app.network.models.document_fields import Flag
 from app.network.queries import PartVersion
-from app.network.terms import NetworkTerms
-from app.network.validators import ValidatorSet
-from app.network.watch_terms import WatchTerms
+from app.network.rules.blocking import BlockedAddresses, BlockedNetworks
+from app.network.rules.facts import NetworkFacts
+from app.network.rules.quorum import ValidatorSet
+from app.network.rules.terms import NetworkTerms
+from app.network.rules.watch_terms import WatchTerms
 from app.values.codes import SendKind
 from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
 

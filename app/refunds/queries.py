@@ -25,19 +25,19 @@ from app.refunds.models import (
     WithdrawDone,
     WithdrawId,
 )
-from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
-from app.transfers.codec import decode_event
-from app.transfers.events import (
+from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
+from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged, as_reported
+from app.transfers.rules.events.events import (
     NetworkStatus,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
 )
-from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
-from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged, as_reported
-from app.transfers.state import TransferState
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 

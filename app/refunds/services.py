@@ -10,28 +10,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, insert
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import HandedIn, run_read, writing
 from app.http.limits import RefundRequestLimit
-from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
+from app.network.rules.facts import NetworkFacts
+from app.network.rules.terms import ChainInfo
 from app.network.snapshot import SnapshotSource
-from app.network.terms import ChainInfo
-from app.refunds.call import DelayedFunds, Funds, delayed_funds
-from app.refunds.explanation import RefundExplanation, explain_refund
 from app.refunds.models import UserRefundRequest
 from app.refunds.queries import UserRequestRow, load_histories, user_requests_after
-from app.refunds.request import WithdrawRequest
-from app.refunds.request_rules import RefundContext
-from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
+from app.refunds.rules.call import DelayedFunds, Funds, delayed_funds
+from app.refunds.rules.explanation import RefundExplanation, explain_refund
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
-from app.transfers.refunding.evidence import validate_transfer_refund
-from app.transfers.reported import TransferHistory
+from app.transfers.rules.events.events import RefundDelayed, TransferDelayed, TransferSent
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.refunds.evidence import validate_transfer_refund
+from app.transfers.rules.refunds.request import WithdrawRequest
+from app.transfers.rules.refunds.request_rules import RefundContext
+from app.transfers.rules.state import transfer_state
+from app.transfers.rules.status import StandingEvents
 from app.transfers.services.status import transfer_not_found
-from app.transfers.state import transfer_state
-from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError

@@ -9,7 +9,7 @@ from app.http.application import current
 from app.http.limits import RefundRequestLimit
 from app.http.requests import caller
 from app.network.snapshot import SnapshotSource
-from app.refunds.explanation import RefundExplanation
+from app.refunds.rules.explanation import RefundExplanation
 from app.refunds.services import refund_evidence, request_refund
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.keys import AuditKeys
-from app.audit.records import SANDBOX_LOADED, Actor
+from app.audit.rules.records import SANDBOX_LOADED, Actor
 from app.audit.services import record, record_separately
 from app.db.database import Database
 from app.db.engine import reading, writing

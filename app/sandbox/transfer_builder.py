@@ -12,9 +12,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from app.network.facts import Taken
-from app.refunds.claimable import signing_digest
-from app.refunds.request import RefundRequest, encode_request
+from app.network.rules.facts import Taken
 from app.sandbox.catalogue import (
     base_fees,
     block_delays,
@@ -24,7 +22,9 @@ from app.sandbox.catalogue import (
     token_address,
 )
 from app.sandbox.reports import Event, block_at, block_event, event, time_to_depth
-from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.transfers.rules.events.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address, keccak256, sign_digest
 from app.values.identifiers import ChainId

@@ -21,7 +21,7 @@ from flask import Flask, Request, request
 from flask_babel import Babel, Domain, force_locale, get_locale
 
 from app.http.public import TRANSFER_PAGES
-from app.transfer_page.reader import ENGLISH, Reader
+from app.transfer_page.rules.reader import ENGLISH, Reader
 from app.values.amounts import MAX_UINT256_DIGITS, format_units
 
 LANGUAGES: Final = {"en": "English", "es": "Español", "zh-Hans": "简体中文"}

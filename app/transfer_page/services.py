@@ -10,17 +10,17 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
-from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
+from app.network.rules.facts import NetworkFacts
+from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.network.terms import NetworkTerms
-from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
+from app.refunds.rules.explanation import RefundExplanation
+from app.refunds.rules.waits import refund_view, refund_waits_for
 from app.refunds.services import evidence_of
-from app.refunds.waits import refund_view, refund_waits_for
 from app.transfer_page.languages import language_of, reading
-from app.transfer_page.reader import ENGLISH, Reader
-from app.transfer_page.steps import (
+from app.transfer_page.rules.reader import ENGLISH, Reader
+from app.transfer_page.rules.steps import (
     ON_A_CHAIN,
     THE_PAYOUT,
     YOUR_REFUND,
@@ -39,18 +39,18 @@ from app.transfer_page.steps import (
     step_label,
     steps_of,
 )
-from app.transfer_page.words import Situation, explain
-from app.transfers.certainty import Certainty
-from app.transfers.events import RefundDelayed, TransferEvent, TransferSubmitted
-from app.transfers.progress import UNKNOWN_TIMES, follows_route
+from app.transfer_page.rules.words import Situation, explain
 from app.transfers.queries.history import TransferEntry, transfers_of_key
 from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import newest_events
-from app.transfers.reported import TransferHistory
+from app.transfers.rules.certainty import Certainty
+from app.transfers.rules.events.events import RefundDelayed, TransferEvent, TransferSubmitted
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.progress import UNKNOWN_TIMES, follows_route
+from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.stuck import Progress, stages_of
 from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer
 from app.transfers.services.status import progress_of_row, route_times
-from app.transfers.stages import Progress, stages_of
-from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import ChainId, TransferId

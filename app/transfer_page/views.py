@@ -25,7 +25,6 @@ from app.http.public import TRANSFER_PAGES, caller
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
-from app.refunds.request import WithdrawRequest
 from app.refunds.services import request_refund
 from app.transfer_page.languages import (
     COOKIE,
@@ -37,10 +36,11 @@ from app.transfer_page.languages import (
     open_languages,
     texts,
 )
-from app.transfer_page.reader import message
+from app.transfer_page.rules.reader import message
+from app.transfer_page.rules.steps import FollowedTransfer, NotSeen
 from app.transfer_page.services import PageWording, follow_transfer
-from app.transfer_page.steps import FollowedTransfer, NotSeen
-from app.transfers.progress import NextActor
+from app.transfers.rules.progress import NextActor
+from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.services.lookups import Wording
 from app.values.codes import Reason
 from app.values.codes import TransferHistoryStatus as Status

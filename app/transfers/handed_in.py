@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from app.db.engine import HandedIn
-from app.transfers.certainty import ChainProof
-from app.transfers.progress import ChainDepth, RouteTimes
+from app.transfers.rules.certainty import ChainProof
+from app.transfers.rules.progress import ChainDepth, RouteTimes
 from app.values.identifiers import BlockNumber, ChainId
 
 CHAIN_DEPTHS: Final = HandedIn[[], Mapping[ChainId, ChainDepth]]("chain_depths")

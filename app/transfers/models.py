@@ -99,7 +99,7 @@ class Event(Base):
 
 
 class Transfer(Base):
-    """A transfer as its canonical events have it (``app.transfers.state.TransferState``).
+    """A transfer as its canonical events have it (``app.transfers.rules.state.TransferState``).
 
     The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
     transfers loses each when it is over, so it stays small. A hash is only ever looked for whole:
@@ -239,7 +239,7 @@ ACKNOWLEDGEMENT_LENGTH = 500
 
 
 class Anomaly(Base):
-    """One anomaly of one subject (``app.transfers.anomalies.AnomalyKind``).
+    """One anomaly of one subject (``app.transfers.rules.anomalies.AnomalyKind``).
 
     Its row exists while it holds. One that holds again, or by further events, is open again.
     """
@@ -350,7 +350,7 @@ class ChainProgress(Base):
 
 
 class TrendCount(Base):
-    """The outcomes of transfers of one way that began within one span (``app.transfers.effects.Trends``).
+    """The outcomes of transfers of one way that began in one span (``app.transfers.rules.effects.Trends``).
 
     Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.
     """

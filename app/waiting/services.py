@@ -16,6 +16,7 @@ from app.db.database import Database
 from app.db.engine import run_read
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.status import TransferRow, transfer_row
+from app.transfers.rules.status_changes import BEGINNING, Position, StatusChange, account_keys
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,
@@ -24,7 +25,6 @@ from app.transfers.services.status import (
     transfer_not_found,
     transfer_status,
 )
-from app.transfers.status_changes import BEGINNING, Position, StatusChange, account_keys
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.identifiers import TransferId

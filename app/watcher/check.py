@@ -8,20 +8,20 @@ from typing import Final
 
 from msgspec import Struct
 
-from app.network.watch_terms import FINALIZED, WatchTerms
+from app.network.rules.watch_terms import FINALIZED, WatchTerms
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_parents
-from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
-from app.watcher.proofs import Receipt, match
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
 from app.watcher.rpc.nodes import make_nodes
 from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
+from app.watcher.rules.blocks import Header, ImpossibleAnswer, Log, check_parents
+from app.watcher.rules.logs.contracts import TOPICS
+from app.watcher.rules.proofs import Receipt, match
+from app.watcher.rules.watched import DisputedLog
 from app.watcher.services.chains import DatedMiss, WatchDetails
-from app.watcher.watched import DisputedLog
 
 TRUSTED_AFTER: Final = timedelta(days=7)
 """After this time without another one a URL that returned false logs passes again, and one that left out logs

@@ -12,12 +12,15 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exist
 from app.db.types import is_one_of
 from app.feed.queries.pruned import pruned_transfers
 from app.network.models import Chain
-from app.network.watch_terms import KnownSend
+from app.network.rules.watch_terms import KnownSend
 from app.transfers import models as log
-from app.transfers.certainty import ChainProof
-from app.transfers.codec import decode_event
-from app.transfers.event_fields import MAX_BLOCK
-from app.transfers.events import (
+from app.transfers.models import ChainProgress, Transfer
+from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
+from app.transfers.rules.certainty import ChainProof
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Origin
+from app.transfers.rules.events.event_fields import MAX_BLOCK
+from app.transfers.rules.events.events import (
     EVENT_CLASSES,
     BlockEvent,
     ChainEvent,
@@ -34,14 +37,10 @@ from app.transfers.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.models import ChainProgress, Transfer
-from app.transfers.progress import ChainDepth
-from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
-from app.transfers.reports.counting import Origin
-from app.transfers.subjects import EventKey
+from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
-from app.watcher.blocks import Header
 from app.watcher.models import (
     ChainWatch,
     FaultyUrl,
@@ -51,7 +50,8 @@ from app.watcher.models import (
     WatchSpan,
     WatchWaiting,
 )
-from app.watcher.steps import ReportedEvent, Span, SpanState, Waiting, WaitingKind
+from app.watcher.rules.blocks import Header
+from app.watcher.rules.steps import ReportedEvent, Span, SpanState, Waiting, WaitingKind
 
 _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
 

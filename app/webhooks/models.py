@@ -11,8 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.models import Base
 from app.db.types import ACCOUNT_LENGTH, BigId, Hash32, UtcTime
-from app.webhooks.addresses import MAX_URL
-from app.webhooks.subscription import MAX_NAME, AlertKind, Audience, DeliveryState, State
+from app.webhooks.rules.addresses import MAX_URL
+from app.webhooks.rules.subscription import MAX_NAME, AlertKind, Audience, DeliveryState, State
 
 PUBLIC_ID_LENGTH = 24
 OWNER_LENGTH = 64

@@ -22,7 +22,7 @@ from typing import Final
 
 import httpx
 
-from app.webhooks.addresses import (
+from app.webhooks.rules.addresses import (
     Address,
     AddressRefused,
     Network,

@@ -10,11 +10,10 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, exists, func, literal, or_, select, update
 
 from app.credentials.models import ApiKey
-from app.db.types import at_most, is_one_of
-from app.transfers.codec import MOST_IN_STATEMENT
+from app.db.types import MOST_IN_STATEMENT, at_most, is_one_of
 from app.transfers.queries.status import COUNTED
 from app.webhooks.models import IS_WAITING, Alert, Delivery, Subject, Subscription
-from app.webhooks.subscription import AlertKind, Audience, DeliveryState, State
+from app.webhooks.rules.subscription import AlertKind, Audience, DeliveryState, State
 
 
 def count_due(connection: Connection, now: datetime) -> int:

@@ -18,8 +18,8 @@ from app.http.schemas import (
     describe,
 )
 from app.values.wire_values import WATCHED_ACCOUNT
-from app.webhooks.addresses import MAX_URL
-from app.webhooks.subscription import MAX_NAME, MAX_SUBJECTS, State
+from app.webhooks.rules.addresses import MAX_URL
+from app.webhooks.rules.subscription import MAX_NAME, MAX_SUBJECTS, State
 
 _ID: Final = "whk_0123456789abcdef"
 _LIST: Final = f"must be a list of at most {MAX_SUBJECTS}"

@@ -21,9 +21,9 @@ from app.db.writes import is_unavailable
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.webhooks.post import Poster, Unsent
+from app.webhooks.rules.subscription import headers
 from app.webhooks.services.delivering import Due, Outcome, bring_back, clean_up, take
 from app.webhooks.services.outbox import Alerts
-from app.webhooks.subscription import headers
 
 ALL: Final = 400
 """Attempts at one time. Each needs a file descriptor, and the usual limit of a process is 1024."""

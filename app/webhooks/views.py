@@ -8,8 +8,8 @@ from typing import Any, Final
 from flask import Response
 
 from app.audit.keys import AuditKeys
-from app.credentials.api_key import ApiKey, Scope
 from app.credentials.callers import require_key, require_scope
+from app.credentials.rules.api_key import ApiKey, Scope
 from app.db.database import Database
 from app.http.application import current
 from app.http.public import answer
@@ -17,7 +17,8 @@ from app.http.requests import read_body, read_query
 from app.values.codes import Reason
 from app.values.errors import BadRequest, GatewayError
 from app.values.times import rfc3339
-from app.webhooks.addresses import AllowedNetworks
+from app.webhooks.rules.addresses import AllowedNetworks
+from app.webhooks.rules.subscription import Audience, State, subjects_of
 from app.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
 from app.webhooks.services.shown import Shown, list_subscriptions
 from app.webhooks.services.subscriptions import (
@@ -27,7 +28,6 @@ from app.webhooks.services.subscriptions import (
     subscribe,
     switch,
 )
-from app.webhooks.subscription import Audience, State, subjects_of
 
 _BODY: Final = WebhookBody()
 _QUERY: Final = WebhookQuery()

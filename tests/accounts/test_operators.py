@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.accounts.roles import FailureScope, is_too_long, normal_email, typed_name, wait_after
+from app.accounts.rules.roles import FailureScope, is_too_long, normal_email, typed_name, wait_after
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.feed.services.ingest import ingest_lines
-from tests.admin.visitor import MovableClock
 from tests.api.estimates import ASKED
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, sent, tell
 from tests.applications import Applications
+from tests.console.visitor import MovableClock
 from tests.databases import SharedDatabase
 from tests.gateway import gateway_of, parts
 

@@ -8,9 +8,9 @@ import pytest
 from flask import Flask, g
 from flask.testing import FlaskClient
 
-from app.credentials.api_key import ApiKey as Key
-from app.credentials.api_key import Scope
 from app.credentials.callers import current_key, remember_key, require_key
+from app.credentials.rules.api_key import ApiKey as Key
+from app.credentials.rules.api_key import Scope
 from app.credentials.services.issued import revoke_key
 from app.credentials.services.issuing import issue, new_key
 from app.values.errors import Forbidden, Unauthorized, Unavailable

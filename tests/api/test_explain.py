@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete
 
 from app.db.engine import writing
-from app.estimates.explanation import CHECK_NAMES
 from app.estimates.models import EstimateCount
 from app.estimates.queries import estimate_counts
-from app.estimates.refusals import Check
+from app.estimates.rules.explanation import CHECK_NAMES
+from app.estimates.rules.refusals import Check
 from app.network.services import NetworkSnapshots
 from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain

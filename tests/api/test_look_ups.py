@@ -13,7 +13,7 @@ from sqlalchemy import insert, update
 
 from app.db.engine import writing
 from app.feed.services.ingest import ingest_lines
-from app.transfers.certainty import WATCHER
+from app.transfers.rules.certainty import WATCHER
 from app.watcher.models import ChainWatch
 from tests.api.shapes import EVIDENCE, FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
 from tests.api.world import ADDRESS, event, released, sent, tell

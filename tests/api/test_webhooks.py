@@ -15,10 +15,10 @@ from app.audit.services import list_audit
 from app.credentials.models import ApiKey
 from app.credentials.services.issuing import issue, new_key
 from app.db.engine import writing
+from app.webhooks.rules.subscription import MAX_SUBSCRIPTIONS
 from app.webhooks.services import subscriptions
 from app.webhooks.services.delivering import clean_up, take
 from app.webhooks.services.shown import list_subscriptions
-from app.webhooks.subscription import MAX_SUBSCRIPTIONS
 from serving.reserved import unread_answer
 from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.network.document import import_network
 from config import GUARDABLE
 from tests.actors import TESTER

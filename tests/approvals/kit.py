@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from app.accounts.models import Operator
-from app.accounts.proposal import Proposal
 from app.accounts.queries import proposal_by_id
-from app.accounts.roles import Role
-from app.audit.records import Actor, Source
+from app.accounts.rules.proposal import Proposal
+from app.accounts.rules.roles import Role
+from app.audit.rules.records import Actor, Source
 from app.db.engine import reading, writing
 from tests.gateway import Gateway
 from tests.network.services.edits.kit import ALICE, BOB, NOON

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
 from app.accounts.services.accounts import (
     AccountRefused,
@@ -26,7 +26,7 @@ from app.accounts.services.proposals import (
     waiting_count,
 )
 from app.approvals.decide import approve, preview_proposal, reject
-from app.audit.records import Actor, Source
+from app.audit.rules.records import Actor, Source
 from app.audit.services import Conflict, show_audit
 from app.audit.verification import verify_audit
 from app.credentials.services.issued import revoke_token

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from sqlalchemy import insert
 
 from app.accounts import models as table
-from app.accounts.proposal import ProposalState, TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import ProposalState, TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.proposals import (
     MOST_OPEN,
     ProposalRefused,
@@ -27,11 +27,11 @@ from app.accounts.services.proposals import (
     waiting_count,
 )
 from app.approvals.decide import approve, preview_proposal, reject, withdraw
-from app.audit.records import Actor, read_changes
+from app.audit.rules.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, NotConfirmed, Saved, show_audit
 from app.audit.verification import verify_audit
+from app.console.network.blocks import read_blocks
 from app.db.engine import writing
-from app.network.admin.blocks import read_blocks
 from app.network.edits.fees import FeeEdit
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import insert
 
 from app.accounts.models import OperatorPasskey
-from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import (
     AccountRequest,
     AccountWish,

@@ -11,14 +11,14 @@ import pytest
 from sqlalchemy import insert
 
 from app.accounts import models as table
-from app.accounts.proposal import ProposalState, TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import ProposalState, TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import demand_second_factor, second_factor_demanded
 from app.approvals.decide import approve, preview_proposal, reject
-from app.credentials.api_key import key_text
-from app.credentials.credential import digest_of
-from app.credentials.ingest_token import token_text
+from app.credentials.rules.api_key import key_text
+from app.credentials.rules.credential import digest_of
+from app.credentials.rules.ingest_token import token_text
 from app.credentials.services.issuing import TokenTerms, issue, new_token
 from app.credentials.services.presented import authenticate, presented_key
 from app.db.engine import writing

@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.sandbox.services import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER
-from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, make_settings
 from tests.browser.looking import accessibility, go
+from tests.console.visitor import PASSWORD, add_account
 from tests.databases import SharedSqlite
 from tests.gateway import gateway_of, parts
 from tests.grpcweb.node import chromium

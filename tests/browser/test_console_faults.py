@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import PHONE, go
+from tests.console.visitor import email_of
 from tests.serving.server import Server
 
 ENDED = "console error: Failed to load resource: the server responded with a status of 401 (UNAUTHORIZED)"
@@ -43,7 +43,7 @@ def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: 
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin/test_kept_forms.py has who is shown what")
+@pytest.mark.soak("seconds of a browser; tests/console/test_kept_forms.py has who is shown what")
 def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'

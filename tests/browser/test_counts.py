@@ -12,14 +12,14 @@ from playwright.sync_api import expect
 from sqlalchemy import insert
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.db.engine import writing
 from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus as Status
-from tests.admin.visitor import add_account, email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
+from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
 from tests.gateway import gateway_of
 from tests.serving.server import Server
@@ -64,7 +64,7 @@ def transfers() -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.soak("forty thousand transfers; tests/admin/pages/test_transfer_orders.py has the numbers")
+@pytest.mark.soak("forty thousand transfers; tests/console/pages/test_transfer_orders.py has the numbers")
 def test_number_above_a_list_is_true(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     for status, shown in (

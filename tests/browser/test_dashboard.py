@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import Engine, create_engine, text
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import Visit
 from tests.browser.looking import go
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
 STUCK = "#tiles li:first-child .tile-number"
@@ -38,7 +38,7 @@ def later(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
+@pytest.mark.soak("seconds of a browser; tests/console has the refresh")
 def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page = visit.page
@@ -94,7 +94,7 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     visit.complaints.clear()  # the browser's own, of the 503
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
+@pytest.mark.soak("seconds of a browser; tests/console has the refresh")
 def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     opened(visit)
     with rows.begin() as connection:

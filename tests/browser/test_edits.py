@@ -7,11 +7,11 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.answers import code, in_time
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, save
+from tests.console.visitor import email_of
 from tests.serving.server import Server
 
 
@@ -33,7 +33,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
@@ -56,7 +56,7 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_raising_cap_and_adding_tier(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
@@ -90,7 +90,7 @@ def test_raising_cap_and_adding_tier(visit: Visit) -> None:
     expect(page.get_by_text("Nothing was changed, so there is nothing to save")).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
@@ -106,7 +106,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     assert "active" in row.inner_text()
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the preview")
+@pytest.mark.soak("seconds of a browser; tests/console has the preview")
 def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/route_blocks/new")
@@ -121,7 +121,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     assert not page.evaluate(wide)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")

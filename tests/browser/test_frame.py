@@ -7,12 +7,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import Visit
 from tests.browser.looking import PHONE, go
+from tests.console.visitor import email_of
 
-pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the pages")
+pytestmark = pytest.mark.soak("seconds of a browser; tests/console has the pages")
 
 
 def test_first_wrong_field_has_focus(visit: Visit) -> None:

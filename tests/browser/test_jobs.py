@@ -17,18 +17,18 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, create_engine, text
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_token
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
-from tests.admin.visitor import email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, leaving, saved
 from tests.browser.work import Ledger
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 from tests.gateway import Gateway, gateway_of
 from tests.serving.server import Server
@@ -109,7 +109,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server, rows: Engi
     in_time(server, lambda answer: code(answer) is None, src=OPTIMISM, dst=1)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/chains/")
     several = "#several button:not([formaction]):not([type])"
@@ -132,7 +132,7 @@ def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledg
     assert stopped(rows) == set()
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/pools/")
     pool = value(rows, "SELECT id FROM pools WHERE chain_id = 1 AND symbol = 'USDT'")
@@ -145,7 +145,7 @@ def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -
     assert int(value(rows, f"SELECT total_cap FROM pools WHERE id = {pool}")) == 80_000_000_500_000
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger: Ledger) -> None:
     route = value(
         rows, "SELECT id FROM routes WHERE symbol = 'USDT' AND src_chain_id = 1 AND dst_chain_id = 56"
@@ -168,7 +168,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger
     in_time(server, lambda answer: answer["base_fee"] == served)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/console has the forms")
 def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     fees = (
         "SELECT group_concat(base_fee) FROM (SELECT base_fee FROM routes WHERE dst_chain_id = 56 ORDER BY id)"
@@ -195,7 +195,7 @@ def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger)
     assert value(rows, fees) == before
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/console has the forms")
 def test_a_token_of_a_reporter_is_replaced(
     visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
 ) -> None:
@@ -216,7 +216,7 @@ def test_a_token_of_a_reporter_is_replaced(
     assert value(rows, valid) == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_delivery_that_failed_is_sent_again(
     visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
 ) -> None:
@@ -233,7 +233,7 @@ def test_a_delivery_that_failed_is_sent_again(
     assert value(rows, "SELECT count(*) FROM webhook_deliveries WHERE next_at < '2999-01-01'") == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/blocked_networks/")
     now = datetime.now(UTC)
@@ -250,7 +250,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledg
     assert abs(lasts - timedelta(hours=24)) < timedelta(minutes=2)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     with ledger.job("block the sender of a transfer", page) as work:
@@ -264,7 +264,7 @@ def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger:
     assert value(rows, "SELECT count(*) FROM blocked_addresses WHERE reason = 'stolen key'") == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin/test_search.py finds it")
+@pytest.mark.soak("seconds of a browser; tests/console/test_search.py finds it")
 def test_explorer_url_finds_transfer(visit: Visit, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     link = page.locator("main a[href*='/tx/']").first.get_attribute("href")
@@ -278,7 +278,7 @@ def test_explorer_url_finds_transfer(visit: Visit, ledger: Ledger) -> None:
     assert work.clicks == 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
     page = at(visit, "/admin/")
     with ledger.job("connect a chain and get a live estimate on it", page) as work:
@@ -304,7 +304,7 @@ def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, le
         assert int(estimate(server, **ends)["estimated_receive_amt"]) > 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/console has the forms")
 def test_a_token_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
     page = at(visit, "/admin/")
     with ledger.job("connect a token with pool and routes, to a live estimate", page) as work:
@@ -353,7 +353,7 @@ def test_chosen_chains_limit_tokens_offered(visit: Visit) -> None:
     assert offered == ["AI", "BUSD", "OOKI", "SDN", "USDT"], "what it lacks"
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin/test_exports.py has the file")
+@pytest.mark.soak("seconds of a browser; tests/console/test_exports.py has the file")
 def test_last_weeks_refunds_are_exported(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/transfers/")
     with ledger.job("export last week's refunds", page) as work:

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import expect
 
 from app import create_app
-from app.accounts.roles import Role
-from tests.admin.large import import_production
-from tests.admin.visitor import add_account, email_of
+from app.accounts.rules.roles import Role
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
+from tests.console.large import import_production
+from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
 from tests.network.services.network_kit import VAULT
 from tests.serving.server import Server
@@ -51,7 +51,7 @@ def picture(visit: Visit, name: str) -> None:
         visit.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
 
 
-@pytest.mark.minutes("a form of 1,400 fields in a browser; tests/admin has it three times as large")
+@pytest.mark.minutes("a form of 1,400 fields in a browser; tests/console has it three times as large")
 def test_largest_chain_is_copied_whole(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/connect/")

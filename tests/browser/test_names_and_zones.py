@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.webhooks.services.subscriptions import send_test
-from tests.admin.visitor import email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import findings, go, save
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 from tests.gateway import gateway_of
 from tests.serving.server import Server
@@ -71,7 +71,7 @@ def test_webhook_sends_again_in_readers_zone(in_india: Visit, hook: str) -> None
     expect(page.locator("main .message-error")).to_have_count(0)
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin/test_undo.py has the page")
+@pytest.mark.soak("seconds of a browser; tests/console/test_undo.py has the page")
 def test_page_of_undo_names_the_chain(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -87,7 +87,7 @@ def test_page_of_undo_names_the_chain(visit: Visit) -> None:
     expect(record).not_to_contain_text("chain 1")
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin/test_document.py has the page")
+@pytest.mark.soak("seconds of a browser; tests/console/test_document.py has the page")
 def test_errors_of_a_document_name_its_rows(visit: Visit) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     document = json.loads(visit.page.request.get(f"{visit.base}/admin/document/network.json").text())

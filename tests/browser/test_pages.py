@@ -17,17 +17,17 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import create_engine, text
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_key, new_token
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
-from tests.admin.forms import form_of, save, send
-from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
+from tests.console.forms import form_of, save, send
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of
 from tests.databases import SharedSqlite
 from tests.everyday import some
 from tests.gateway import gateway_of

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import go, save
+from tests.console.visitor import email_of
 from tests.serving.server import Server
 
-pytestmark = pytest.mark.soak("seconds of two browsers; tests/admin has the forms")
+pytestmark = pytest.mark.soak("seconds of two browsers; tests/console has the forms")
 
 WHY = "the vault's operator asks for less"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.answers import code, in_time
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
+from tests.console.visitor import email_of
 from tests.serving.server import Server
 
 BASE, ARBITRUM = 8453, 42161
@@ -29,7 +29,7 @@ def connected(visit: Visit) -> Page:
     return page
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/console has the forms")
 def test_unfit_curve_is_neither_copied_nor_saved_unconfirmed(visit: Visit, server: Server) -> None:
     page = connected(visit)
     reasons = page.locator("main .field-error").all_inner_texts()

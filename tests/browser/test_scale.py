@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 from sqlalchemy import create_engine, text
 
-from app.accounts.roles import Role
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import Visit
 from tests.browser.looking import PHONE, findings
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
 CHAINS = 60

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from app.accounts.roles import Role
-from tests.admin.second_factor import code_of
-from tests.admin.visitor import email_of
+from app.accounts.rules.roles import Role
 from tests.browser.conftest import Visit
 from tests.browser.looking import go
+from tests.console.second_factor import code_of
+from tests.console.visitor import email_of
 
-pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
+pytestmark = pytest.mark.soak("seconds of a browser; tests/console has the same without one")
 
 
 def test_second_factor_from_setup_to_use(visit: Visit) -> None:

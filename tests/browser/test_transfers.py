@@ -7,12 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
-from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, leaving
+from tests.console.visitor import email_of
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
 COMPLETED = sandbox_id(Status.TRANSFER_COMPLETED)
@@ -69,7 +69,7 @@ def test_link_from_user_opens_transfer(visit: Visit) -> None:
     expect(page.get_by_role("searchbox", name="Search")).not_to_be_focused()
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the page")
+@pytest.mark.soak("seconds of a browser; tests/console has the page")
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -89,7 +89,7 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     )
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has what can be copied")
+@pytest.mark.soak("seconds of a browser; tests/console has what can be copied")
 def test_what_is_copied_is_whole(visit: Visit) -> None:
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.sign_in(email_of(Role.VIEWER))
@@ -101,7 +101,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.wait_for_function("navigator.clipboard.readText().then(t => t.includes('Your funds are safe'))")
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the filter")
+@pytest.mark.soak("seconds of a browser; tests/console has the filter")
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -115,7 +115,7 @@ def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     expect(page.get_by_label("Changed from")).to_have_value("2026-01-31T12:00")
 
 
-@pytest.mark.soak("seconds of a browser; tests/admin has the page")
+@pytest.mark.soak("seconds of a browser; tests/console has the page")
 def test_refused_and_passing_estimate(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/estimates/")

@@ -12,13 +12,13 @@ from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import update
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.db.engine import writing
 from app.values.times import rfc3339
 from app.watcher.models import ChainWatch
-from tests.admin.visitor import add_account, email_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
+from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
 from tests.feed.services.world import event, feed, write_network
 from tests.gateway import Gateway, gateway_of

@@ -7,11 +7,11 @@ import re
 from playwright.sync_api import expect
 from sqlalchemy import create_engine, text
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
-from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)

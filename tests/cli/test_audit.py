@@ -14,10 +14,10 @@ from flask import Flask
 from sqlalchemy import text as sql
 from sqlalchemy import update
 
-from app.audit import commands
 from app.audit.models import AuditRecord
-from app.audit.records import Actor, Source
+from app.audit.rules.records import Actor, Source
 from app.audit.services import ArchivedMeanwhile, record_separately
+from app.cli import audit as commands
 from app.db.engine import writing
 from tests.gateway import current_gateway
 from tests.network.services.network_kit import changed, network, text

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.db import commands as module
+from app.cli import database as module
 from app.db.schema import newest_schema
 from app.sandbox.services import load_sandbox
 from tests.actors import TESTER

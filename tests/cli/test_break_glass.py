@@ -10,11 +10,11 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
-from tests.admin.visitor import add_account
+from tests.console.visitor import add_account
 from tests.gateway import gateway_of, use_gateway
 from tests.network.services.network_kit import changed, network, text
 

@@ -13,9 +13,9 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
+from app.cli import events as commands
 from app.db.engine import writing
 from app.estimates.models import PoolCounter
-from app.feed import commands
 from tests.databases import SharedDatabase
 from tests.feed.services.world import about, fill_network, released, sent
 from tests.gateway import current_gateway

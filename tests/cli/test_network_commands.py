@@ -12,7 +12,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.network import commands
+from app.cli import network as commands
 from tests.network.services.network_kit import changed, network, text
 
 

@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from click.testing import Result
 from flask import Flask
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import NewPasskey, add_passkey, make_recovery_codes, recovery_codes_left
 from app.audit.services import list_audit

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.network.validators import ValidatorSet
+from app.network.rules.quorum import ValidatorSet
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.services import load_sandbox
 from app.values.codes import SendKind, TransferHistoryStatus

@@ -42,7 +42,7 @@ def disk() -> Disk:
 def app(database_url: str, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
     """With a connection for each use, so that it is refused from one moment to the next."""
     failures = FailureLog()
-    for module in ("app.http.errors", "app.admin.console", "app.grpcweb.calls"):
+    for module in ("app.http.errors", "app.console.pages", "app.grpcweb.calls"):
         monkeypatch.setattr(f"{module}.FAILURES", failures)
     app = create_app(make_settings(database_url, doors=ALL_DOORS), clock=lambda: NOW)
     with app.app_context():

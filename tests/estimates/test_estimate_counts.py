@@ -14,10 +14,10 @@ from flask import Flask
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
+from app.console.estimates.explained import estimate_view
 from app.db.engine import reading, writing
-from app.estimates.admin.explained import estimate_view
 from app.estimates.models import EstimateCount
-from app.estimates.refusals import EstimateRefused
+from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import RETENTION, EstimateCounts, estimate_inputs, estimate_transfer
 from app.network.document import import_network
 from app.values.codes import Reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlencode
 
-from tests.admin.forms import forms_in
+from tests.console.forms import forms_in
 from tests.fuzz.exchange import Answer, Wire
 from tests.fuzz.questions import Question, World, request
 

@@ -15,7 +15,7 @@ import orjson
 import psutil
 from sqlalchemy import Connection, select
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.audit.verification import verify_audit
 from app.credentials.services.issuing import issue, new_key

@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from google.protobuf.json_format import ParseDict
 
-from app.estimates.checks import Estimate
+from app.estimates.rules.checks import Estimate
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.messages import estimate_answer
 from app.values.codes import BridgeType, TransferHistoryStatus

@@ -13,13 +13,13 @@ from app.db.engine import writing
 from app.latency.services import median_latency
 from app.refunds.services import refund_evidence
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.transfer_page.rules.steps import FollowedTransfer, NotSeen, StepName
+from app.transfer_page.rules.words import REFUSED_BECAUSE
 from app.transfer_page.services import follow_transfer
-from app.transfer_page.steps import FollowedTransfer, NotSeen, StepName
-from app.transfer_page.words import REFUSED_BECAUSE
 from app.transfers.models import PrunedTransfer
-from app.transfers.progress import NextActor
+from app.transfers.rules.progress import NextActor
+from app.transfers.rules.stuck import Progress
 from app.transfers.services.status import transfer_status
-from app.transfers.stages import Progress
 from app.values.codes import FINISHED_STATUSES, RESTING_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId

@@ -8,9 +8,9 @@ import pytest
 
 from app.db.database import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.writes import Writes, writes_of
-from app.latency.median import WINDOW
+from app.latency.rules.median import WINDOW
 from app.latency.services import latency_stats, median_latency
-from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
+from app.transfers.rules.progress import UNKNOWN_TIMES, RouteTimes
 from app.transfers.services.status import route_times
 from app.values.codes import Reason
 from app.values.errors import GatewayError

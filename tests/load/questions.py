@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 from sqlalchemy import select, text
 
-from app.audit.records import Actor, Source
+from app.audit.rules.records import Actor, Source
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.sandbox.feed import SERIES

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.audit.commands import audit_heads
+from app.cli.audit import audit_heads
 from app.http.request_log import RequestLog
 from app.observability.logs import (
     LONGEST,

@@ -21,12 +21,12 @@ from app.monitoring import metrics
 from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.sandbox.services import load_sandbox
-from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly, ContradictedReport, Event
+from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.services.notes import NEW_FOR
 from app.watcher.models import ChainWatch, WatchDoubt
 from app.webhooks.models import Delivery, Subscription
-from app.webhooks.subscription import Audience, DeliveryState, State
+from app.webhooks.rules.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
 from tests.gateway import Gateway, current_gateway
 from tests.metrics.counted import Series, series, total, value

@@ -23,7 +23,7 @@ import orjson
 import psutil
 from sqlalchemy import create_engine, text
 
-from app.webhooks.subscription import SECRET_PREFIX, headers
+from app.webhooks.rules.subscription import SECRET_PREFIX, headers
 from tests.deploy.files import ROOT, free_port
 from tests.deploy.nginx import OPERATORS, PUBLIC, install_busy, running
 from tests.load.questions import Question, status_questions

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.refunds.refund_pb2 import WithdrawReq
 from app.sandbox.catalogue import sandbox_id
+from app.transfers.rules.refunds.refund_pb2 import WithdrawReq
 from app.values.codes import TransferHistoryStatus
 from tests.grpcweb.node import run
 from tests.openapi import generated

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from app.refunds.claimable import signing_digest
-from app.refunds.request import encode_request
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.transfer_builder import QUORUM, VALIDATOR_KEYS, SendDetails, refund_request
+from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request import encode_request
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.crypto import address_of, sign_digest
 from app.values.identifiers import ChainId

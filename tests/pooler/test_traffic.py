@@ -10,11 +10,11 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.db.engine import reading, writing
 from config import ALL_DOORS
-from tests.admin.visitor import add_account
 from tests.applications import application, cheap_passwords, close_connections, make_settings
+from tests.console.visitor import add_account
 from tests.everyday import volume
 from tests.faults.story import story
 from tests.feed.services.world import NOW, feed, projections, write_network

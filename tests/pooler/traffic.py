@@ -10,10 +10,10 @@ from threading import Event, Thread
 
 from flask import Flask
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.values.identifiers import ChainId
 from app.watcher.services.lease import Lease, LeaseLost, renew, take
-from tests.admin.visitor import Visitor, email_of
+from tests.console.visitor import Visitor, email_of
 from tests.faults.reporters import Events
 from tests.faults.story import shares
 from tests.feed.views.kit import post

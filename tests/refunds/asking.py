@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from flask.testing import FlaskClient
 
 from app.grpcweb import gateway_pb2 as pb
-from app.refunds.refund_pb2 import WithdrawReq
+from app.transfers.rules.refunds.refund_pb2 import WithdrawReq
 from tests.api.shapes import ASK
 from tests.grpcweb.wire import OK, frame, post
 

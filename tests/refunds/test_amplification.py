@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.refunds import claimable, queries
-from app.refunds.claimable import SHOWN_REQUESTS
-from app.transfers.refunding.signatures import MAX_WAITING
+from app.refunds import queries
+from app.transfers.rules.refunds import claimable
+from app.transfers.rules.refunds.claimable import SHOWN_REQUESTS
+from app.transfers.rules.refunds.signatures import MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import signed

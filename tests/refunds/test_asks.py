@@ -15,8 +15,8 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.refunds.models import UserRefundRequest
-from app.refunds.request import read_withdraw_request
 from app.refunds.services import request_refund
+from app.transfers.rules.refunds.request import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase

@@ -16,9 +16,9 @@ from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.models import WithdrawId
-from app.refunds.request import withdraw_id_of
-from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.refunds.request import withdraw_id_of
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import some

@@ -9,9 +9,9 @@ import pytest
 
 from app.db.engine import reading
 from app.network.document import import_network
-from app.refunds.claimable import signing_digest
-from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.refunds.claimable import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER

@@ -11,7 +11,7 @@ import pytest
 from flask_migrate import upgrade
 from sqlalchemy import func, select
 
-from app.db.commands import back_up
+from app.cli.database import back_up
 from app.db.engine import reading
 from app.transfers.models import Event
 from app.webhooks.services.delivering import CLAIM, take

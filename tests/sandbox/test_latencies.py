@@ -11,9 +11,9 @@ import pytest
 
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.feed import fresh_events, fresh_latencies, sandbox_events
-from app.transfers.effects import latency_of
-from app.transfers.events import Event
-from app.transfers.state import TransferState
+from app.transfers.rules.effects import latency_of
+from app.transfers.rules.events.events import Event
+from app.transfers.rules.state import TransferState
 
 Reported = dict[str, Any]
 ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]

@@ -9,14 +9,14 @@ import pytest
 from eth_keys import keys
 from eth_utils import keccak, to_canonical_address
 
-from app.refunds.request import decode_request
 from app.sandbox.catalogue import (
     RECORDED_TRANSFER,
     SANDBOX_TRANSFERS,
     SandboxTransfer,
     sandbox_id,
 )
-from app.transfers.state import TransferState
+from app.transfers.rules.refunds.request import decode_request
+from app.transfers.rules.state import TransferState
 from app.values.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
 
 Reported = dict[str, Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from tests.actors import TESTER
 from tests.applications import application

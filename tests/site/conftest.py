@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from app.credentials.api_key import Scope
+from app.credentials.rules.api_key import Scope
 from app.credentials.services.issuing import issue, new_key
 from app.db.models import db
 from config import ALL_DOORS, DOCS_SITE

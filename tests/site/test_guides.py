@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.webhooks.subscription import headers, secret_text
+from app.webhooks.rules.subscription import headers, secret_text
 from tests.curl import curl_of
 from tests.serving.server import Server
 from tests.site.snippets import Block, block_of, blocks_of, fits

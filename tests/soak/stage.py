@@ -15,13 +15,13 @@ from typing import Final
 
 import psutil
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
-from app.audit.records import Actor, Source
+from app.audit.rules.records import Actor, Source
 from app.credentials.services.issuing import issue, new_key
 from app.values.identifiers import account_key
+from app.webhooks.rules.subscription import Audience, subjects_of
 from app.webhooks.services.subscriptions import NewSubscription, subscribe
-from app.webhooks.subscription import Audience, subjects_of
 from tests.deploy.files import ROOT
 from tests.gateway import Gateway, current_gateway
 from tests.load.events import TOKEN

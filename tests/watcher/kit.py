@@ -12,10 +12,10 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.estimates.models import PoolCounter
-from app.network.facts import NetworkFacts
-from app.network.watch_terms import Finality, WatchedNetwork, WatchTerms
-from app.transfers.ids import pool_transfer_id
+from app.network.rules.facts import NetworkFacts
+from app.network.rules.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.models import Transfer
+from app.transfers.rules.events.ids import pool_transfer_id
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.loop.faults import FaultBook

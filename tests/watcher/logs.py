@@ -9,10 +9,10 @@ from eth_abi import encode
 from eth_utils import keccak
 from msgspec.structs import replace
 
-from app.network.facts import NetworkFacts, PairFacts, TokenFacts
-from app.network.watch_terms import WatchedNetwork, WatchTerms
+from app.network.rules.facts import NetworkFacts, PairFacts, TokenFacts
+from app.network.rules.watch_terms import WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
-from app.watcher.blocks import Header, Log
+from app.watcher.rules.blocks import Header, Log
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 HERE, THERE, THIRD = ChainId(1), ChainId(56), ChainId(137)

@@ -7,10 +7,10 @@ import io
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from app.cli.watch import Progress, done_of, line
 from app.network import services
 from app.values.identifiers import BlockNumber
-from app.watcher.commands import Progress, done_of, line
-from app.watcher.steps import ChainReadings
+from app.watcher.rules.steps import ChainReadings
 from tests.applications import OpenApp
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served

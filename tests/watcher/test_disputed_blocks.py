@@ -10,17 +10,17 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import insert, update
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.db.engine import writing
 from app.network.models import Chain, NetworkPart
 from app.values.identifiers import BlockNumber
 from app.watcher.models import WatchMiss
 from app.watcher.rules.evidence import Entry, Word
-from app.watcher.steps import Doubt
-from app.watcher.watched import disputed_logs
+from app.watcher.rules.steps import Doubt
+from app.watcher.rules.watched import disputed_logs
 from config import ALL_DOORS
-from tests.admin.visitor import signed_in
 from tests.applications import OpenApp, cheap_passwords
+from tests.console.visitor import signed_in
 from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeBlock

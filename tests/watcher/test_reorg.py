@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, ImpossibleAnswer
-from app.watcher.loop.reorg import Fork, Unanswered, find_fork
+from app.watcher.rules.blocks import Header, ImpossibleAnswer
+from app.watcher.rules.reorg import Fork, Unanswered, find_fork
 from tests.watcher.logs import block_hash, header
 
 MOST = 1000

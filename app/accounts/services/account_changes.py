@@ -11,9 +11,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
 from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_is_demanded
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
+from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,
@@ -31,7 +31,7 @@ from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.previews import Effect, Severity
 from app.audit.queries import audit_head
-from app.audit.records import Actor, AuditedChange, Source
+from app.audit.rules.records import Actor, AuditedChange, Source
 from app.audit.services import Conflict, Saved, require_unchanged
 from app.db.database import Database
 from app.db.engine import writing

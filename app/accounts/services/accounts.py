@@ -11,14 +11,14 @@ from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.accounts.models import Operator, OperatorSession
-from app.accounts.proposal import OPERATORS, TwoPersons
 from app.accounts.queries import account_where, all_accounts, count_active_with_role
-from app.accounts.roles import Role, SessionEnd, normal_email
+from app.accounts.rules.proposal import OPERATORS, TwoPersons
+from app.accounts.rules.roles import Role, SessionEnd, normal_email
 from app.accounts.services.passwords import hash_password, why_refused
 from app.accounts.services.proposals import SecondPersonNeeded
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, writing

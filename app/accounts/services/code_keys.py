@@ -20,7 +20,7 @@ from sqlalchemy import update
 from app.accounts.models import Operator
 from app.accounts.queries import all_accounts
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, key_id
+from app.audit.rules.records import Actor, key_id
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, writing

@@ -32,14 +32,14 @@ from app.accounts.queries import (
     passkeys_of,
     second_factor_is_demanded,
 )
-from app.accounts.roles import RECOVERY_CODES, SessionEnd
+from app.accounts.rules.roles import RECOVERY_CODES, SessionEnd
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,
 )
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, writing

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.previews import Effect, Preview
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import NotConfirmed, Saved
 from app.db.database import Database
 from app.values.differences import difference

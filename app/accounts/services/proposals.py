@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, insert, update
 
 from app.accounts import models as table
-from app.accounts.proposal import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
 from app.accounts.queries import (
     count_waiting,
     decided_by_others,
@@ -22,11 +21,12 @@ from app.accounts.queries import (
     waiting_about,
     waiting_proposals,
 )
-from app.accounts.roles import Role
+from app.accounts.rules.proposal import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
+from app.accounts.rules.roles import Role
 from app.accounts.services.planned_changes import PlannedChange
 from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH
-from app.audit.records import Actor, AuditedChange, changes_text, read_changes
+from app.audit.rules.records import Actor, AuditedChange, changes_text, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing

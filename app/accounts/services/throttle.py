@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, update
 
 from app.accounts.models import SignInFailure
 from app.accounts.queries import FailureRow, forgotten_failures, sign_in_failures
-from app.accounts.roles import (
+from app.accounts.rules.roles import (
     FAILURES_FORGOTTEN,
     FailureScope,
     forgotten_after,
@@ -25,7 +25,7 @@ from app.accounts.roles import (
 )
 from app.accounts.services.accounts import Account
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import record_separately
 from app.db.database import Database
 from app.db.engine import counting, reading

@@ -26,7 +26,7 @@ from app.http.headers import (
 )
 from app.http.public import RATE_LIMIT_HEADERS
 from app.http.requests import LIMITED
-from app.transfers.progress import LONGEST, SHORTEST, FinalBy, NextActor
+from app.transfers.rules.progress import LONGEST, SHORTEST, FinalBy, NextActor
 from app.values.error_catalogue import ERRORS
 
 JSON: Final = "application/json"

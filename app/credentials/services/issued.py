@@ -9,14 +9,14 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import update
 
-from app.accounts.proposal import API_KEYS, INGEST_TOKENS
+from app.accounts.rules.proposal import API_KEYS, INGEST_TOKENS
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import as_recorded, record_change
 from app.credentials import models as table
-from app.credentials.credential import CredentialState, state_at
-from app.credentials.ingest_token import EnvironmentTokens, Quota, Scope
 from app.credentials.queries import credentials_named, every_credential, last_accepted, last_days
+from app.credentials.rules.credential import CredentialState, state_at
+from app.credentials.rules.ingest_token import EnvironmentTokens, Quota, Scope
 from app.credentials.services.presented import quota_of, scope_of
 from app.db.database import Database
 from app.db.engine import reading, writing

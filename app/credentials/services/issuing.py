@@ -11,18 +11,18 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import Connection, Row, insert
 
-from app.accounts.proposal import Proposal, TwoPersons
+from app.accounts.rules.proposal import Proposal, TwoPersons
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.previews import Effect
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import Saved, as_recorded, record_change
-from app.credentials.api_key import ALPHABET, SECRET_LENGTH, key_fault, key_text
-from app.credentials.credential import KEY_ID_BYTES, CredentialState, digest_of
-from app.credentials.ingest_token import SECRET_BYTES, quota_fault, token_fault, token_text
 from app.credentials.models import LIMIT_LENGTH
 from app.credentials.queries import count_valid_keys, credentials_named
+from app.credentials.rules.api_key import ALPHABET, SECRET_LENGTH, key_fault, key_text
+from app.credentials.rules.credential import KEY_ID_BYTES, CredentialState, digest_of
+from app.credentials.rules.ingest_token import SECRET_BYTES, quota_fault, token_fault, token_text
 from app.credentials.services.issued import KEYS, TOKENS, CredentialRefused, state_of
 from app.db.database import Database
 from app.db.engine import writing

@@ -8,11 +8,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.credentials import api_key, ingest_token
 from app.credentials import models as table
-from app.credentials.api_key import ApiKey, key_in
-from app.credentials.ingest_token import EnvironmentTokens, IngestToken, Quota, Scope
 from app.credentials.queries import usage_of, valid_keys, valid_token
+from app.credentials.rules import api_key, ingest_token
+from app.credentials.rules.api_key import ApiKey, key_in
+from app.credentials.rules.ingest_token import EnvironmentTokens, IngestToken, Quota, Scope
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.upserts import upsert

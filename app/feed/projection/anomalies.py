@@ -11,11 +11,11 @@ from sqlalchemy import Connection, delete, insert, update
 
 from app.feed.queries.pools import load_pools_now
 from app.feed.queries.transfers import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
-from app.network.pools import PoolCounters
+from app.network.rules.pools import PoolCounters
 from app.transfers import models as table
-from app.transfers.anomalies import Anomaly, AnomalyKind
-from app.transfers.events import Event
-from app.transfers.state import TransferState
+from app.transfers.rules.anomalies import Anomaly, AnomalyKind
+from app.transfers.rules.events.events import Event
+from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, PoolKey
 
 CHUNK = 500

@@ -29,13 +29,19 @@ from app.feed.queries.pools import Part, conditions_of
 from app.feed.queries.transfers import transfers_in_status, transfers_with_aside
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
-from app.network.validators import ValidatorSet
+from app.network.rules.quorum import ValidatorSet
 from app.refunds.queries import UsedId, transfers_with_ids, used_by_events, with_several_ids
 from app.refunds.used_ids import write_used
-from app.transfers.anomalies import anomalies_of_rotations
-from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.queries.logged import first_reorgs
-from app.transfers.reorganisations import ChainReading, Reorg
+from app.transfers.rules.anomalies import anomalies_of_rotations
+from app.transfers.rules.events.events import (
+    ChainEvent,
+    ChainReorged,
+    LiquidityWithdrawn,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
+from app.transfers.rules.events.reorganisations import ChainReading, Reorg
 from app.values.codes import TransferHistoryStatus
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId

@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select
 from app.db.types import is_one_of
 from app.db.upserts import upsert
 from app.feed.projection.anomalies import Subject, sync_anomalies
-from app.transfers.anomalies import Anomaly, AnomalyKind
-from app.transfers.events import Event
 from app.transfers.models import ContradictedReport
-from app.transfers.subjects import transfer_of_subject
+from app.transfers.rules.anomalies import Anomaly, AnomalyKind
+from app.transfers.rules.events.events import Event
+from app.transfers.rules.events.subjects import transfer_of_subject
 from app.values.identifiers import BlockNumber, ChainId
 
 _table = ContradictedReport

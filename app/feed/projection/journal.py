@@ -21,11 +21,11 @@ from app.db.upserts import append
 from app.feed.models import JournalRow
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import last_rows
-from app.network.facts import NetworkFacts
-from app.refunds.request import PaidIds
-from app.transfers.reported import TransferHistory
-from app.transfers.state import TransferState
-from app.transfers.status_changes import StatusChange, StatusThen
+from app.network.rules.facts import NetworkFacts
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.state import TransferState
+from app.transfers.rules.status_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
 

@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Select, delete, func, insert, literal_column,
 
 from app.db.types import is_one_of
 from app.db.upserts import add_up, append, upsert
-from app.latency.median import FINE, window
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
-from app.transfers.effects import Latency
+from app.latency.rules.median import FINE, window
+from app.transfers.rules.effects import Latency
 from app.values.identifiers import ChainId, TransferId
 
 STEP: Final = timedelta(seconds=10)

@@ -11,10 +11,10 @@ from app.db.upserts import upsert
 from app.estimates.models import ReportedFee
 from app.feed.projection.shared import apply_shared
 from app.feed.queries.pools import Part, canonical_liquidity, counting_fees, latest_fee, load_liquidity
-from app.network.pools import PoolCounters
 from app.network.queries import load_configured_facts
-from app.transfers.effects import SharedChange
-from app.transfers.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.network.rules.pools import PoolCounters
+from app.transfers.rules.effects import SharedChange
+from app.transfers.rules.events.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 Liquidity = LiquidityAdded | LiquidityWithdrawn

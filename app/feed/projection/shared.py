@@ -25,14 +25,14 @@ from app.feed.queries.chains import (
 )
 from app.feed.queries.pools import load_counters, load_volumes
 from app.feed.queries.pruned import pruned_readings, pruned_up_to
-from app.network.pools import PoolCounters
+from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
-from app.transfers.anomalies import Anomaly
-from app.transfers.effects import SharedChange, TrendKey, Trends, VolumeKey
-from app.transfers.events import EVENT_CLASSES, ChainEvent
 from app.transfers.models import ChainProgress, TrendCount
 from app.transfers.queries.trends import SPANS, SpanKey, load_trends
-from app.transfers.reorganisations import ChainReading
+from app.transfers.rules.anomalies import Anomaly
+from app.transfers.rules.effects import SharedChange, TrendKey, Trends, VolumeKey
+from app.transfers.rules.events.events import EVENT_CLASSES, ChainEvent
+from app.transfers.rules.events.reorganisations import ChainReading
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 
 _DELETED_AT_ONCE: Final = 500

@@ -13,15 +13,15 @@ from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import AsideRow, count_aside, load_aside
 from app.feed.services.log import append
-from app.network.facts import NetworkFacts
+from app.network.rules.facts import NetworkFacts
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.contents import agree
-from app.transfers.event_fields import id_in_one_form
-from app.transfers.events import RefundSigned
-from app.transfers.refunding.signatures import MAX_ASIDE, not_needed, signature_refusal, without
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged
-from app.transfers.validation import LogEntry
+from app.transfers.rules.events.contents import agree
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.event_fields import id_in_one_form
+from app.transfers.rules.events.events import RefundSigned
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.validation import LogEntry
+from app.transfers.rules.refunds.signatures import MAX_ASIDE, not_needed, signature_refusal, without
 
 
 def quarantine(

@@ -22,15 +22,15 @@ from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import advance, apply_shared, find_progress
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
-from app.network.facts import NetworkFacts
+from app.network.rules.facts import NetworkFacts
 from app.refunds.queries import count_evidence, load_histories
-from app.refunds.request import PaidIds
 from app.refunds.used_ids import WithdrawIds
-from app.transfers.effects import Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
-from app.transfers.reorganisations import ChainReading
-from app.transfers.reported import TransferHistory
-from app.transfers.state import TransferState, transfer_state
+from app.transfers.rules.effects import Latency, SharedChange, account_entries, latency_of
+from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 

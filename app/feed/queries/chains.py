@@ -14,8 +14,6 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, 
 
 from app.db.types import RowsOf, UtcTime, is_one_of
 from app.feed.models import TransferBlock
-from app.transfers.codec import decode_event
-from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent
 from app.transfers.models import ChainProgress, Event, Transfer
 from app.transfers.queries.logged import (
     IS_NOT_AHEAD,
@@ -27,9 +25,11 @@ from app.transfers.queries.logged import (
     retracted_keys,
     with_keys,
 )
-from app.transfers.reorganisations import ChainReading, Reorg
-from app.transfers.reports.counting import Logged
-from app.transfers.subjects import EventKey, subject_of_chain
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import EVENT_CLASSES, BlockEvent, ChainEvent
+from app.transfers.rules.events.reorganisations import ChainReading, Reorg
+from app.transfers.rules.events.subjects import EventKey, subject_of_chain
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 PAGE = 500

@@ -11,12 +11,15 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, 
 from sqlalchemy.orm import aliased
 
 from app.db.direct import DirectSelect
-from app.db.types import is_one_of
+from app.db.types import MOST_IN_STATEMENT, is_one_of
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
-from app.transfers.codec import decode_event
-from app.transfers.events import (
+from app.transfers.models import RetractionTarget
+from app.transfers.queries.logged import with_keys
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import (
     EVENT_CLASSES,
     BlockEvent,
     ChainReorged,
@@ -24,12 +27,9 @@ from app.transfers.events import (
     EventsRetracted,
     ValidatorsUpdated,
 )
-from app.transfers.models import RetractionTarget
-from app.transfers.queries.logged import MOST_IN_STATEMENT, with_keys
-from app.transfers.reorganisations import Retraction
-from app.transfers.reports.counting import Logged
-from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain
-from app.transfers.validation import LatestAcceptance
+from app.transfers.rules.events.reorganisations import Retraction
+from app.transfers.rules.events.subjects import OPERATORS, EventKey, subject_of_chain
+from app.transfers.rules.events.validation import LatestAcceptance
 from app.values.identifiers import ChainId
 
 PAGE: Final = 500
@@ -162,7 +162,7 @@ def events_of_logs(
 
     Each part is in the order of the log.
 
-    :param transactions: what their ids begin with (``app.transfers.numbering``).
+    :param transactions: what their ids begin with (``app.transfers.rules.events.numbering``).
     """
     table = log.Event
     ids, txs = sorted(transfer_ids), sorted(transactions)

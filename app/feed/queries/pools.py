@@ -38,13 +38,10 @@ from sqlalchemy.orm import aliased
 from app.db.types import ExactInteger, RowsOf, exact_sum, is_one_of
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.queries.chains import Acceptance, taken_by_belated
-from app.network.facts import NetworkFacts
 from app.network.models import Pool
-from app.network.pools import PoolCounters
 from app.network.queries import load_configured_facts
-from app.transfers.codec import decode_event
-from app.transfers.effects import VolumeKey
-from app.transfers.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.network.rules.facts import NetworkFacts
+from app.network.rules.pools import PoolCounters
 from app.transfers.models import Event
 from app.transfers.queries.logged import (
     IS_NOT_AHEAD,
@@ -54,7 +51,10 @@ from app.transfers.queries.logged import (
     load_reorgs,
     with_keys,
 )
-from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
+from app.transfers.rules.effects import VolumeKey
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.transfers.rules.events.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 CHUNK = 500

@@ -16,11 +16,11 @@ from app.feed import models as table
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
 from app.transfers import models as log
-from app.transfers.contents import id_digest, subject_digest
 from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
 from app.transfers.queries.logged import IS_REORG, with_keys
-from app.transfers.reorganisations import ChainReading
-from app.transfers.subjects import EventKey
+from app.transfers.rules.events.contents import id_digest, subject_digest
+from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.subjects import EventKey
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 

@@ -15,15 +15,15 @@ from app.cooperation import in_turns
 from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.anomalies import AnomalyKind
-from app.transfers.codec import decode_event
-from app.transfers.effects import AccountEntry
-from app.transfers.events import TransferEvent
 from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
-from app.transfers.refunding.evidence import RefundEvidence
-from app.transfers.reports.counting import Logged
-from app.transfers.state import TransferState
-from app.transfers.subjects import EventKey
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.effects import AccountEntry
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import TransferEvent
+from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.refunds.evidence import RefundEvidence
+from app.transfers.rules.state import TransferState
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId
 

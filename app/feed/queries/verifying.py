@@ -15,7 +15,6 @@ from app.feed.models import PrunedChain, TransferBlock
 from app.feed.queries.pools import routes_with_fees
 from app.network.models import ReportedValidatorSet
 from app.refunds.models import WithdrawDone
-from app.transfers.effects import AccountEntry
 from app.transfers.models import (
     ChainProgress,
     Event,
@@ -25,6 +24,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from app.transfers.queries.trends import DAILY
+from app.transfers.rules.effects import AccountEntry
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 

@@ -32,7 +32,8 @@ from app.feed.queries.log import (
 from app.feed.queries.pools import Part
 from app.network.queries import load_network_facts
 from app.observability.outages import FAILURES
-from app.transfers.events import (
+from app.transfers.models import EventAhead
+from app.transfers.rules.events.events import (
     ChainEvent,
     ChainReorged,
     Event,
@@ -43,7 +44,6 @@ from app.transfers.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.models import EventAhead
 from app.values.identifiers import ChainId, RouteKey
 
 CHUNK = 500

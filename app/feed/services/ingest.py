@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
-from app.credentials.ingest_token import EVERYTHING, IngestToken, Scope
 from app.credentials.queries import last_accepted
+from app.credentials.rules.ingest_token import EVERYTHING, IngestToken, Scope
 from app.credentials.services.presented import charge, require_valid
 from app.db.database import Database
 from app.db.engine import run_read, writing
@@ -30,11 +30,18 @@ from app.feed.services.load import InDoubt, load_known, no_doubts, note_sender
 from app.feed.services.numbering import Names, names_before
 from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
-from app.network.facts import NetworkFacts
 from app.network.queries import load_configured_facts
+from app.network.rules.facts import NetworkFacts
 from app.observability.counters import NOTHING_COUNTED, Counters
-from app.transfers.events import REPORTED, ChainHead, Event, FeeUpdated, RefundPrepared, ValidatorsUpdated
-from app.transfers.validation import Known, Verdict, is_barrier, validate_segment
+from app.transfers.rules.events.events import (
+    REPORTED,
+    ChainHead,
+    Event,
+    FeeUpdated,
+    RefundPrepared,
+    ValidatorsUpdated,
+)
+from app.transfers.rules.events.validation import Known, Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
 BATCH = 1_000

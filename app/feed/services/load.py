@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from sqlalchemy import Connection
 
-from app.credentials.ingest_token import EVERYTHING, OWN_REPORTERS
+from app.credentials.rules.ingest_token import EVERYTHING, OWN_REPORTERS
 from app.feed.queries.chains import (
     Acceptance,
     accepted_again,
@@ -26,13 +26,16 @@ from app.feed.queries.pruned import (
 )
 from app.feed.queries.transfers import load_not_needed
 from app.feed.services.log import dropped_before
-from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
+from app.network.rules.facts import NetworkFacts
 from app.refunds.queries import load_histories
-from app.transfers.certainty import WATCHER
-from app.transfers.codec import encode_event
-from app.transfers.contents import Pruned
-from app.transfers.events import (
+from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.bounds import MAX_REQUESTS, EventCounts
+from app.transfers.rules.events.codec import encode_event
+from app.transfers.rules.events.contents import Pruned
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import (
     BlockEvent,
     ChainEvent,
     ChainReorged,
@@ -43,13 +46,10 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
-from app.transfers.reorganisations import Reorg, orphaned_by
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.bounds import MAX_REQUESTS, EventCounts
-from app.transfers.reports.counting import Logged
-from app.transfers.subjects import EventKey
-from app.transfers.validation import (
+from app.transfers.rules.events.reorganisations import Reorg, orphaned_by
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.validation import (
     ChainLimits,
     Known,
     LatestAcceptance,

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, updat
 from sqlalchemy.orm import aliased
 
 from app.cooperation import in_turns
-from app.credentials.ingest_token import FROM_FILES
+from app.credentials.rules.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import is_one_of
@@ -29,12 +29,12 @@ from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_pr
 from app.feed.queries.log import acceptances_of, every_retraction, grown_transfers, log_page, named_by
 from app.refunds.models import SignatureNotNeeded
 from app.transfers import models as log
-from app.transfers.codec import encode_event
-from app.transfers.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
-from app.transfers.reorganisations import Retraction, is_ahead
-from app.transfers.reports.counting import Logged
-from app.transfers.subjects import EventKey
-from app.transfers.validation import LogEntry
+from app.transfers.rules.events.codec import encode_event
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
+from app.transfers.rules.events.reorganisations import Retraction, is_ahead
+from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.validation import LogEntry
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId
 

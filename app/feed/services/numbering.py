@@ -14,9 +14,9 @@ from app.feed.lines import ReadLine
 from app.feed.queries.log import chains_read_by, events_of_logs
 from app.feed.services.posts import Post
 from app.network.queries import load_configured_facts
-from app.transfers.certainty import WATCHER
-from app.transfers.events import Event, TransferEvent
-from app.transfers.numbering import LogName, as_reported_before, log_name
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.events import Event, TransferEvent
+from app.transfers.rules.events.numbering import LogName, as_reported_before, log_name
 from app.values.identifiers import BlockNumber, ChainId
 
 Names = Mapping[Event, Event]

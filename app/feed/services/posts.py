@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from sqlalchemy import Connection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.credentials.ingest_token import EVERYTHING, Scope
+from app.credentials.rules.ingest_token import EVERYTHING, Scope
 from app.feed.lines import ReadLine, RefusedLine
-from app.transfers.validation import Accepted, Refused, Repeated, Verdict
+from app.transfers.rules.events.validation import Accepted, Refused, Repeated, Verdict
 
 
 class Terms(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import record_separately
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
@@ -36,10 +36,10 @@ from app.feed.queries.transfers import load_states
 from app.feed.services.ingest import Intake
 from app.feed.services.log import drop
 from app.feed.services.remove import KINDS, Remains, remains_of, remove_entries, remove_transfers
-from app.latency.median import WINDOW
-from app.network.pools import PoolCounters
-from app.transfers.effects import SharedChange
-from app.transfers.state import TransferState
+from app.latency.rules.median import WINDOW
+from app.network.rules.pools import PoolCounters
+from app.transfers.rules.effects import SharedChange
+from app.transfers.rules.state import TransferState
 from app.values.codes import FINISHED_STATUSES, TransferHistoryStatus
 from app.values.identifiers import PoolKey, TransferId
 from app.values.times import Epoch

@@ -40,10 +40,6 @@ from app.refunds.models import SignatureAside, SignatureNotNeeded, UserRefundReq
 from app.refunds.queries import load_histories
 from app.refunds.used_ids import store_paid_ids
 from app.transfers import models as log
-from app.transfers.codec import encode_event
-from app.transfers.contents import content_digest, id_digest, subject_digest
-from app.transfers.effects import SharedChange
-from app.transfers.events import ChainEvent
 from app.transfers.models import (
     Anomaly,
     ContradictedReport,
@@ -52,11 +48,15 @@ from app.transfers.models import (
     Transfer,
     TransferNote,
 )
-from app.transfers.reorganisations import ChainReading
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged
-from app.transfers.state import TransferState
-from app.transfers.subjects import EventKey, subject_of_transfer
+from app.transfers.rules.effects import SharedChange
+from app.transfers.rules.events.codec import encode_event
+from app.transfers.rules.events.contents import content_digest, id_digest, subject_digest
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import ChainEvent
+from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.subjects import EventKey, subject_of_transfer
+from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 

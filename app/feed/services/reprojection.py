@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
 from app.audit.queries import newest_of_action
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import record, record_separately
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing

@@ -10,9 +10,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, insert
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange, Source
+from app.audit.rules.records import Actor, AuditedChange, Source
 from app.audit.services import record
-from app.credentials.ingest_token import FROM_FILES
+from app.credentials.rules.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import writing
 from app.feed.projection.journal import note_cause
@@ -29,11 +29,11 @@ from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targe
 from app.feed.services.ahead import project_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
 from app.transfers import models as log
-from app.transfers.events import EventsRetracted
 from app.transfers.queries.logged import every_retracted_key, retracted_keys, with_keys
-from app.transfers.reorganisations import retracted_by
-from app.transfers.subjects import EventKey, transfer_of_subject
-from app.transfers.validation import LogEntry
+from app.transfers.rules.events.events import EventsRetracted
+from app.transfers.rules.events.reorganisations import retracted_by
+from app.transfers.rules.events.subjects import EventKey, transfer_of_subject
+from app.transfers.rules.events.validation import LogEntry
 
 REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""

@@ -19,8 +19,7 @@ from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
 from app.feed.services.log import append, drop_heads, drop_superseded
 from app.refunds.queries import transfers_by_id
-from app.refunds.request import withdraw_ids_of
-from app.transfers.events import (
+from app.transfers.rules.events.events import (
     ChainEvent,
     ChainReorged,
     Event,
@@ -32,9 +31,10 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.reorganisations import is_ahead
-from app.transfers.reported import TransferHistory
-from app.transfers.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
+from app.transfers.rules.events.reorganisations import is_ahead
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
+from app.transfers.rules.refunds.request import withdraw_ids_of
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -12,9 +12,9 @@ from app.db.types import is_one_of
 from app.feed.queries.log import acceptances_of
 from app.feed.verifying.mismatches import Difference
 from app.refunds.models import SignatureAside
-from app.transfers.event_fields import id_in_one_form
 from app.transfers.models import Event, RefundBasis
-from app.transfers.subjects import EventKey
+from app.transfers.rules.events.event_fields import id_in_one_form
+from app.transfers.rules.events.subjects import EventKey
 
 EVENTS_AT_ONCE: Final = 100_000
 """Positions of the log in one part."""

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.feed.verifying.mismatches import Difference
-from app.transfers.codec import decode_event, encode_event
-from app.transfers.event_fields import id_in_one_form
-from app.transfers.events import TransferSent, TransferSubmitted
 from app.transfers.queries.logged import transfers_log
-from app.transfers.reported import TransferHistory
+from app.transfers.rules.events.codec import decode_event, encode_event
+from app.transfers.rules.events.event_fields import id_in_one_form
+from app.transfers.rules.events.events import TransferSent, TransferSubmitted
+from app.transfers.rules.events.reported import TransferHistory
 from app.values.identifiers import TransferId
 
 

@@ -36,17 +36,14 @@ from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
 from app.feed.verifying.reasons import with_reasons
 from app.latency.models import LatencyRecord
-from app.network.facts import NetworkFacts
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
+from app.network.rules.facts import NetworkFacts
 from app.refunds.models import SignatureNotNeeded, WithdrawId
 from app.refunds.models import WithdrawDone as UsedWithdraw
 from app.refunds.queries import ids_of_transfers, load_histories, transfers_with_ids
 from app.refunds.used_ids import WithdrawIds
 from app.transfers import models as table
-from app.transfers.anomalies import AnomalyKind, anomalies_of_rotations
-from app.transfers.effects import SharedChange, account_entries, latency_of
-from app.transfers.events import LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.models import (
     ChainProgress,
     Refund,
@@ -58,11 +55,14 @@ from app.transfers.models import (
     TransferHash,
 )
 from app.transfers.queries.logged import every_retracted_key
-from app.transfers.refunding.signatures import not_needed, without
-from app.transfers.reorganisations import retracted_by
-from app.transfers.reported import TransferHistory
-from app.transfers.state import TransferState, transfer_state
-from app.transfers.subjects import transfer_of_subject
+from app.transfers.rules.anomalies import AnomalyKind, anomalies_of_rotations
+from app.transfers.rules.effects import SharedChange, account_entries, latency_of
+from app.transfers.rules.events.events import LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
+from app.transfers.rules.events.reorganisations import retracted_by
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.subjects import transfer_of_subject
+from app.transfers.rules.refunds.signatures import not_needed, without
+from app.transfers.rules.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, RouteKey, TransferId
 

@@ -49,12 +49,12 @@ from app.feed.verifying.rows import (
 )
 from app.latency.models import WIDTHS, LatencyCount
 from app.network.models import Pool
-from app.network.pools import PoolCounters
-from app.transfers.anomalies import AnomalyKind
-from app.transfers.effects import AccountEntry, SharedChange, Trends, account_entries
+from app.network.rules.pools import PoolCounters
 from app.transfers.models import Anomaly, Transfer, TransferAccount, TrendCount
 from app.transfers.queries.logged import newest_seq
 from app.transfers.queries.trends import SpanKey, trends_between
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.effects import AccountEntry, SharedChange, Trends, account_entries
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, TransferId
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from app.audit.previews import Effect, Severity
 from app.network.edits.results import counted
-from app.network.facts import build_facts
-from app.network.route_terms import (
+from app.network.rules.facts import build_facts
+from app.network.rules.route_terms import (
     BaseFee,
     FeeTier,
     FixedRate,
@@ -21,9 +21,9 @@ from app.network.route_terms import (
     base_fee_now,
     outranking,
 )
+from app.network.rules.terms import NetworkTerms, pegged_is_open, pool_is_open
+from app.network.rules.watch_terms import WatchTerms, build_watch_terms
 from app.network.sections import Row
-from app.network.terms import NetworkTerms, pegged_is_open, pool_is_open
-from app.network.watch_terms import WatchTerms, build_watch_terms
 from app.values.amounts import format_units, grouped, tokens_text
 from app.values.codes import BridgeType
 from app.values.differences import leaps, times_text

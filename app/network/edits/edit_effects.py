@@ -26,8 +26,8 @@ from app.network.edits.trying import planned_terms
 from app.network.handed_in import COUNT_LIMIT, POOL_USE, REPORTED_FEES, TRANSFER_USE
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
+from app.network.rules.terms import NetworkTerms
 from app.network.sections import BLOCKED, Part, Row
-from app.network.terms import NetworkTerms
 from app.values.amounts import grouped, tokens_text
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import PoolKey, RouteKey, account_key

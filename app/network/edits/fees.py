@@ -16,13 +16,13 @@ from app.network.edits.consequences import fee_effect, fee_times, route_text
 from app.network.edits.planning import EDITABLE, Edit, plan_edits
 from app.network.edits.results import FieldError, Invalid, counted
 from app.network.edits.saving import Description, NetworkChange, Shown
-from app.network.facts import route_key
 from app.network.handed_in import REPORTED_FEES
 from app.network.models import Route
 from app.network.queries import chain_names, load_rows, token_decimals
-from app.network.route_terms import outranking
+from app.network.rules.facts import route_key
+from app.network.rules.route_terms import outranking
+from app.network.rules.terms import pinned_fee
 from app.network.sections import Row
-from app.network.terms import pinned_fee
 from app.values.amounts import MAX_UINT256, mul_div_up
 from app.values.identifiers import ChainId, RouteKey
 

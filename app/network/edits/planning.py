@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import ONE_ROW
+from app.accounts.rules.proposal import ONE_ROW
 from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change

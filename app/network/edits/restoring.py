@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.audit.queries import AuditRow, record_of_made, records_of_row
-from app.audit.records import AuditedChange, Documented, read_changes
+from app.audit.rules.records import AuditedChange, Documented, read_changes
 from app.audit.services import EditRefused, fingerprint
 from app.cooperation import in_turns
 from app.db.database import Database

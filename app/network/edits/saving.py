@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.accounts.services.planned_changes import PlannedChange
 from app.accounts.services.proposals import LONGEST_REASON, carry_out
 from app.audit.keys import AuditKeys
 from app.audit.previews import Effect, Preview
-from app.audit.records import Actor
+from app.audit.rules.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, fingerprint, record, require_unchanged
 from app.cooperation import in_turns
 from app.db.database import Database

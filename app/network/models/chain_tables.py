@@ -20,7 +20,7 @@ from app.json_documents import Amount, WholeNumber
 from app.network.models import document_fields as shapes
 from app.network.models.columns import Published, Unit, column, published_columns
 from app.network.models.value_fields import AmountOrNone, BlocksOrFinalized, Most, Ppm, RpcName, Seconds
-from app.network.watch_terms import MAX_RPC_NAMES, Finality
+from app.network.rules.watch_terms import MAX_RPC_NAMES, Finality
 from app.values.identifiers import BlockNumber, ChainId
 
 MAX_SLIPPAGE_PPM: Final = 999_999

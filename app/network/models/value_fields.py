@@ -11,7 +11,7 @@ from marshmallow import ValidationError, fields
 
 from app.json_documents import Amount, WholeNumber
 from app.network.models.document_fields import ListOf, Strict
-from app.network.watch_terms import (
+from app.network.rules.watch_terms import (
     DEFAULT_POLL_SECONDS,
     FINALIZED,
     MAX_POLL_SECONDS,

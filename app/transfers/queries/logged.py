@@ -10,12 +10,14 @@ from typing import Any, Final, NamedTuple, cast
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.db.types import RowsOf, is_one_of
+from app.db.types import MOST_IN_STATEMENT, RowsOf, is_one_of
 from app.network.models import Chain
 from app.transfers import models as log
-from app.transfers.certainty import WATCHER
-from app.transfers.codec import decode_event
-from app.transfers.events import (
+from app.transfers.models import ContradictedReport, Event, EventAhead, RetractedEvent
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged, as_reported
+from app.transfers.rules.events.events import (
     BlockEvent,
     ChainReorged,
     PlacedEvent,
@@ -25,15 +27,10 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.models import ContradictedReport, Event, EventAhead, RetractedEvent
-from app.transfers.reorganisations import Reorg
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged, as_reported
-from app.transfers.subjects import EventKey
+from app.transfers.rules.events.reorganisations import Reorg
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.events.subjects import EventKey
 from app.values.identifiers import TransferId
-
-MOST_IN_STATEMENT: Final = 10_000
-"""Values in one statement: SQLite allows 32,766, PostgreSQL 65,535."""
 
 
 def with_keys(

@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
 
 from app.db.types import RowsOf, exact_sum
-from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import ChainProgress, Event, TrendCount
-from app.transfers.reorganisations import ChainReading
+from app.transfers.rules.effects import TrendKey, Trends
+from app.transfers.rules.events.reorganisations import ChainReading
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
 from app.values.times import hour_of

@@ -23,7 +23,7 @@ from app.http.schemas import (
     describe,
 )
 from app.network.schemas import Chain, Token
-from app.transfers.certainty import Certainty, Level, ReportedBy
+from app.transfers.rules.certainty import Certainty, Level, ReportedBy
 from app.transfers.schemas.status_answers import (
     BLOCK_DELAY,
     BRIDGE_TYPE,

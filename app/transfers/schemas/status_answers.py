@@ -23,7 +23,7 @@ from app.http.schemas import (
     describe,
     enumerated,
 )
-from app.transfers.progress import FinalBy, NextActor
+from app.transfers.rules.progress import FinalBy, NextActor
 from app.transfers.services.status import TransferStatus
 from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
 from app.values.errors import GatewayError

@@ -12,14 +12,14 @@ from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.transfers.certainty import Certainty, certainty_of
-from app.transfers.events import BlockEvent
 from app.transfers.handed_in import CHAIN_PROOFS
-from app.transfers.progress import Progress
 from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
 from app.transfers.queries.logged import reported_histories
 from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import chain_progress
+from app.transfers.rules.certainty import Certainty, certainty_of
+from app.transfers.rules.events.events import BlockEvent
+from app.transfers.rules.progress import Progress
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,

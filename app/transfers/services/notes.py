@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import Conflict, EditRefused, Saved, fingerprint, record, require_unchanged
 from app.db.database import Database
 from app.db.engine import reading, writing
@@ -25,7 +25,7 @@ from app.transfers.queries import anomalies as queries
 from app.transfers.queries.anomalies import AnomalyRow, anomalies_by_id
 from app.transfers.queries.lists import ListedTransfer, transfers_with_ids
 from app.transfers.queries.status import COUNTED, count_in_state, status_of, waiting_between
-from app.transfers.stages import STATUSES, MustAct, Thresholds
+from app.transfers.rules.stuck import STATUSES, MustAct, Thresholds
 from app.values.amounts import grouped
 from app.values.identifiers import TransferId
 from app.values.texts import one_line

@@ -15,10 +15,14 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
+from app.network.rules.terms import ChainInfo, NetworkTerms
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.network.terms import ChainInfo, NetworkTerms
 from app.transfers.handed_in import CHAIN_DEPTHS, ROUTE_TIMES
-from app.transfers.progress import (
+from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
+from app.transfers.queries.status import TransferRow
+from app.transfers.queries.trends import last_event, newest_events, newest_of_chain
+from app.transfers.rules.events.subjects import in_block_order
+from app.transfers.rules.progress import (
     UNKNOWN_TIMES,
     UNREAD,
     FinalBy,
@@ -28,10 +32,6 @@ from app.transfers.progress import (
     is_final,
     progress_of,
 )
-from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
-from app.transfers.queries.status import TransferRow
-from app.transfers.queries.trends import last_event, newest_events, newest_of_chain
-from app.transfers.subjects import in_block_order
 from app.values.codes import (
     FINISHED_STATUSES,
     BridgeType,

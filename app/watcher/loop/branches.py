@@ -13,13 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId, Header, ImpossibleAnswer
-from app.watcher.loop.reorg import Fork, Unanswered, find_fork
 from app.watcher.loop.view import OURS, Jump, TooDeep, View
 from app.watcher.rpc.faults import Conflicting, Incomplete, Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.rules.blocks import BlockId, Header, ImpossibleAnswer
 from app.watcher.rules.evidence import ALONE_SECONDS, Choice, Vote, choose
+from app.watcher.rules.reorg import Fork, Unanswered, find_fork
 
 OLDER_SECONDS: Final = 30.0
 """How much older the newest block of the URL that is read may be than that of another one."""

@@ -13,13 +13,11 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from app.watcher.blocks import BlockId, Header, Log, in_order
-from app.watcher.logs.payouts import log_id
 from app.watcher.loop.view import View
-from app.watcher.proofs import EMPTY_ROOT, Receipt, filter_of, match
 from app.watcher.rpc.faults import Lie, NoConnection, RateLimited, RpcFault, Slow
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
+from app.watcher.rules.blocks import BlockId, Header, Log, in_order
 from app.watcher.rules.evidence import (
     Answer,
     Block,
@@ -35,6 +33,8 @@ from app.watcher.rules.evidence import (
     unseen,
     weigh,
 )
+from app.watcher.rules.logs.payouts import log_id
+from app.watcher.rules.proofs import EMPTY_ROOT, Receipt, filter_of, match
 
 ROUNDS: Final = 4
 """Requests of a voice about one block, one after the other: each may raise another question."""

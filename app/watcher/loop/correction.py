@@ -10,19 +10,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.feed.services.retract import retractions_of
-from app.transfers.contents import agree
-from app.transfers.events import ChainHead, Event, RefundCompleted, TransferConfirmed
-from app.transfers.numbering import as_reported_before, is_among
-from app.transfers.subjects import EventKey, subject_of_transfer
+from app.transfers.rules.events.contents import agree
+from app.transfers.rules.events.events import ChainHead, Event, RefundCompleted, TransferConfirmed
+from app.transfers.rules.events.numbering import as_reported_before, is_among
+from app.transfers.rules.events.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, Log
-from app.watcher.logs.half_known import HalfKnown, half_known
-from app.watcher.logs.payouts import log_id, log_of, tx_of
-from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View
-from app.watcher.services.readings import Reported, confirmed_elsewhere
-from app.watcher.steps import (
+from app.watcher.rules.blocks import Header, Log
+from app.watcher.rules.logs.half_known import HalfKnown, half_known
+from app.watcher.rules.logs.payouts import log_id, log_of, tx_of
+from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.steps import (
     Contradicted,
     Missed,
     ReportedEvent,
@@ -32,6 +31,7 @@ from app.watcher.steps import (
     WaitingKey,
     WaitingKind,
 )
+from app.watcher.services.readings import Reported, confirmed_elsewhere
 
 
 class Holding(Struct, frozen=True):

@@ -8,8 +8,8 @@ from typing import Final
 
 from app.db.database import Database
 from app.values.identifiers import ChainId
-from app.watcher.logs.translation import Unreadable
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.rules.logs.translation import Unreadable
 from app.watcher.services.lease import Lease, note_fault
 
 AGAIN_SECONDS: Final = 30.0

@@ -12,7 +12,11 @@ from msgspec.structs import replace
 
 from app.feed.lines import MAX_AHEAD
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import (
+from app.watcher.loop.view import MAX_TRIES, Blocks, View
+from app.watcher.rpc.faults import Lie, Moved
+from app.watcher.rpc.node import Node, RangeAnswer, Wanted
+from app.watcher.rpc.sizes import in_pieces
+from app.watcher.rules.blocks import (
     BlockId,
     Header,
     ImpossibleAnswer,
@@ -23,12 +27,8 @@ from app.watcher.blocks import (
     digest,
     in_order,
 )
-from app.watcher.loop.view import MAX_TRIES, Blocks, View
-from app.watcher.proofs import BloomTest
-from app.watcher.rpc.faults import Lie, Moved
-from app.watcher.rpc.node import Node, RangeAnswer, Wanted
-from app.watcher.rpc.sizes import in_pieces
-from app.watcher.steps import Span
+from app.watcher.rules.proofs import BloomTest
+from app.watcher.rules.steps import Span
 
 T = TypeVar("T")
 

@@ -8,16 +8,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.events import ChainHead
+from app.transfers.rules.events.events import ChainHead
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId, Log, in_order
-from app.watcher.logs.contracts import is_delay, is_end
-from app.watcher.logs.payouts import log_of, tx_of
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.view import Blocks, View
 from app.watcher.rpc.faults import Incomplete, Lie, RpcFault
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.rules.blocks import BlockId, Log, in_order
 from app.watcher.rules.evidence import (
     Entry,
     Finding,
@@ -29,8 +27,10 @@ from app.watcher.rules.evidence import (
     may_be_final,
     verdict,
 )
+from app.watcher.rules.logs.contracts import is_delay, is_end
+from app.watcher.rules.logs.payouts import log_of, tx_of
+from app.watcher.rules.steps import Doubt, ReportedEvent
 from app.watcher.services.readings import Reported
-from app.watcher.steps import Doubt, ReportedEvent
 
 OPEN_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 3600.0

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from app.feed.services.retract import retractions_of
-from app.network.watch_terms import FINALIZED
-from app.transfers.events import Event
+from app.network.rules.watch_terms import FINALIZED
+from app.transfers.rules.events.events import Event
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId, Header
-from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
 from app.watcher.loop.branches import Branch, branch_of, is_confirmed
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
 from app.watcher.loop.findings import new_doubts
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import Incomplete, Lie, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
+from app.watcher.rules.blocks import BlockId, Header
+from app.watcher.rules.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
+from app.watcher.rules.steps import Step, WaitingKind
 from app.watcher.services.readings import Reported, confirmed_elsewhere
-from app.watcher.steps import Step, WaitingKind
 
 
 class Outcome(Struct, frozen=True):

@@ -19,8 +19,6 @@ from msgspec import Struct, field
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import BlockId
-from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.branches import request_others
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
@@ -41,11 +39,13 @@ from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.rules.blocks import BlockId
+from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.steps import Doubt, Span, SpanState, Step
 from app.watcher.services.advance import Advanced, advance
 from app.watcher.services.contradicted import arrived, to_compare
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
-from app.watcher.steps import Doubt, Span, SpanState, Step
 
 
 def next_range(view: View) -> Blocks | None:

@@ -18,11 +18,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.events import EventsRetracted
+from app.transfers.rules.events.events import EventsRetracted
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, ImpossibleAnswer, Log, are_of, check_blocks, check_parents, in_order
-from app.watcher.logs.payouts import log_id, log_of
-from app.watcher.logs.translation import head_event
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import check_times, fetch_all, in_parts, read_from, read_logs, span_of
@@ -42,10 +39,21 @@ from app.watcher.rpc.faults import Conflicting, Moved, RpcFault
 from app.watcher.rpc.node import MOST_CALLS, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rpc.receipts import listed, receipts_of_block
+from app.watcher.rules.blocks import (
+    Header,
+    ImpossibleAnswer,
+    Log,
+    are_of,
+    check_blocks,
+    check_parents,
+    in_order,
+)
 from app.watcher.rules.evidence import Level
+from app.watcher.rules.logs.payouts import log_id, log_of
+from app.watcher.rules.logs.translation import head_event
+from app.watcher.rules.steps import Doubt, Missed, Span, SpanState, Step
 from app.watcher.services.contradicted import Arrived
 from app.watcher.services.readings import Reported
-from app.watcher.steps import Doubt, Missed, Span, SpanState, Step
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 2
 """Their headers, that of the block below them, and their logs are one request."""

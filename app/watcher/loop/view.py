@@ -9,16 +9,25 @@ from typing import Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from app.network.watch_terms import FINALIZED, WatchedNetwork, WatchTerms
+from app.network.rules.watch_terms import FINALIZED, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber
 from app.values.times import parse_rfc3339, rfc3339
-from app.watcher.blocks import Header
-from app.watcher.logs.contracts import TOPICS
-from app.watcher.proofs import BloomTest
 from app.watcher.rpc.node import MOST_CALLS, Look, Wanted
 from app.watcher.rpc.nodes import Nodes
+from app.watcher.rules.blocks import Header
 from app.watcher.rules.evidence import ALONE_SECONDS, Vote
-from app.watcher.steps import BLOCKS_AGAIN, ChainReadings, Doubt, Span, SpanState, Step, Waiting, replaced
+from app.watcher.rules.logs.contracts import TOPICS
+from app.watcher.rules.proofs import BloomTest
+from app.watcher.rules.steps import (
+    BLOCKS_AGAIN,
+    ChainReadings,
+    Doubt,
+    Span,
+    SpanState,
+    Step,
+    Waiting,
+    replaced,
+)
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
 """Blocks whose headers one request can return. A longer range needs another URL that has the head."""

@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from app.db.database import Database
 from app.db.writes import is_unavailable
 from app.feed.services.ingest import Intake
+from app.network.rules.watch_terms import WatchTerms
 from app.network.snapshot import SnapshotSource
-from app.network.watch_terms import WatchTerms
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId

@@ -10,10 +10,10 @@ from typing import Any, Final
 from app.values.crypto import ADDRESS_BYTES, HASH_BYTES
 from app.values.identifiers import BlockNumber
 from app.values.times import from_unix_microseconds
-from app.watcher.blocks import Header, Log
-from app.watcher.proofs import BLOOM_BYTES, Receipt
 from app.watcher.rpc.faults import Garbled, Lie
+from app.watcher.rules.blocks import Header, Log
 from app.watcher.rules.headers import Outcome, verify
+from app.watcher.rules.proofs import BLOOM_BYTES, Receipt
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.blocks import Header, Log
 from app.watcher.rpc.answers import SHAPELESS, is_pending, quantity, read_header, read_log
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
@@ -27,6 +26,7 @@ from app.watcher.rpc.faults import (
     not_offered,
 )
 from app.watcher.rpc.sizes import Size, in_pieces
+from app.watcher.rules.blocks import Header, Log
 
 MOST_CALLS: Final = 100
 """In one request."""

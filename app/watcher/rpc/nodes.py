@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from app.network.watch_terms import WatchTerms
+from app.network.rules.watch_terms import WatchTerms
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import (
     Forbidden,

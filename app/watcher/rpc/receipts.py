@@ -8,12 +8,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header
-from app.watcher.proofs import Receipt
 from app.watcher.rpc.answers import SHAPELESS, read_header, read_receipt
 from app.watcher.rpc.client import Call
 from app.watcher.rpc.faults import Garbled, Incomplete, Lie, Moved, NotOffered, NotThere, RpcFault
 from app.watcher.rpc.node import Node, header_call, value_of
+from app.watcher.rules.blocks import Header
+from app.watcher.rules.proofs import Receipt
 
 _OF_BLOCK: Final = "eth_getBlockReceipts"
 _OF_TX: Final = "eth_getTransactionReceipt"

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from app.watcher.proofs import BloomTest
+from app.watcher.rules.proofs import BloomTest
 
 Voice = str
 """A provider: URLs of one are one voice (``app.watcher.rules.voices``)."""

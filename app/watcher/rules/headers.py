@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 
 from app.values.crypto import ADDRESS_BYTES, HASH_BYTES, SIGNATURE_BYTES, keccak256
-from app.watcher.proofs import BLOOM_BYTES, encode, encode_list
+from app.watcher.rules.proofs import BLOOM_BYTES, encode, encode_list
 
 _Order = tuple[tuple[str, ...], tuple[str, ...]]
 """The fields that each header of an order has, and those that later forks append one after the other."""

@@ -14,18 +14,18 @@ from app.db.upserts import upsert
 from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
 from app.feed.services.ingest import Intake, ingest_events_within
 from app.feed.services.posts import IngestResult
-from app.transfers.certainty import WATCHER
-from app.transfers.events import ChainHead, ChainReorged
 from app.transfers.queries.logged import newest_seq
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.events import ChainHead, ChainReorged
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.blocks import Header
 from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
+from app.watcher.rules.blocks import Header
+from app.watcher.rules.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
 from app.watcher.services.contradicted import store_contradicted
 from app.watcher.services.doubts import store_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
-from app.watcher.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
 
 STORED_MISSES: Final = 200
 """Of each chain. The count goes on, but only the newest are needed."""

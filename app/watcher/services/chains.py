@@ -11,22 +11,22 @@ from msgspec import Struct
 from sqlalchemy import Row, update
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, run_read, writing
 from app.db.upserts import lock_or_insert
+from app.network.rules.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
-from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.values.texts import one_line
 from app.watcher.models import ChainWatch
 from app.watcher.queries import faulty_urls, known_sends, newest_misses, waiting_counts, watch_rows
+from app.watcher.rules.steps import Missed
+from app.watcher.rules.watched import DisputedLog, WatchedChain, disputed_logs, watch_state
 from app.watcher.services.doubts import disputed_counts, newest_disputed
 from app.watcher.services.lease import stopped
-from app.watcher.steps import Missed
-from app.watcher.watched import DisputedLog, WatchedChain, disputed_logs, watch_state
 
 
 def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:

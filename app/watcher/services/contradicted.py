@@ -13,21 +13,21 @@ from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.db.types import is_one_of
 from app.feed.projection.contradicted import forget_contradicted, note_contradicted
-from app.transfers.certainty import WATCHER
-from app.transfers.events import Event
 from app.transfers.models import ContradictedReport
-from app.transfers.numbering import is_among
 from app.transfers.queries.logged import newest_seq
-from app.transfers.subjects import EventKey
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.events import Event
+from app.transfers.rules.events.numbering import is_among
+from app.transfers.rules.events.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.logs.half_known import half_known
 from app.watcher.queries import (
     new_reports_of_others,
     proven_ranges,
     said_of_blocks,
     waiting_facts,
 )
-from app.watcher.steps import Contradicted, Step
+from app.watcher.rules.logs.half_known import half_known
+from app.watcher.rules.steps import Contradicted, Step
 
 AT_ONCE: Final = 10_000
 """Acceptances that are looked through at once."""

@@ -13,7 +13,7 @@ from app.db.upserts import upsert
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.models import WatchDoubt
 from app.watcher.rules.evidence import Entry, Word
-from app.watcher.steps import Doubt, Span, Step
+from app.watcher.rules.steps import Doubt, Span, Step
 
 _block = WatchDoubt.block
 _IN_SPAN: Final = delete(WatchDoubt).where(

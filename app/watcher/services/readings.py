@@ -9,13 +9,12 @@ from sqlalchemy import Connection, Row, delete, update
 
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.network.watch_terms import WatchTerms
-from app.transfers.certainty import WATCHER
-from app.transfers.events import Event, TransferConfirmed, TransferSent
+from app.network.rules.watch_terms import WatchTerms
 from app.transfers.queries.logged import newest_seq
-from app.transfers.subjects import EventKey
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.events import Event, TransferConfirmed, TransferSent
+from app.transfers.rules.events.subjects import EventKey
 from app.values.identifiers import BlockNumber, ChainId, TransferId
-from app.watcher.blocks import BlockId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import (
     reported_events,
@@ -27,10 +26,11 @@ from app.watcher.queries import (
     waiting_facts,
     watch_row,
 )
+from app.watcher.rules.blocks import BlockId
+from app.watcher.rules.steps import UNKNOWN_DIGEST, ChainReadings, ReportedEvent, SpanState
 from app.watcher.services.doubts import stored_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import without_reorgs_to
-from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, ReportedEvent, SpanState
 
 
 def load(database: Database, chain_id: ChainId) -> ChainReadings:

@@ -14,11 +14,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 from sqlalchemy import Connection, Row, delete, insert
 
-from app.transfers.certainty import WATCHER
+from app.transfers.rules.certainty import WATCHER
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import Reorgs, reorgs_since, spans_between
-from app.watcher.steps import BLOCKS_AGAIN, UNKNOWN_DIGEST, Span, SpanState, replaced
+from app.watcher.rules.steps import BLOCKS_AGAIN, UNKNOWN_DIGEST, Span, SpanState, replaced
 
 REORGS_TO: Final = "reorgs_to"
 """In a chain's ``extra``: up to this position of the log its watcher has looked at reorganisations."""

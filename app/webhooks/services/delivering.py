@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange
+from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import counting, reading, run_read, writing
@@ -36,9 +36,9 @@ from app.webhooks.queries import (
     switch_off_of_revoked,
     take_due,
 )
-from app.webhooks.schedule import LONGEST_DELAY, LONGEST_WAIT, RETENTION, next_delay
+from app.webhooks.rules.schedule import LONGEST_DELAY, LONGEST_WAIT, RETENTION, next_delay
+from app.webhooks.rules.subscription import DeliveryState, State
 from app.webhooks.services.subscriptions import NoSubscription, SecretMissing, secrets_of
-from app.webhooks.subscription import DeliveryState, State
 
 CLAIM: Final = timedelta(seconds=60)
 """After this a delivery that was taken is due again. An attempt has to end well before that."""

@@ -17,20 +17,20 @@ from app.db.database import Database
 from app.db.engine import reading, run_read, writing
 from app.db.upserts import append
 from app.feed.projection.journal import Published
-from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
+from app.latency.rules.median import window
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.anomalies import first_open_anomalies
 from app.transfers.queries.lists import Cursor
 from app.transfers.queries.status import oldest_in_state
-from app.transfers.stages import STATUSES, MustAct, Thresholds
-from app.transfers.status_changes import STATUS_EVENT, StatusChange
+from app.transfers.rules.status_changes import STATUS_EVENT, StatusChange
+from app.transfers.rules.stuck import STATUSES, MustAct, Thresholds
 from app.values.times import age_in_words
+from app.watcher.rules.watched import WatchedChain, WatchState
 from app.watcher.services.chains import watched_chains
-from app.watcher.watched import WatchedChain, WatchState
 from app.webhooks.models import DELIVERY_SUBJECT_LENGTH, Alert, Delivery, delivery_row
 from app.webhooks.queries import Listeners, by_subject, holding_alerts, listeners, of_alerts
-from app.webhooks.subscription import (
+from app.webhooks.rules.subscription import (
     AUDIT_LOG,
     AlertKind,
     account_subject,

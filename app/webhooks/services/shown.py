@@ -22,8 +22,8 @@ from app.webhooks.queries import (
     subscriptions_of,
     waiting_of,
 )
+from app.webhooks.rules.subscription import AlertKind, Audience, DeliveryState, State
 from app.webhooks.services.subscriptions import NoSubscription
-from app.webhooks.subscription import AlertKind, Audience, DeliveryState, State
 
 PAGE: Final = 50
 MOST_LISTED: Final = 1000

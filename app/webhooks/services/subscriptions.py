@@ -17,15 +17,15 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange, key_id
+from app.audit.rules.records import Actor, AuditedChange, key_id
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import writing
-from app.webhooks.addresses import AddressRefused, AllowedNetworks, Target, checked_addresses, parse_url
 from app.webhooks.models import ACTOR_LENGTH, REASON_LENGTH, Delivery, Subject, Subscription, delivery_row
 from app.webhooks.queries import SubscriptionRow, subscription
-from app.webhooks.schedule import OLD_SECRET_LASTS
-from app.webhooks.subscription import (
+from app.webhooks.rules.addresses import AddressRefused, AllowedNetworks, Target, checked_addresses, parse_url
+from app.webhooks.rules.schedule import OLD_SECRET_LASTS
+from app.webhooks.rules.subscription import (
     MAX_NAME,
     MAX_SUBJECTS,
     MAX_SUBSCRIPTIONS,
@@ -82,7 +82,7 @@ class NoSubscription(Exception):
 class NewSubscription(Struct, frozen=True):
     """A requested subscription.
 
-    :param subjects: as ``app.webhooks.subscription.subjects_of`` returns them.
+    :param subjects: as ``app.webhooks.rules.subscription.subjects_of`` returns them.
     :param owner_key: the API key that requests it; None for operators.
     """
 

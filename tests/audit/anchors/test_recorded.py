@@ -10,16 +10,16 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.audit.models import AuditRecord, AuditSubject
 from app.audit.services import record_separately
 from app.audit.verification import verify_audit
 from app.db.engine import writing
-from app.webhooks.subscription import AlertKind
+from app.webhooks.rules.subscription import AlertKind
 from config import ALL_DOORS, ConfigError, load_settings
 from tests.actors import TESTER
-from tests.admin.visitor import signed_in
 from tests.applications import OpenApp
+from tests.console.visitor import signed_in
 from tests.gateway import Gateway, gateway_of
 from tests.webhooks.services.hooks import deliveries, to_alerts
 

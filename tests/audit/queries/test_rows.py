@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from app.audit.queries import record_of_made, records_of_row
-from app.audit.records import SANDBOX_LOADED, changes_network
+from app.audit.rules.records import SANDBOX_LOADED, changes_network
 from app.audit.services import record
 from app.db.engine import reading, writing
 from tests.actors import TESTER

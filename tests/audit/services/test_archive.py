@@ -12,7 +12,7 @@ from sqlalchemy import delete, select, update
 
 from app.audit import verification
 from app.audit.models import AuditRecord, AuditSubject
-from app.audit.records import ARCHIVED, Actor, AuditedChange, Source
+from app.audit.rules.records import ARCHIVED, Actor, AuditedChange, Source
 from app.audit.services import export_audit, record, record_separately
 from app.audit.verification import ArchiveRefused, Verification, archive_audit, verify_audit
 from app.db.engine import reading, writing

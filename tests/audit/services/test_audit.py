@@ -16,7 +16,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys, AuditKeyUnusable
 from app.audit.models import AuditRecord
-from app.audit.records import Actor, AuditedChange, Source, key_id
+from app.audit.rules.records import Actor, AuditedChange, Source, key_id
 from app.audit.services import (
     AuditFilter,
     export_audit,

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.pool import QueuePool
 
 from app.audit import queries
-from app.audit.records import NO_MAC, Actor, SealedRecord, Source, read_exported, seal
+from app.audit.rules.records import NO_MAC, Actor, SealedRecord, Source, read_exported, seal
 from app.audit.services import (
     ArchivedMeanwhile,
     AuditFilter,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.credentials.api_key import ApiKey, Scope, key_id_of, key_in, key_text
-from app.credentials.credential import digest_of
+from app.credentials.rules.api_key import ApiKey, Scope, key_id_of, key_in, key_text
+from app.credentials.rules.credential import digest_of
 
 ID, SECRET = "0123456789abcdef", "aZ9" * 14 + "x"
 TEXT = key_text(ID, SECRET)

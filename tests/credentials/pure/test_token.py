@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from app.credentials.credential import digest_of
-from app.credentials.ingest_token import (
+from app.credentials.rules.credential import digest_of
+from app.credentials.rules.ingest_token import (
     EVERYTHING,
     MAX_EVENTS,
     MAX_SECONDS,

@@ -11,11 +11,11 @@ from flask import Flask
 from sqlalchemy import event, func, select
 
 from app.accounts.models import Proposal
-from app.accounts.proposal import API_KEYS, TwoPersons
+from app.accounts.rules.proposal import API_KEYS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing
 from app.audit.models import AuditRecord
-from app.credentials.credential import digest_of
 from app.credentials.models import ApiKey
+from app.credentials.rules.credential import digest_of
 from app.credentials.services import issuing
 from app.credentials.services.issued import CredentialRefused, revoke_key
 from app.credentials.services.issuing import issue, new_key

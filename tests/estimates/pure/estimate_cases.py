@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.network.pools import PoolCounters, PoolState
-from app.network.route_terms import (
+from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
+from app.network.rules.pools import PoolCounters, PoolState
+from app.network.rules.route_terms import (
     BaseFee,
     ChainTerms,
     FeeTier,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 
-from app.estimates.inputs import EstimateInputs
-from app.network.pools import PoolState
-from app.network.route_terms import FixedRate, RouteBlock
+from app.estimates.rules.inputs import EstimateInputs
+from app.network.rules.pools import PoolState
+from app.network.rules.route_terms import FixedRate, RouteBlock
 from app.values.codes import ErrCode, Reason
 
 UINT256 = 2**256 - 1

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from app.estimates import explanation as explanations
-from app.estimates.checks import estimate
-from app.estimates.explanation import CheckOutcome, Explanation
-from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import price_transfer
-from app.estimates.refusals import Check, EstimateRefused
-from app.network.route_terms import FeeTier
+from app.estimates.rules import explanation as explanations
+from app.estimates.rules.checks import estimate
+from app.estimates.rules.explanation import CheckOutcome, Explanation
+from app.estimates.rules.inputs import EstimateInputs
+from app.estimates.rules.pricing import price_transfer
+from app.estimates.rules.refusals import Check, EstimateRefused
+from app.network.rules.route_terms import FeeTier
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (
     TOKEN,

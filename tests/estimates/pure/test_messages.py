@@ -12,12 +12,12 @@ from unittest.mock import patch
 import pytest
 from msgspec.structs import replace
 
-from app.estimates import checks
-from app.estimates.checks import estimate
-from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.estimates.passing import Advice
-from app.estimates.refusals import Check, EstimateRefused
-from app.network.route_terms import (
+from app.estimates.rules import checks
+from app.estimates.rules.checks import estimate
+from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
+from app.estimates.rules.passing import Advice
+from app.estimates.rules.refusals import Check, EstimateRefused
+from app.network.rules.route_terms import (
     BaseFee,
     ChainTerms,
     FeeTier,

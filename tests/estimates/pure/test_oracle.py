@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.estimates.checks import estimate
-from app.estimates.explanation import explain
-from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import price_transfer
-from app.estimates.refusals import EstimateRefused
+from app.estimates.rules.checks import estimate
+from app.estimates.rules.explanation import explain
+from app.estimates.rules.inputs import EstimateInputs
+from app.estimates.rules.pricing import price_transfer
+from app.estimates.rules.refusals import EstimateRefused
 from tests.estimates.pure.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
 from tests.estimates.pure.oracle import Answer, Refused, expected
 

@@ -9,10 +9,10 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from app.estimates.checks import estimate
-from app.estimates.refusals import Check, EstimateRefused
-from app.network.pools import PoolCounters
-from app.network.route_terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
+from app.estimates.rules.checks import estimate
+from app.estimates.rules.refusals import Check, EstimateRefused
+from app.network.rules.pools import PoolCounters
+from app.network.rules.route_terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason
 from tests.estimates.pure.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 

@@ -6,11 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.estimates.checks import Estimate, estimate
-from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import CurveUnsettled, calculate, price_of, transfer_terms
-from app.estimates.refusals import EstimateRefused
-from app.network.route_terms import FeeTier
+from app.estimates.rules.checks import Estimate, estimate
+from app.estimates.rules.inputs import EstimateInputs
+from app.estimates.rules.pricing import CurveUnsettled, calculate, price_of, transfer_terms
+from app.estimates.rules.refusals import EstimateRefused
+from app.network.rules.route_terms import FeeTier
 from tests.estimates.pure.estimate_cases import ask, pegged_cases, plausible
 from tests.everyday import volume
 

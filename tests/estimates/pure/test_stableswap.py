@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.estimates import pricing
-from app.estimates.checks import estimate
-from app.estimates.pricing import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
+from app.estimates.rules import pricing
+from app.estimates.rules.checks import estimate
+from app.estimates.rules.pricing import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.estimates.pure import oracle
 from tests.estimates.pure.estimate_cases import ask, on_curve
 from tests.everyday import volume

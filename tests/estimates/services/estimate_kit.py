@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.estimates.checks import Estimate
-from app.estimates.inputs import EstimateRequest
 from app.estimates.models import PoolCounter, ReportedFee
+from app.estimates.rules.checks import Estimate
+from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.network.document import import_network
 from app.transfers.models import Transfer

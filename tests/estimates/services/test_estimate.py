@@ -11,10 +11,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
-from app.estimates.inputs import EstimateRequest
 from app.estimates.models import PoolVolume
 from app.estimates.queries import Epoch
-from app.estimates.refusals import EstimateRefused
+from app.estimates.rules.inputs import EstimateRequest
+from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import estimate_inputs
 from app.network.document import import_network
 from app.network.services import NetworkSnapshots

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.estimates.inputs import EstimateRequest
 from app.estimates.models import PoolVolume
-from app.estimates.refusals import EstimateRefused
+from app.estimates.rules.inputs import EstimateRequest
+from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import estimate_transfer
 from app.network.document import import_network
 from app.values.codes import ErrCode, Reason

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.estimates.checks import Estimate
-from app.estimates.inputs import EstimateRequest
+from app.estimates.rules.checks import Estimate
+from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.feed.services.ingest import ingest_lines
 from app.network.document import import_network

@@ -11,7 +11,7 @@ from app.db.database import CachedReads
 from app.db.writes import writes_of
 from app.estimates.queries import EstimateFacts
 from app.estimates.services import cached_facts
-from app.network.pools import PoolCounters, PoolState
+from app.network.rules.pools import PoolCounters, PoolState
 from app.values.identifiers import RouteKey
 from app.values.times import Epoch
 from tests.feed.services.world import NOW, event, feed, sent

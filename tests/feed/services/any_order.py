@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.db.engine import reading
-from app.refunds.request import withdraw_id_of
+from app.transfers.rules.refunds.request import withdraw_id_of
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
 from tests.feed.services.world import (

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, insert, select
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
 from app.feed.services.ingest import ingest_lines
@@ -25,8 +25,8 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.document import NetworkRefused, import_network
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
-from app.transfers.events import ChainHead
 from app.transfers.models import Event
+from app.transfers.rules.events.events import ChainHead
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.engine import writing
 from app.db.models import db
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.retract import retract_ids
-from app.transfers.events import EVENT_CLASSES
+from app.transfers.rules.events.events import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.belated import (
     DAY,

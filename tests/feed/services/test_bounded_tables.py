@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Table, func, insert, select
 
 from app.accounts.models import Operator
-from app.accounts.roles import Role
+from app.accounts.rules.roles import Role
 from app.db.engine import reading, writing
 from app.db.models import db
 from app.feed.services.prune import prune

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from app.transfers.reports.bounds import MAX_OF_A_TYPE, MAX_REQUESTS
+from app.transfers.rules.events.bounds import MAX_OF_A_TYPE, MAX_REQUESTS
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import KEYS, about, feed, prepared, request, sent, signature, signed
 from tests.gateway import Gateway

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.console.transfers.detail import reply_to_user, timeline_of, transfer_detail
 from app.db.engine import reading, writing
 from app.feed.services.ahead import settle
 from app.feed.services.prune import prune
@@ -19,9 +20,8 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
-from app.transfers.admin.detail import reply_to_user, timeline_of, transfer_detail
 from app.transfers.models import Event
-from app.transfers.subjects import OPERATORS
+from app.transfers.rules.events.subjects import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume
 from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Anomaly, Event, Transfer
+from app.transfers.rules.events.events import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.world import (
     NOW,

@@ -18,8 +18,8 @@ from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
 from app.network.document import import_network
-from app.refunds.request import withdraw_id_of
 from app.transfers.models import Event, Transfer
+from app.transfers.rules.refunds.request import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
 from tests.builders import network as build

@@ -17,9 +17,9 @@ from app.feed.projection.latencies import recount
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.latency.median import window
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.queries import twice_median
+from app.latency.rules.median import window
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.feed.services.world import NOW, event, feed, released, sent

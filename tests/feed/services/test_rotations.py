@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.console.network.validators import validator_sets
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
-from app.network.admin.validators import validator_sets
 from app.network.models import ReportedValidatorSet
 from app.values.identifiers import ChainId
 from tests.actors import TESTER

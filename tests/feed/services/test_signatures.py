@@ -12,19 +12,19 @@ import pytest
 from coincurve import PrivateKey
 from sqlalchemy import func, select
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.posts import IngestResult
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
-from app.refunds.claimable import signing_digest
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
-from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Event, Refund
-from app.transfers.refunding.signatures import MAX_ASIDE, MAX_WAITING
+from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from tests.actors import TESTER

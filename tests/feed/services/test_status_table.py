@@ -29,8 +29,8 @@ from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
 from app.http.limits import RefundRequestLimit
 from app.network.document import NetworkRefused, import_network
-from app.refunds.request import WithdrawRequest
 from app.refunds.services import request_refund
+from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address

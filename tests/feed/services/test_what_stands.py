@@ -15,10 +15,10 @@ from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.queries.pools import canonical_liquidity, load_liquidity
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.network.pools import PoolCounters
+from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
 from app.transfers.models import Event
-from app.transfers.reorganisations import standing_of_transfer
+from app.transfers.rules.events.reorganisations import standing_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.everyday import volume

@@ -18,10 +18,7 @@ from app.feed.services.posts import IngestResult
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet
-from app.refunds.claimable import signing_digest
 from app.refunds.models import WithdrawDone
-from app.refunds.request import RefundRequest, encode_request
-from app.transfers.ids import pool_transfer_id
 from app.transfers.models import (
     Anomaly,
     ChainProgress,
@@ -31,6 +28,9 @@ from app.transfers.models import (
     TransferHash,
     TrendCount,
 )
+from app.transfers.rules.events.ids import pool_transfer_id
+from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
 from tests.builders import network as build

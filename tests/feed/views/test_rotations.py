@@ -17,7 +17,7 @@ from app.feed.services import ingest
 from app.feed.services.reprojection import replay
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
-from app.transfers.reports import bounds
+from app.transfers.rules.events import bounds
 from tests.actors import TESTER
 from tests.feed.services.world import projections, rotation, sent
 from tests.feed.views.kit import post, verdict

@@ -8,13 +8,13 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from app.credentials.ingest_token import UNPROVEN
+from app.credentials.rules.ingest_token import UNPROVEN
 from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
-from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Anomaly
+from app.transfers.rules.events.events import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.world import (
     SENDER,

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
-from app.credentials.credential import digest_of
-from app.credentials.ingest_token import environment_token
 from app.credentials.models import IngestToken
+from app.credentials.rules.credential import digest_of
+from app.credentials.rules.ingest_token import environment_token
 from app.credentials.services.issued import revoke_token
 from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading

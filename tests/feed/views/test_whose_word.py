@@ -13,7 +13,7 @@ from sqlalchemy import func, select, table
 from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
-from app.transfers.refunding.signatures import MAX_WAITING
+from app.transfers.rules.refunds.signatures import MAX_WAITING
 from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.databases import filled_tables
@@ -243,7 +243,7 @@ def test_log_that_is_sent_again_and_again_adds_nothing(
 
 
 def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.transfers.reports.bounds.MAX_OF_A_TYPE", 1)
+    monkeypatch.setattr("app.transfers.rules.events.bounds.MAX_OF_A_TYPE", 1)
     monkeypatch.setattr("app.feed.services.load.MAX_REQUESTS", 0)
     for _ in range(4):
         tell(client, *CRASHING)

@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.latency.median import window
 from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
+from app.latency.rules.median import window
 from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 

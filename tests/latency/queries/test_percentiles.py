@@ -12,7 +12,6 @@ from sqlalchemy import update
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.latency.median import window
 from app.latency.queries import (
     LatencyOrder,
     counted_since,
@@ -20,6 +19,7 @@ from app.latency.queries import (
     latency_order_of_token,
     twice_median_and_p90,
 )
+from app.latency.rules.median import window
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
 from tests.everyday import volume

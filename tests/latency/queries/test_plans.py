@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from app.db.engine import writing
 from app.feed.projection.latencies import recount
 from app.latency import queries as orders
-from app.latency.median import FINE, window
+from app.latency.rules.median import FINE, window
 from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 

@@ -13,9 +13,9 @@ from sqlalchemy import event
 
 from app.network.document import import_network
 from tests.actors import TESTER
-from tests.admin.visitor import MovableClock
 from tests.api.shapes import READY, assert_refused
 from tests.applications import OpenApp
+from tests.console.visitor import MovableClock
 from tests.feed.services.world import network, write_network
 from tests.feed.views.kit import post
 from tests.gateway import gateway_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.network.blocking import BlockedAddresses, BlockedNetworks
+from app.network.rules.blocking import BlockedAddresses, BlockedNetworks
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PAST, FUTURE = NOON - timedelta(microseconds=1), NOON + timedelta(microseconds=1)

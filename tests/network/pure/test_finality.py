@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.network.watch_terms import FINALIZED, Finality
-from app.transfers.progress import ChainDepth, is_final
+from app.network.rules.watch_terms import FINALIZED, Finality
+from app.transfers.rules.progress import ChainDepth, is_final
 from app.values.identifiers import BlockNumber
 
 BLOCK = BlockNumber(100)

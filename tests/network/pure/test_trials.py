@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.network.edits.trials import (
+from app.network.rules.trials import (
     FITTING_PPM,
     Quote,
     RouteTrial,

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, event, update
 from app.db.engine import reading_consistently, writing
 from app.network.changes import raise_versions
 from app.network.document import import_network
-from app.network.facts import NetworkFacts
 from app.network.models import Chain
 from app.network.queries import load_configured_facts, load_network_facts, load_versions, share_facts
+from app.network.rules.facts import NetworkFacts
 from app.network.sections import Part
 from app.network.services import NetworkSnapshots
 from app.values.crypto import parse_evm_address

@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 
 from app import cooperation
-from app.network.admin.document import Picked, compare_document, picked_edits
+from app.console.network.document import Picked, compare_document, picked_edits
 from app.network.document import import_network
 from app.network.edits.saving import preview_edit
 from app.network.history import network_at

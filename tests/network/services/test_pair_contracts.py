@@ -16,8 +16,8 @@ from app.network.edits.rows import locked_fields, show_row
 from app.network.edits.saving import save_edit
 from app.network.models import PeggedPair
 from app.network.queries import load_rows
-from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
+from app.transfers.rules.anomalies import AnomalyKind
 from tests.actors import TESTER
 from tests.feed.services.world import about, address, feed, network, released, sent
 from tests.gateway import Gateway, current_gateway

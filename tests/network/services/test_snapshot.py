@@ -20,7 +20,14 @@ from app.db.engine import writing
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
-from app.network.route_terms import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
+from app.network.rules.route_terms import (
+    FeeTier,
+    FixedRate,
+    PeggedTerms,
+    RouteBlock,
+    StableSwapRate,
+    TokenTerms,
+)
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import NetworkSnapshot
 from app.values.codes import BridgeType, SendKind

@@ -8,9 +8,9 @@ from typing import Any
 from coincurve import PrivateKey
 from msgspec.structs import replace
 
-from app.network.validators import ValidatorSet
-from app.refunds.claimable import RefundContext, signing_digest
-from app.refunds.request import RefundRequest, encode_request
+from app.network.rules.quorum import ValidatorSet
+from app.transfers.rules.refunds.claimable import RefundContext, signing_digest
+from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, sign_digest
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.refunds.refund_pb2 import WithdrawReq
-from app.refunds.request import decode_base64, read_withdraw_request
 from app.refunds.schemas import PLAIN_REQUEST
+from app.transfers.rules.refunds.refund_pb2 import WithdrawReq
+from app.transfers.rules.refunds.request import decode_base64, read_withdraw_request
 
 IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
 

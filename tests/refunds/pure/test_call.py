@@ -5,8 +5,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.network.validators import ValidatorSet
-from app.refunds.call import shortest_quorum
+from app.network.rules.quorum import ValidatorSet
+from app.refunds.rules.call import shortest_quorum
 
 ADDRESSES = st.binary(min_size=20, max_size=20).filter(any)
 SETS = st.dictionaries(ADDRESSES, st.integers(0, 9), min_size=1, max_size=8)

@@ -6,8 +6,13 @@ from eth_abi import decode
 from eth_utils import keccak, to_normalized_address
 from msgspec.structs import fields, replace
 
-from app.refunds.claimable import RefundContext, domain_separator, signing_digest, validate_refund
-from app.refunds.explanation import RefundExplanation, explain_refund
+from app.refunds.rules.explanation import RefundExplanation, explain_refund
+from app.transfers.rules.refunds.claimable import (
+    RefundContext,
+    domain_separator,
+    signing_digest,
+    validate_refund,
+)
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of, checksum_address
 from tests.refunds.pure.evidence_kit import KINDS, context, key, members, sign, some, wd_for

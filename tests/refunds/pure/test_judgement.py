@@ -3,8 +3,8 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from app.network.validators import ValidatorSet
-from app.refunds.claimable import (
+from app.network.rules.quorum import ValidatorSet
+from app.transfers.rules.refunds.claimable import (
     RefundContext,
     contradictions,
     domain_separator,

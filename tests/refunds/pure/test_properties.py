@@ -7,8 +7,8 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from app.network.validators import ValidatorSet
-from app.refunds.claimable import signature_is_provably_false, validate_refund
+from app.network.rules.quorum import ValidatorSet
+from app.transfers.rules.refunds.claimable import signature_is_provably_false, validate_refund
 from app.values.codes import SendKind
 from app.values.crypto import address_of
 from tests.everyday import volume

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.refunds.request import (
+from app.transfers.rules.events.ids import pool_withdraw_id
+from app.transfers.rules.refunds.request import (
     MAX_REQUEST_BYTES,
     RefundRequest,
     UnreadableRequest,
     decode_request,
     encode_request,
 )
-from app.transfers.ids import pool_withdraw_id
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
 from tests.refunds.pure.contract_mirror import decode as contract_decode

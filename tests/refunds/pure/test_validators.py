@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.network.validators import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
+from app.network.rules.quorum import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
 from tests.refunds.pure.contract_mirror import set_hash
 from tests.refunds.pure.evidence_kit import some
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from app.network.validators import ValidatorSet
-from app.refunds.claimable import RefundContext, validate_refund
-from app.refunds.explanation import explain_refund
-from app.refunds.waits import RefundView, Wait, refund_view, waiting_for
+from app.network.rules.quorum import ValidatorSet
+from app.refunds.rules.explanation import explain_refund
+from app.refunds.rules.waits import RefundView, Wait, refund_view, waiting_for
+from app.transfers.rules.refunds.claimable import RefundContext, validate_refund
 from app.values.codes import FINISHED_STATUSES, SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address

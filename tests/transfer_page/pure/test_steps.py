@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.transfer_page.steps import StepName, steps_of
-from app.transfers.stages import Progress, Stage, StageName, stages_of
-from app.transfers.status import StandingEvents
+from app.transfer_page.rules.steps import StepName, steps_of
+from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.stuck import Progress, Stage, StageName, stages_of
 from app.values.codes import RESTING_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from app.transfer_page.steps import StepName, step_label
-from app.transfer_page.words import REFUSED, REFUSED_BECAUSE, Situation, explain
+from app.transfer_page.rules.steps import StepName, step_label
+from app.transfer_page.rules.words import REFUSED, REFUSED_BECAUSE, Situation, explain
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 

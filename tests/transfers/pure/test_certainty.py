@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.transfers.certainty import UNKNOWN, Certainty, ChainProof, Level, ReportedBy, certainty_of
-from app.transfers.events import (
+from app.transfers.rules.certainty import UNKNOWN, Certainty, ChainProof, Level, ReportedBy, certainty_of
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.events import (
     NetworkStatus,
     RefundCompleted,
     RefundDelayed,
@@ -24,10 +25,9 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.reorganisations import Reorg
-from app.transfers.reported import TransferHistory
-from app.transfers.reports.counting import Logged
-from app.transfers.status import TABLE
+from app.transfers.rules.events.reorganisations import Reorg
+from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.status import TABLE
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber, ChainId, TransferId

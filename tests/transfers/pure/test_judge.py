@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.network.facts import NetworkFacts, TokenFacts
-from app.network.validators import ValidatorSet
-from app.refunds.request import RefundRequest, encode_request
-from app.refunds.request_rules import signing_digest
-from app.transfers.contents import Pruned, content_digest
-from app.transfers.events import (
+from app.network.rules.facts import NetworkFacts, TokenFacts
+from app.network.rules.quorum import ValidatorSet
+from app.transfers.rules.events.contents import Pruned, content_digest
+from app.transfers.rules.events.counting import Origin
+from app.transfers.rules.events.events import (
     ChainReorged,
     Event,
     EventsRetracted,
@@ -26,9 +25,8 @@ from app.transfers.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
-from app.transfers.reorganisations import Reorg
-from app.transfers.reports.counting import Origin
-from app.transfers.validation import (
+from app.transfers.rules.events.reorganisations import Reorg
+from app.transfers.rules.events.validation import (
     Accepted,
     ChainLimits,
     Known,
@@ -38,6 +36,8 @@ from app.transfers.validation import (
     is_barrier,
     validate_segment,
 )
+from app.transfers.rules.refunds.request import RefundRequest, encode_request
+from app.transfers.rules.refunds.request_rules import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, keccak256, sign_digest
 from tests.transfers.pure.judging import (

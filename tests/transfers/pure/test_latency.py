@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.latency.median import median_seconds, seconds, window
+from app.latency.rules.median import median_seconds, seconds, window
 
 
 def test_window_is_seven_days() -> None:

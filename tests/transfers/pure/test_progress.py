@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.transfers.progress import (
+from app.transfers.rules.progress import (
     LONGEST,
     SHORTEST,
     UNHURRIED,

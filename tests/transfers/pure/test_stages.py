@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from app.transfers.events import (
+from app.transfers.rules.events.events import (
     NetworkStatus,
     RefundCompleted,
     RefundRequested,
     TransferConfirmed,
     TransferEvent,
 )
-from app.transfers.stages import StageName, stages_of
-from app.transfers.status import RefundStanding, StandingEvents, status_of
+from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
+from app.transfers.rules.stuck import StageName, stages_of
 from app.values.codes import XferStatus
 from tests.transfers.pure.judging import NOW, TRANSFER
 

@@ -2,7 +2,12 @@ import pytest
 from eth_abi.packed import encode_packed
 from eth_utils import keccak, to_checksum_address
 
-from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id, pool_withdraw_id
+from app.transfers.rules.events.ids import (
+    burn_transfer_id,
+    deposit_transfer_id,
+    pool_transfer_id,
+    pool_withdraw_id,
+)
 from app.values.crypto import parse_evm_address
 from tests.refunds.pure.evidence_kit import some, vector
 

@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert, select, update
 
-from app.admin.dashboard import anomalies_to_acknowledge
 from app.audit.models import AuditRecord
 from app.audit.services import Conflict
+from app.console.dashboard.dashboard import anomalies_to_acknowledge
 from app.db.engine import reading, writing
 from app.transfers.models import Anomaly
 from app.transfers.queries.anomalies import anomalies_of

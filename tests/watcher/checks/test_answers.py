@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_logs, check_parents
-from app.watcher.logs.contracts import TOPICS
+from app.watcher.rules.blocks import Header, ImpossibleAnswer, Log, check_blocks, check_logs, check_parents
+from app.watcher.rules.logs.contracts import TOPICS
 from tests.watcher.logs import POOL, block_hash, header, headers_of, send
 
 GOOD = (send(block=100, index=4), send(block=100, index=9), send(block=102, index=0))

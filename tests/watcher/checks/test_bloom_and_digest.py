@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.watcher.blocks import digest
-from app.watcher.logs.contracts import TOPICS
-from app.watcher.proofs import BloomTest, bloom_bits
+from app.watcher.rules.blocks import digest
+from app.watcher.rules.logs.contracts import TOPICS
+from app.watcher.rules.proofs import BloomTest, bloom_bits
 from tests.everyday import volume
 from tests.watcher.logs import ID, POOL, VAULT, log, send, topic_of
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from trie import HexaryTrie
 
-from app.watcher.blocks import Log
-from app.watcher.proofs import (
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.proofs import (
     EMPTY_ROOT,
     Receipt,
     encode,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.watcher.logs.contracts import EVENTS, SHAPES, TOPICS, decode
-from app.watcher.logs.values import Undecodable
+from app.watcher.rules.logs.contracts import EVENTS, SHAPES, TOPICS, decode
+from app.watcher.rules.logs.values import Undecodable
 from tests.everyday import volume
 from tests.watcher.logs import SIGNATURES, log, send, topic_of, types_of
 

@@ -18,7 +18,7 @@ from app.transfers.models import Anomaly
 from app.watcher.loop.reader import Reader
 from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
-from app.watcher.steps import WaitingKind
+from app.watcher.rules.steps import WaitingKind
 from tests.everyday import volume
 from tests.feed.services.world import forget_events
 from tests.gateway import Gateway

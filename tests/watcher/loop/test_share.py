@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Header, Log
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.reader import WriterShare
 from app.watcher.loop.view import Blocks
+from app.watcher.rules.blocks import Header, Log
 from app.watcher.services.advance import Advanced
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from app.network.watch_terms import WatchTerms
+from app.network.rules.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
 from app.watcher.loop import watcher as module
 from app.watcher.loop.reader import WriterShare

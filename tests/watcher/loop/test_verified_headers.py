@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.watcher.proofs import EMPTY_ROOT
+from app.watcher.rules.proofs import EMPTY_ROOT
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeBlock
 from tests.watcher.fake_node import FakeNode

@@ -14,8 +14,8 @@ from app.transfers.models import Anomaly, PrunedTransfer
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
+from app.watcher.rules.steps import Waiting, WaitingKind
 from app.watcher.services.chains import watched_network
-from app.watcher.steps import Waiting, WaitingKind
 from tests.builders import network as build
 from tests.feed.services.world import NOW, event, feed, network
 from tests.gateway import Gateway

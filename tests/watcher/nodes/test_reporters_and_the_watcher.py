@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from app.credentials.ingest_token import FROM_FILES
+from app.credentials.rules.ingest_token import FROM_FILES
 from app.db.engine import writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.verifying.run import verify
 from app.network.models import Chain, NetworkPart
-from app.transfers.events import EVENT_CLASSES
+from app.transfers.rules.events.events import EVENT_CLASSES
 from tests.feed.services.world import feed, forget_events
 from tests.gateway import Gateway
 from tests.watcher.kit import (

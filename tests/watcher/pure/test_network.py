@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.network.facts import NetworkFacts, PairFacts
+from app.network.rules.facts import NetworkFacts, PairFacts
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
-from app.watcher.logs.payouts import NotConfigured, burn_target
-from app.watcher.logs.values import Burn
+from app.watcher.rules.logs.payouts import NotConfigured, burn_target
+from app.watcher.rules.logs.values import Burn
 from tests.watcher.logs import ALICE, BOB, pair
 
 ONE, TWO, THREE = map(ChainId, (1, 2, 3))

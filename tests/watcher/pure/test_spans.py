@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.values.identifiers import BlockNumber
-from app.watcher.steps import Span, SpanState, reaches, replaced
+from app.watcher.rules.steps import Span, SpanState, reaches, replaced
 
 BLOCKS = 30
 

@@ -18,7 +18,6 @@ from functools import cache
 
 from msgspec.structs import replace as changed
 
-from app.watcher.proofs import BLOOM_BYTES, BloomTest, bloom_bits
 from app.watcher.rules.evidence import (
     Answer,
     Block,
@@ -36,6 +35,7 @@ from app.watcher.rules.evidence import (
     verdict,
     weigh,
 )
+from app.watcher.rules.proofs import BLOOM_BYTES, BloomTest, bloom_bits
 
 CONTRACT, TOPIC = b"c" * 20, b"t" * 32
 CONTRACTS = BloomTest((CONTRACT,), (TOPIC,))

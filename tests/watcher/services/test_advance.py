@@ -12,17 +12,17 @@ from sqlalchemy import select, text
 from app.db.engine import reading
 from app.feed.lines import ReadLine, read_line
 from app.transfers import models as log
-from app.transfers.codec import encode_event
-from app.transfers.events import Event
 from app.transfers.models import Transfer
+from app.transfers.rules.events.codec import encode_event
+from app.transfers.rules.events.events import Event
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber
 from app.watcher.queries import newest_misses, watch_row
+from app.watcher.rules.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
 from app.watcher.services import advance as module
 from app.watcher.services.advance import StepRefused, advance
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.readings import follow_terms, load
-from app.watcher.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
 from tests.feed.services.world import NOW, feed
 from tests.feed.services.world import sent as sent_line
 from tests.gateway import Gateway

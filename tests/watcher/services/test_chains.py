@@ -12,12 +12,12 @@ from app.db.engine import writing
 from app.network.document import export_network, import_network
 from app.network.models import Chain
 from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.rules.steps import Missed, SpanState, Waiting, WaitingKind
+from app.watcher.rules.watched import WatchedChain, WatchState
 from app.watcher.services.advance import advance
 from app.watcher.services.chains import SwitchRefused, start, stop, watch_details, watched_chains
 from app.watcher.services.lease import Lease, LeaseLost, halt, note_fault, renew, take
 from app.watcher.services.readings import load
-from app.watcher.steps import Missed, SpanState, Waiting, WaitingKind
-from app.watcher.watched import WatchedChain, WatchState
 from tests.actors import TESTER
 from tests.gateway import Gateway
 from tests.watcher.services.world import (

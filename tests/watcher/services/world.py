@@ -11,14 +11,14 @@ from sqlalchemy import update
 
 from app.db.engine import writing
 from app.network.models import Chain, NetworkPart
-from app.network.watch_terms import WatchTerms
-from app.transfers.events import ChainHead, ChainReorged, TransferSent
+from app.network.rules.watch_terms import WatchTerms
+from app.transfers.rules.events.events import ChainHead, ChainReorged, TransferSent
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
-from app.watcher.blocks import BlockId, Header
+from app.watcher.rules.blocks import BlockId, Header
+from app.watcher.rules.steps import Missed, Span, SpanState, Step
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, note_fault, take
-from app.watcher.steps import Missed, Span, SpanState, Step
 from tests.feed.services.world import NOW, SENDER
 from tests.gateway import Gateway
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from app.network.watch_terms import WatchedNetwork
-from app.transfers.events import Event, WithdrawDone
+from app.network.rules.watch_terms import WatchedNetwork
+from app.transfers.rules.events.events import Event, WithdrawDone
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import Translation, translate
-from app.watcher.steps import Waiting
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.steps import Waiting
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.transfers.events import BlockEvent, ChainEvent, Event
+from app.transfers.rules.events.events import BlockEvent, ChainEvent, Event
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import translate
-from app.watcher.steps import Waiting, WaitingKey
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import translate
+from app.watcher.rules.steps import Waiting, WaitingKey
 from tests.everyday import volume
 from tests.watcher.logs import (
     ALICE,

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from app.feed.lines import ReadLine, read_line
-from app.transfers.codec import encode_event
-from app.transfers.events import EVENT_CLASSES, Event
-from app.watcher.logs.translation import head_event, reorged_event
+from app.transfers.rules.events.codec import encode_event
+from app.transfers.rules.events.events import EVENT_CLASSES, Event
+from app.watcher.rules.logs.translation import head_event, reorged_event
 from tests.watcher.logs import (
     ALICE,
     BOB,

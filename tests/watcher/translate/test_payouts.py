@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.transfers.events import (
+from app.transfers.rules.events.events import (
     Event,
     LiquidityAdded,
     LiquidityWithdrawn,
@@ -15,11 +15,11 @@ from app.transfers.events import (
     TransferReleased,
     WithdrawDone,
 )
-from app.transfers.ids import pool_withdraw_id
+from app.transfers.rules.events.ids import pool_withdraw_id
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import translate
-from app.watcher.steps import Waiting, WaitingKey, WaitingKind
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import translate
+from app.watcher.rules.steps import Waiting, WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -9,11 +9,17 @@ from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
 from msgspec.structs import replace
 
-from app.transfers.events import TransferSent
-from app.transfers.ids import Proof, burn_transfer_id, deposit_transfer_id, pool_transfer_id, proof_of
+from app.transfers.rules.events.events import TransferSent
+from app.transfers.rules.events.ids import (
+    Proof,
+    burn_transfer_id,
+    deposit_transfer_id,
+    pool_transfer_id,
+    proof_of,
+)
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import translate
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import translate
 from tests.contract.evm.machine import USER, Chain
 from tests.watcher.logs import (
     BOB,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
+from app.transfers.rules.events.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import head_event, reorged_event, translate
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import head_event, reorged_event, translate
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.events import Event, TransferConfirmed, TransferSent
+from app.transfers.rules.events.events import Event, TransferConfirmed, TransferSent
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import translate
-from app.watcher.steps import WaitingKey, WaitingKind
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import translate
+from app.watcher.rules.steps import WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.events import Event, TransferEvent
-from app.transfers.status import RefundStanding, StandingEvents, status_of
+from app.transfers.rules.events.events import Event, TransferEvent
+from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.logs.translation import translate
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.translation import translate
 from tests.watcher.logs import (
     ALICE,
     BOB,

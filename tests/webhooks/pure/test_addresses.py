@@ -4,7 +4,13 @@ from ipaddress import ip_address
 
 import pytest
 
-from app.webhooks.addresses import AddressRefused, checked_addresses, is_public, parse_networks, parse_url
+from app.webhooks.rules.addresses import (
+    AddressRefused,
+    checked_addresses,
+    is_public,
+    parse_networks,
+    parse_url,
+)
 
 REFUSED = [
     "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.8.9.1", "169.254.169.254", "172.16.0.1",

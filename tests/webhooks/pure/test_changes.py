@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.state import TransferState
-from app.transfers.status_changes import StatusChange, StatusThen
+from app.transfers.rules.state import TransferState
+from app.transfers.rules.status_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.identifiers import TransferId
-from app.webhooks.subscription import change_body
+from app.webhooks.rules.subscription import change_body
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ID = TransferId(bytes(31) + b"\7")

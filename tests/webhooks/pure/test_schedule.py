@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.webhooks.schedule import DELAYS, LONGEST_WAIT, next_delay
+from app.webhooks.rules.schedule import DELAYS, LONGEST_WAIT, next_delay
 
 EXPECTED = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600]
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from app.webhooks.subscription import headers, secret_of, secret_text
+from app.webhooks.rules.subscription import headers, secret_of, secret_text
 
 KEY, BODY = b"a key outside of the database", b'{"type":"transfer.status"}'
 NEW, OLD = secret_of(KEY, b"n" * 32), secret_of(KEY, b"o" * 32)

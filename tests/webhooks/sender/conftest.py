@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.webhooks.addresses import parse_networks
+from app.webhooks.rules.addresses import parse_networks
 from tests.databases import SharedDatabase
 from tests.feed.services.world import small_network
 from tests.gateway import Gateway

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.values.times import system_clock
-from app.webhooks.subscription import DeliveryState
+from app.webhooks.rules.subscription import DeliveryState
 from tests.everyday import SEED, volume
 from tests.feed.services.world import feed, released, sent
 from tests.gateway import Gateway

@@ -12,9 +12,9 @@ from standardwebhooks import Webhook
 
 from app.values.times import system_clock
 from app.webhooks.post import Answer, Poster
+from app.webhooks.rules.subscription import DeliveryState, State
 from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
 from app.webhooks.services.subscriptions import rotate
-from app.webhooks.subscription import DeliveryState, State
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.feed.services.world import about, feed, released, sent

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.webhooks import post as module
-from app.webhooks.addresses import parse_networks
 from app.webhooks.post import Answer, Poster, Unsent
+from app.webhooks.rules.addresses import parse_networks
 from tests.webhooks.sender.receiver import HANG, Names, Receiver
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

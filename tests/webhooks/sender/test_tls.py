@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from app.webhooks.addresses import parse_networks
 from app.webhooks.post import Poster, Unsent
+from app.webhooks.rules.addresses import parse_networks
 from tests.authority import Authority
 from tests.webhooks.sender.receiver import Names, Receiver
 

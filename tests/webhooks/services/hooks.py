@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.webhooks.models import Delivery, Subscription
+from app.webhooks.rules.subscription import AlertKind, Audience, subjects_of
 from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
-from app.webhooks.subscription import AlertKind, Audience, subjects_of
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, transfer_id
 from tests.gateway import Gateway

@@ -13,10 +13,10 @@ from sqlalchemy import update
 from app.audit.models import AuditRecord
 from app.db.engine import writing
 from app.transfers.models import Anomaly
+from app.webhooks.rules.subscription import AlertKind, State
 from app.webhooks.services import outbox as module
 from app.webhooks.services.outbox import AUDIT_EVERY, Alerts
 from app.webhooks.services.subscriptions import switch
-from app.webhooks.subscription import AlertKind, State
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, about, feed, released, sent, small_network, transfer_id

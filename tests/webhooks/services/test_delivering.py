@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from app.audit.keys import AuditKeys
-from app.webhooks.schedule import DELAYS, RETENTION
+from app.webhooks.rules.schedule import DELAYS, RETENTION
+from app.webhooks.rules.subscription import DeliveryState, State, secret_text
 from app.webhooks.services import delivering
 from app.webhooks.services.delivering import CLAIM, Due, Outcome, bring_back, clean_up, replay, take
 from app.webhooks.services.subscriptions import rotate, send_test, switch
-from app.webhooks.subscription import DeliveryState, State, secret_text
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway

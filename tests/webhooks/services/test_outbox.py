@@ -9,8 +9,8 @@ from app.db.engine import writing
 from app.feed.services.ingest import ingest_within
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.webhooks.rules.subscription import State
 from app.webhooks.services.subscriptions import switch
-from app.webhooks.subscription import State
 from tests.actors import TESTER
 from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
 from tests.gateway import Gateway

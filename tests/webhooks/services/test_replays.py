@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.credentials.ingest_token import Scope
+from app.credentials.rules.ingest_token import Scope
 from app.db.engine import reading, writing
 from app.feed.models import JournalRow
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.reprojection import replay
 from app.feed.verifying.run import verify
 from app.transfers.models import Event, Transfer
-from app.transfers.status_changes import BEGINNING
+from app.transfers.rules.status_changes import BEGINNING
 from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.feed.services.world import about, feed, of, proven, released

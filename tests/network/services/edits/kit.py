@@ -10,15 +10,15 @@ from sqlalchemy import Table, insert, select
 
 from app.audit.models import AuditRecord
 from app.audit.previews import Preview
-from app.audit.records import Actor, Source
+from app.audit.rules.records import Actor, Source
 from app.db.engine import reading, writing
 from app.feed.projection.shared import apply_trends
 from app.network.document import export_network
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.rows import ShownRow, show_row
 from app.network.queries import load_rows, load_versions
-from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import Transfer, TransferAccount
+from app.transfers.rules.effects import TrendKey, Trends
 from app.values.identifiers import ChainId, account_key
 from app.values.times import hour_of, unix_milliseconds
 from tests.gateway import Gateway

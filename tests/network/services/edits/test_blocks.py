@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.audit.previews import Preview, Severity
-from app.network.admin.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
+from app.console.network.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
 from app.network.edits.results import Invalid
 from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway

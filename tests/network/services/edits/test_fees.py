@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from app.audit.previews import Preview, Severity
 from app.audit.services import Conflict
-from app.console.formats import units
+from app.console.shell.formats import units
 from app.network.edits.fees import FeeEdit, FeeEffect, multiplied_up
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.accounts.proposal import TwoPersons
+from app.accounts.rules.proposal import TwoPersons
 from app.estimates.services import estimate_transfer
 from app.network.changes import Change
 from app.network.edits.planning import EDITABLE, Edit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from app.estimates.inputs import EstimateRequest
+from app.estimates.rules.inputs import EstimateRequest
 from app.network.services import NetworkSnapshots
 from app.values.identifiers import ChainId
 from tests.gateway import Gateway

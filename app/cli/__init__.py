@@ -1,0 +1,1 @@
+"""What operators type: one module a feature, and the terminal's helpers."""

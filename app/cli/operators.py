@@ -1,0 +1,201 @@
+"""``flask --app wsgi operators …``: the accounts of the console."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+import click
+from flask import current_app
+from flask.cli import AppGroup
+
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
+from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
+from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
+from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
+from app.accounts.services.factors import accounts_that_have_passkeys
+from app.accounts.services.passwords import generate_password, hash_password
+from app.audit.keys import AuditKeys
+from app.cli.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
+from app.db.database import Database
+from app.http.application import current
+
+operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
+
+
+_ROLE = click.Choice([role.value for role in Role])
+
+
+@operators.command("create")
+@click.argument("email")
+@click.option("--role", type=_ROLE, required=True, help="Role of the account.")
+@click.option(
+    "--password",
+    envvar="OPERATOR_PASSWORD",
+    help="Better typed at the prompt, or set in OPERATOR_PASSWORD: other users can see command lines.",
+)
+@click.option(
+    "--password-file",
+    type=click.File(encoding="utf-8"),
+    envvar="OPERATOR_PASSWORD_FILE",
+    help="File with the password; also OPERATOR_PASSWORD_FILE.",
+)
+@click.option(
+    "--needs-second-factor", is_flag=True, help="A second factor must be set up at the first sign-in."
+)
+@break_glass
+def create(
+    email: str,
+    role: str,
+    *,
+    password: str | None,
+    password_file: TextIO | None,
+    needs_second_factor: bool,
+    break_glass: str | None,
+) -> None:
+    """Create the account EMAIL. The password is read from OPERATOR_PASSWORD, a file or a prompt."""
+    if password_file is not None:
+        password = password or password_file.read().rstrip("\r\n")
+    if not password:
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    try:
+        made = create_account(
+            *_parts(),
+            email,
+            password,
+            Role(role),
+            actor=cli_actor(),
+            break_glass=break_glass,
+            needs_factor=needs_second_factor,
+        )
+    except AccountRefused as refused:
+        raise Refusal(str(refused)) from None
+    say(f"created {made} with the role {role}")
+
+
+@operators.command("list")
+def list_() -> None:
+    """List all accounts."""
+    with_passkey = accounts_that_have_passkeys(current(Database))
+    rows = [
+        (
+            account.email,
+            account.role.value,
+            "active" if account.active else "disabled",
+            _second_factor(account, account.id in with_passkey),
+            time(account.signed_in_at),
+        )
+        for account in list_accounts(current(Database))
+    ]
+    click.echo(table(("EMAIL", "ROLE", "STATE", "SECOND FACTOR", "LAST SIGN-IN"), rows))
+
+
+@operators.command("set-role")
+@click.argument("email")
+@click.option("--role", type=_ROLE, required=True)
+@break_glass
+def set_role(email: str, role: str, break_glass: str | None) -> None:
+    """Change the role of the account EMAIL."""
+    account = _change(AccountWish.CHANGE, email, break_glass, role=role)
+    say(f"{account.email} has the role {role} now")
+
+
+@operators.command("disable")
+@click.argument("email")
+@break_glass
+def disable(email: str, break_glass: str | None) -> None:
+    """Disable the account EMAIL and end its sessions at once."""
+    say(f"disabled {_change(AccountWish.CHANGE, email, break_glass, active=False).email}")
+
+
+@operators.command("enable")
+@click.argument("email")
+@break_glass
+def enable(email: str, break_glass: str | None) -> None:
+    """Enable the account EMAIL again."""
+    account = _change(AccountWish.CHANGE, email, break_glass, active=True)
+    say(f"enabled {account.email} with the role {account.role}")
+
+
+@operators.command("new-password")
+@click.argument("email")
+@break_glass
+def new_password(email: str, break_glass: str | None) -> None:
+    """Generate a new password for EMAIL, print it once, and end all sessions.
+
+    The owner must change it at the next sign-in.
+    """
+    password = generate_password()
+    _change(AccountWish.NEW_PASSWORD, email, break_glass, hashed=hash_password(password))
+    say(f"The new password of {email} (shown this once):", err=True)
+    say(password)
+
+
+@operators.command("reset-second-factor")
+@click.argument("email")
+@break_glass
+def reset_second_factor(email: str, break_glass: str | None) -> None:
+    """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
+    account = _change(AccountWish.RESET_SECOND_FACTOR, email, break_glass)
+    say(f"{account.email} has no second factor now")
+
+
+@operators.command("reencrypt")
+@click.option(
+    "--unnamed",
+    type=click.Choice(["oldest", "present"]),
+    help="Which key encrypts secrets that name none, as earlier versions wrote them: the first of "
+    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only where there are such secrets and several keys.",
+)
+def reencrypt_(unnamed: str | None) -> None:
+    """Encrypt the secrets of one-time codes with the present SECRET_KEY.
+
+    To be run after SECRET_KEY was replaced and before the old one is taken from SECRET_KEYS_OLD. Running it
+    again changes nothing. Exits with 1 if secrets need a key that is not configured.
+    """
+    settings = current_app.config["SETTINGS"]
+    if not settings.secret_key:
+        raise Refusal("SECRET_KEY is not set; nothing was changed")
+    keys = CodeKeys(settings.secret_key, settings.secret_keys_old)
+    name = {"oldest": keys.oldest, "present": keys.present, None: None}[unnamed]
+    try:
+        done = reencrypt(current(Database), current(AuditKeys), keys, actor=cli_actor(), unnamed=name)
+    except KeyNotNamed as refused:
+        raise Refusal(
+            f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
+            "nothing was changed"
+        ) from None
+    say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
+    if done.unreadable:
+        emails = ", ".join(done.unreadable)
+        raise Refusal(f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {emails}")
+
+
+def _parts() -> tuple[Database, AuditKeys, TwoPersons]:
+    return current(Database), current(AuditKeys), current(TwoPersons)
+
+
+def _second_factor(account: Account, has_passkey: bool) -> str:
+    if account.tf_totp_secret or has_passkey:
+        return "set up"
+    return "required" if account.second_factor_required else "none"
+
+
+def _account(email: str) -> Account:
+    account = find_account(current(Database), email=email)
+    if account is None:
+        raise Refusal(f"there is no account {email}; list the accounts with: flask --app wsgi operators list")
+    return account
+
+
+def _change(
+    wish: AccountWish, email: str, break_glass: str | None, *, hashed: str | None = None, **values: object
+) -> Account:
+    """Change the account; it is returned as it was."""
+    account = _account(email)
+    request = AccountRequest(wish, account.email, values, hashed)
+    try:
+        request_account(*_parts(), request, actor=cli_actor(), break_glass=break_glass)
+    except AccountRefused as refused:
+        raise Refusal(str(refused)) from None
+    return account

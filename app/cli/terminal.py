@@ -1,0 +1,137 @@
+"""Shared by all commands: printing, their actor, and the groups that need a migrated database."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+import signal
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+from flask.cli import AppGroup, with_appcontext
+
+from app.accounts.services.proposals import ReasonMissing, SecondPersonNeeded
+from app.audit.keys import AuditKeyUnusable
+from app.audit.rules.records import Actor, Source
+from app.db.database import Database
+from app.db.pooler import pooler_complaint
+from app.db.schema import database_complaint
+from app.db.writes import is_unavailable
+from app.http.application import current
+from app.values.times import rfc3339
+from app.values.wire_values import printable
+
+
+class Refusal(click.ClickException):
+    """Ends a command with one line on standard error, and exit code 1."""
+
+    def format_message(self) -> str:
+        return printable(self.message)
+
+
+def say(line: object, *, err: bool = False) -> None:
+    """Print one line with any content: names, reasons and documents come from outside."""
+    text = printable(str(line))
+    try:
+        click.echo(text, err=err)
+    except UnicodeEncodeError as error:  # a terminal with another encoding: the command must not fail halfway
+        click.echo(text.encode(error.encoding, "backslashreplace").decode(error.encoding), err=err)
+
+
+def stop_signals() -> list[signal.Signals]:
+    """At which a command ends that runs until it is stopped: also where its terminal is closed, except under
+    ``nohup``.
+    """
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def tell_stopped(log: logging.Logger) -> None:
+    """Say that it has ended, in the log; to who stopped it at a terminal, in one word."""
+    if sys.stderr.isatty():
+        click.echo("\nstopped", err=True)
+    else:
+        log.info("ended")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of text with columns as wide as their longest cell."""
+    lines = [head, *([printable(text) for text in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def time(at: datetime | None) -> str:
+    """A time in UTC to the second; ``-`` for none."""
+    return rfc3339(at, "seconds") if at else "-"
+
+
+def cli_actor() -> Actor:
+    """The system's user of this process, as the audit log names it: ``cli:NAME``, or the user's number."""
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:  # a container may run as a user without a name
+        name = str(number)
+    return Actor(f"cli:{name}", Source.CLI)
+
+
+break_glass = click.option(
+    "--break-glass",
+    metavar="REASON",
+    help=(
+        "Make a change that needs a second approval (TWO_PERSONS) alone; the reason is kept in the audit log."
+    ),
+)
+"""Adds ``--break-glass REASON``, which comes as ``break_glass``."""
+
+
+class _NeedsData(click.Command):
+    """A command that needs a migrated database. Without one, or when it fails, it ends with a message instead
+    of a traceback.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if self.needs_data(ctx):
+            _check_database()
+        try:
+            return super().invoke(ctx)
+        except AuditKeyUnusable as unusable:
+            raise Refusal(f"{unusable}; nothing was changed") from None
+        except (SecondPersonNeeded, ReasonMissing) as refused:
+            raise Refusal(f"{refused}; nothing was changed") from None
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise Refusal(
+                f"the database cannot be reached or is locked ({cause}); run the command again"
+            ) from None
+
+    def needs_data(self, ctx: click.Context) -> bool:
+        """Whether these arguments need the database."""
+        return True
+
+
+class DataGroup(_NeedsData, AppGroup):
+    """Commands that need a migrated database."""
+
+
+class CheckedCommand(_NeedsData):
+    """Such a command outside of a group."""
+
+
+@with_appcontext
+def _check_database() -> None:
+    current(Database).work_as_command()
+    if complaint := database_complaint(current(Database)):
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(current(Database)):
+        raise Refusal(complaint)

@@ -1,0 +1,297 @@
+"""The pages of API keys, for requests of integrators, and of ingest tokens, for reports of reporters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from flask import abort, flash, g, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+from sqlalchemy import Row
+
+from app.accounts.rules.proposal import INGEST_TOKENS, TwoPersons
+from app.accounts.services.planned_changes import same_name
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
+from app.console.credentials.new_credentials import SCOPE_WORDS, NewKeyForm, NewTokenForm
+from app.console.network.names import chain_names
+from app.console.shell.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
+from app.console.shell.caller import actor
+from app.console.shell.formats import pill, sentence, when
+from app.console.shell.lists import ListView, Present
+from app.credentials.models import ApiKey, Credential, IngestToken
+from app.credentials.queries import credential_by_id, last_days, uses_of
+from app.credentials.rules.api_key import Scope
+from app.credentials.rules.credential import CredentialState
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.credentials.services.issued import (
+    CredentialRefused,
+    TokenRecord,
+    list_tokens,
+    revoke_key,
+    revoke_token,
+    state_of,
+)
+from app.credentials.services.issuing import Wanted, issue, second_token
+from app.db.database import Database
+from app.db.engine import reading
+from app.http.application import current
+from app.values.times import day_of, day_start
+
+DAYS: Final = 30
+"""Days of a key's use that are shown."""
+
+
+_REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
+
+
+class CredentialsView(ListView):
+    """Keys or tokens: made, shown once, revoked."""
+
+    section = "People"
+    model_class: ClassVar[type[Credential]]
+    confirmed_by: ClassVar[str]
+    """The column whose value has to be typed before one is revoked."""
+    confirm_words: ClassVar[str]
+    revoked_words: ClassVar[str]
+    column_labels = {
+        "key_id": "Key ID",
+        "rate_limit": "Limit",
+        "last_used": "Last used",
+        "last_received_at": "Last event",
+        "expires_at": "Expires",
+        "created_at": "Created",
+    }
+    column_sortable_list = ("name", "created_at")
+    column_searchable_list = ("name", "key_id")
+    column_default_sort = "name"
+
+    def new_form(self) -> NewKeyForm | NewTokenForm:
+        """The form of a new one."""
+        raise NotImplementedError
+
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        """Revoke the one in the row."""
+        raise NotImplementedError
+
+    def row(self, row_id: int) -> Row[*tuple[Any, ...]]:
+        """The row with this id. Without one the answer is 404."""
+        with reading(current(Database).reads) as connection:
+            row = credential_by_id(connection, self.model_class, row_id)
+        if row is None:
+            abort(404)
+        return row
+
+    def issue(self, wanted: Wanted, reason: str) -> str:
+        """Make or propose one, and show it once."""
+        parts = current(Database), current(AuditKeys), current(TwoPersons)
+        issued = issue(*parts, wanted, actor=actor(), reason=reason)
+        name, proposal_id = wanted.columns["name"], issued.saved.proposal_id
+        template = f"console/{self.endpoint}/made.html"
+        return self.render(template, text=issued.text, name=name, proposal_id=proposal_id)
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make one and show it once."""
+        form = self.new_form()
+        if form.validate_on_submit():
+            try:
+                return self.issue(form.wanted(current(Database).clock()), form.why)
+            except _REFUSALS as refused:
+                form.form_errors.append(sentence(str(refused)))
+        return self.render(f"console/{self.endpoint}/new.html", form=form)
+
+    @expose("/<int:row_id>/revoke", methods=("POST",))
+    def revoke(self, row_id: int) -> ResponseReturnValue:
+        """Revoke one, after its name or key ID was typed."""
+        row = self.row(row_id)
+        if not same_name(request.form.get("typed", ""), getattr(row, self.confirmed_by)):
+            flash(f"{self.confirm_words.format(row=row)} Nothing was changed.", "error")
+            return redirect(url_for(".show", row_id=row_id))
+        self.end(row)
+        flash(self.revoked_words.format(row=row), "success")
+        return redirect(url_for(".index_view"))
+
+
+class ApiKeysView(CredentialsView):
+    """Keys: made, shown once, revoked, and how much they are used."""
+
+    model_class = ApiKey
+    title = "API keys"
+    explanation = "Integrators with a limit of their own, and what they may do. A key is shown once."
+    nothing = "No API keys yet. Nobody needs one to ask the public operations."
+    row_endpoint = "api_keys.show"
+    audit_subject = "api key {name}"
+    new_endpoint = "api_keys.new"
+    new_label = "Add key"
+    confirmed_by = "name"
+    confirm_words = "Type “{row.name}” to revoke the key."
+    revoked_words = "Key {row.name} revoked. The gateway refuses requests with it."
+    access = {
+        "index_view": Access(Audience.OPERATOR),
+        "new": ADMINISTER,
+        "show": Access(Audience.OPERATOR),
+        "revoke": ADMIN_BUTTON,
+    }
+    column_list = ("name", "key_id", "state", "scopes", "rate_limit", "last_used", "created_at")
+    column_filters = (Present(ApiKey.revoked_at, "State", "revoked", "valid"),)
+    column_formatters = {
+        "state": lambda v, c, m, p: _state(m),
+        "scopes": lambda v, c, m, p: ", ".join(m.scopes),
+        "rate_limit": lambda v, c, m, p: m.rate_limit or "none",
+        "last_used": lambda v, c, m, p: _day(_last_days().get(m.id)),
+        "created_at": lambda v, c, m, p: when(m.created_at),
+    }
+
+    def new_form(self) -> NewKeyForm:
+        return NewKeyForm()
+
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        revoke_key(current(Database), current(AuditKeys), row.name, actor=actor())
+
+    @expose("/<int:row_id>")
+    def show(self, row_id: int) -> str:
+        """One key, its use by day, and the form that revokes it."""
+        key, today = self.row(row_id), day_of(current(Database).clock())
+        with reading(current(Database).reads) as connection:
+            uses = uses_of(connection, row_id, today - DAYS + 1)
+        return self.render(
+            "console/api_keys/show.html",
+            key=key,
+            state=_state(key),
+            scopes=[(scope, SCOPE_WORDS[Scope(scope)]) for scope in key.scopes],
+            uses=[(_day(row.day), row.requests, row.limited) for row in uses],
+            days=DAYS,
+        )
+
+
+class IngestTokensView(CredentialsView):
+    """Reporters' tokens: made, shown once, revoked."""
+
+    model_class = IngestToken
+    title = "Ingest tokens"
+    explanation = "Which reporters may send events, of which types and chains. A token is shown once."
+    nothing = "No ingest tokens yet. A reporter needs one to send events over HTTP."
+    row_endpoint = "ingest_tokens.show"
+    audit_subject = "ingest token {name}"
+    new_endpoint = "ingest_tokens.new"
+    new_label = "Add token"
+    list_template = "console/ingest_tokens/list.html"
+    confirmed_by = "key_id"  # another token may have the same name
+    confirm_words = "Type the key ID {row.key_id} to revoke the token."
+    revoked_words = "Token {row.name} ({row.key_id}) revoked. The gateway accepts no more events with it."
+    access = {
+        "index_view": Access(Audience.ADMIN),
+        "new": ADMINISTER,
+        "show": Access(Audience.ADMIN),
+        "revoke": ADMIN_BUTTON,
+        "rotate": ADMIN_BUTTON,
+    }
+    column_list = (
+        "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
+    )  # fmt: skip
+    column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
+    column_formatters = {
+        "key_id": lambda v, c, m, p: _key_id(m.key_id),
+        "state": lambda v, c, m, p: _state(m),
+        "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
+        "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
+        "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
+        "created_at": lambda v, c, m, p: when(m.created_at),
+        "expires_at": lambda v, c, m, p: when(m.expires_at) if m.expires_at else "never",
+    }
+
+    def of_environment(self) -> list[str]:
+        """Names of the tokens from the settings."""
+        return [token.name for token in current(EnvironmentTokens)]
+
+    def new_form(self) -> NewTokenForm:
+        return NewTokenForm(chain_names())
+
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        parts = current(Database), current(AuditKeys), current(EnvironmentTokens)
+        revoke_token(*parts, row.name, actor=actor(), key_id=row.key_id)
+
+    @expose("/<int:row_id>")
+    def show(self, row_id: int) -> str:
+        """One token, and the form that revokes it."""
+        token = self.row(row_id)
+        return self.render(
+            "console/ingest_tokens/show.html",
+            token=token,
+            state=_state(token),
+            last=_last().get(token.name),
+            age=_ages().get(token.key_id, ""),
+            waits=current(TwoPersons).guards(INGEST_TOKENS),
+            chains=None if token.chains is None else [_chain(chain) for chain in token.chains],
+        )
+
+    @expose("/<int:row_id>/rotate", methods=("POST",))
+    def rotate(self, row_id: int) -> ResponseReturnValue:
+        """Make a second token of the same reporter and show it once."""
+        name, reason = self.row(row_id).name, request.form.get("change_reason", "")
+        try:
+            return self.issue(second_token(name), reason)
+        except _REFUSALS as refused:
+            flash(sentence(str(refused)), "error")
+            return redirect(url_for(".show", row_id=row_id))
+
+
+def _state(row: Any) -> Markup:
+    state = state_of(row, current(Database).clock())
+    return pill(state.value, "good") if state is CredentialState.VALID else pill(state.value)
+
+
+def _last_days() -> Mapping[int, int]:
+    """When each key was last used, read once for a page."""
+    if "last_days_of_keys" not in g:
+        with reading(current(Database).reads) as connection:
+            g.last_days_of_keys = last_days(connection)
+    found: Mapping[int, int] = g.last_days_of_keys
+    return found
+
+
+def _day(day: int | None) -> str:
+    """A day in UTC."""
+    return "never" if day is None else f"{day_start(day):%Y-%m-%d}"
+
+
+def _records() -> list[TokenRecord]:
+    """Every token, read once a request."""
+    if "token_records" not in g:
+        g.token_records = list_tokens(current(Database), current(EnvironmentTokens))
+    found: list[TokenRecord] = g.token_records
+    return found
+
+
+def _last() -> dict[str, Any]:
+    """When something was last accepted from each token."""
+    return {token.name: token.last_received_at for token in _records()}
+
+
+def _ages() -> dict[str, str]:
+    """``new`` or ``old`` by key ID, for valid tokens whose reporter has several."""
+    now = current(Database).clock()
+    valid = [token for token in _records() if token.key_id and state_of(token, now) is CredentialState.VALID]
+    newest = {token.name: token.key_id for token in valid}  # the last of a name was added last
+    several = {name for name, number in Counter(token.name for token in valid).items() if number > 1}
+    return {
+        str(token.key_id): "new" if newest[token.name] == token.key_id else "old"
+        for token in valid
+        if token.name in several
+    }
+
+
+def _key_id(key_id: str) -> Markup:
+    """The key ID, and below it whether it is the new or the old one of a reporter that has two."""
+    age = _ages().get(key_id)
+    shown = Markup('<span class="mono">{}</span>').format(key_id)
+    return shown + " " + pill(age, "good" if age == "new" else "warn") if age else shown
+
+
+def _chain(chain_id: int) -> str:
+    name = chain_names().get(chain_id)
+    return f"{name} ({chain_id})" if name else f"chain {chain_id}"

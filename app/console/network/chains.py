@@ -1,0 +1,240 @@
+"""The page of chains, and the switches that stop one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from flask import flash, g, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+from msgspec.structs import replace
+from wtforms import HiddenField
+
+from app.audit.services import Conflict, EditRefused
+from app.console.network.editing import Attempt, NetworkView
+from app.console.network.names import chain_names, stopped_chains
+from app.console.network.previewed import PreviewedForm, previewed, saved
+from app.console.shell.access import EDIT, Access, Audience, may
+from app.console.shell.formats import grouped, pill, sentence, unknown
+from app.console.shell.forms.fields import ReasonField
+from app.console.shell.lists import Flag
+from app.console.shell.views import after_saving
+from app.console.sign_in.step_up import step_up
+from app.console.watched_chains import watch_pill, watched_now
+from app.db.database import Database
+from app.db.engine import reading
+from app.http.application import current
+from app.network.edits.results import Invalid
+from app.network.edits.rows import Switch
+from app.network.models import Chain
+from app.network.queries import rows_with
+from app.transfers.queries.trends import chain_progress
+from app.values.amounts import is_ascii_digits
+from app.values.identifiers import ChainId
+from app.watcher.rules.watched import is_reported
+
+PICKED: Final = "chain"
+"""The name of the inputs that hold the chains."""
+
+
+class SwitchChainsForm(PreviewedForm):
+    """Which chains, why, and what has to be typed."""
+
+    chain = HiddenField()
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
+
+
+def _picked(*, stop: bool) -> Switch:
+    """The chains that the request names; with ``all`` every chain."""
+    given = request.form if request.method == "POST" else request.args
+    if given.get("all"):
+        return Switch(frozenset(chain_names()), stop)
+    texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
+    return Switch(frozenset(map(int, texts)), stop)
+
+
+_SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
+
+
+def _pick(chain: Chain) -> Any:
+    """The box that picks a chain for the buttons above the list."""
+    if not may(EDIT.change):
+        return ""
+    return Markup(
+        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
+    ).format(PICKED, chain.chain_id, chain.name)
+
+
+def _state(chain: Chain) -> Any:
+    """Whether the chain is in service; where it is not, since when, by whom and why."""
+    if not chain.disabled:
+        return pill("running", "good")
+    stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
+    lines = Markup('{}<small class="smallest">{}</small>').format(
+        pill("retired") if chain.retired else pill("stopped", "bad"), chain.disabled_reason
+    )
+    if stop is None or stop.by is None:
+        return lines
+    return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
+
+
+def _reading(chain: Chain) -> Any:
+    """How the watcher reads the chain, and how far behind it is; or whether its reporters are heard."""
+    line = next((line for line in watched_now() if line.chain.chain_id == chain.chain_id), None)
+    if line is None:
+        newest_at = _reported_at().get(ChainId(chain.chain_id))
+        heard = chain.disabled or is_reported(newest_at, current(Database).clock())
+        return Markup('<span class="faint">by reporters</span> {}').format(
+            "" if heard else unknown("not reported", newest_at)
+        )
+    lag = line.chain.lag if line.is_read else None
+    behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
+    return Markup('{}<small class="smallest">{}</small>').format(watch_pill(line), behind)
+
+
+def _reported_at() -> Mapping[ChainId, datetime]:
+    """When the newest event of each chain happened, read once per request."""
+    if "chains_reported_at" not in g:
+        with reading(current(Database).reads) as connection:
+            g.chains_reported_at = {row.chain_id: row.newest_at for row in chain_progress(connection)}
+    found: Mapping[ChainId, datetime] = g.chains_reported_at
+    return found
+
+
+class ChainsView(NetworkView):
+    """Chains, and the switches that stop and resume one, those picked in the list, or all of them."""
+
+    model_class = Chain
+    title = "Chains"
+    one = "chain"
+    explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
+    nothing = "No chain is configured yet. Connect one, or import a network document on the server."
+    new_endpoint = "connect.index"
+    new_label = "Connect a chain"
+    access = {
+        **NetworkView.access,
+        **dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), _SWITCH),
+    }
+    column_list = (
+        "name", "act", "disabled", "reading", "chain_id", "block_delay", "minimal_max_slippage", "pick",
+    )  # fmt: skip
+    column_labels = {
+        "pick": "Select",
+        "chain_id": "ID",
+        "disabled": "State",
+        "minimal_max_slippage": "Minimum slippage",
+        "act": "Action",
+    }
+    column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
+    column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
+    column_default_sort = "name"
+    column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
+    column_formatters = {
+        "pick": lambda v, c, m, p: _pick(m),
+        "disabled": lambda v, c, m, p: _state(m),
+        "reading": lambda v, c, m, p: _reading(m),
+        "act": lambda v, c, m, p: v.switch(m),
+    }
+
+    def badge(self) -> int:
+        """Chains that the gateway should read itself and does not."""
+        return sum(not line.is_read for line in watched_now())
+
+    @expose("/new")
+    def new(self) -> ResponseReturnValue:
+        """Where chains were added once."""
+        return redirect(url_for("connect.index"))
+
+    def switch(self, chain: Chain) -> Any:
+        """The button that stops or resumes a chain."""
+        if not may(EDIT.change):
+            return ""
+        action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
+        return Markup('<a class="button quiet small{}" href="{}" aria-label="{} {}">{}</a>').format(
+            "" if chain.disabled else " danger",
+            url_for(f"chains.{action}", key=chain.chain_id),
+            label,
+            chain.name,
+            label,
+        )
+
+    def row_url(self, row: Any) -> str:
+        """Chains go by their own ids."""
+        return url_for("chains.edit", key=row.chain_id)
+
+    def row_id(self, key: int) -> int | None:
+        """The row of the chain with this id."""
+        with reading(current(Database).reads) as connection:
+            found = rows_with(connection, Chain, "chain_id", [key])
+        return found[0]["id"] if found else None
+
+    def attempt(self, on: Attempt) -> ResponseReturnValue:
+        """Require a new proof of identity before a chain is stopped by its form, too."""
+        stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
+        step = step_up(needed=True) if stops and on.form.confirm.data else None
+        return step or super().attempt(on)
+
+    @expose("/stop", methods=("GET", "POST"))
+    def stop_several(self) -> ResponseReturnValue:
+        """Stop them: one page has the effects, the reason and what to type."""
+        return self._switch(_picked(stop=True))
+
+    @expose("/resume", methods=("GET", "POST"))
+    def resume_several(self) -> ResponseReturnValue:
+        """Put them into service again."""
+        return self._switch(_picked(stop=False))
+
+    @expose("/<int:key>/stop", methods=("GET", "POST"))
+    def stop(self, key: int) -> ResponseReturnValue:
+        """Stop a chain."""
+        return self._switch_one(key, stop=True)
+
+    @expose("/<int:key>/resume", methods=("GET", "POST"))
+    def resume(self, key: int) -> ResponseReturnValue:
+        """Put a stopped chain into service again."""
+        return self._switch_one(key, stop=False)
+
+    def _switch_one(self, key: int, *, stop: bool) -> ResponseReturnValue:
+        values = self.shown_row(key).values
+        if values["disabled"] is stop:
+            flash(f"{values['name']} is already {'stopped' if stop else 'running'}.", "warning")
+            return redirect(url_for("chains.edit", key=key))
+        return self._switch(Switch(frozenset({key}), stop))
+
+    def _switch(self, switch: Switch) -> ResponseReturnValue:
+        form = SwitchChainsForm()
+        if request.method != "POST":
+            return self._page(form, switch)
+        switch = replace(switch, reason=form.disabled_reason.data or "", shown=form.fingerprint.data or "")
+        if not form.validate():
+            return self._page(form, switch)
+        try:
+            if (made := saved(form, switch, at_once=True)) is not None:
+                return after_saving(made, self.get_url(".index_view"))
+        except Conflict as refused:
+            form.form_errors.append(f"{sentence(str(refused))} Nothing was saved. These are the effects now.")
+        except Invalid as refused:
+            form.add_errors(refused.first_of_each())
+        return self._page(form, switch)
+
+    def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
+        """The page with the present effects; the list where no chain would be switched."""
+        try:
+            # The plan requires a reason, on which the effects do not depend.
+            preview = previewed(form, replace(switch, reason=switch.reason or "to be given"))
+        except EditRefused as refused:
+            text = str(refused)
+            flash(sentence(text), "warning")
+            return redirect(self.get_url(".index_view"))
+        changed = [(change.after or {}) for change in preview.audited]
+        return self.render(
+            "console/network/switch.html",
+            form=form,
+            preview=preview,
+            stop=switch.stop,
+            chains=sorted((row["name"], row["id"]) for row in changed),
+            everything=len(changed) == len(chain_names()),
+        )

@@ -1,0 +1,307 @@
+"""Search by a transfer id, a transaction hash or an account, in any spelling, in part, or in a link.
+
+Only indexes are read: the first digits of an id are a range of its key, the last four an index of their own.
+A search for inner digits of an id (``LIKE '%…%'``) would read every row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from app.console.transfers.components import TransferLine, transfer_line
+from app.console.transfers.detail import reply_about_unknown
+from app.console.transfers.lists import TransferFilters, list_transfers
+from app.db.database import Database
+from app.db.engine import reading
+from app.network.snapshot import SnapshotSource
+from app.transfers.queries.lists import ListedTransfer, transfers_of_hash, transfers_with_ids
+from app.transfers.queries.usage import accounts_with_part, ids_with_part
+from app.values.crypto import checksum_address
+
+HASH_DIGITS: Final = 64
+ADDRESS_DIGITS: Final = 40
+LEAST_PART: Final = 4
+"""The hex digits that a part needs at one of its ends. Of a million ids, about 15 share them."""
+
+MOST_INSIDE: Final = 10
+"""The most hashes and addresses of a pasted text that are tried; each costs some reads."""
+
+_HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)", re.ASCII)
+_WHOLE: Final = re.compile(
+    rf"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{{{HASH_DIGITS}}}|[0-9a-fA-F]{{{ADDRESS_DIGITS}}})(?![0-9a-zA-Z])",
+    re.ASCII,
+)
+_CUT: Final = re.compile(r"(0[xX])?([0-9a-fA-F]*)(?:…|⋯|\.{2,3})([0-9a-fA-F]*)", re.ASCII)
+_LINK: Final = re.compile(r"(?:https?://|(?:[a-z0-9-]+\.)+[a-z]{2,}/)\S*", re.ASCII | re.IGNORECASE)
+_WORDS_OF_A_LINK: Final = re.compile(r"[0-9A-Za-z_-]{25,128}", re.ASCII)
+"""Shorter words are names of pages. No chain that we know has such short accounts."""
+
+
+class Part(Struct, frozen=True):
+    """How an id or an account begins and ends, in lower-case hex digits without 0x.
+
+    ``open_ended``: the digits may be its beginning or its end, and both fields have them.
+    """
+
+    start: str
+    end: str
+    open_ended: bool = False
+
+
+def hex_digits(text: str) -> str:
+    """The lower-case digits of a text that is hex with or without 0x; empty for any other."""
+    match = _HEX.fullmatch(text)
+    return match[1].lower() if match else ""
+
+
+def is_link(text: str) -> bool:
+    """Whether the text is a web address, such as of a transaction in an explorer."""
+    return bool(_LINK.fullmatch(text.strip()))
+
+
+def whole_ones(text: str) -> list[str]:
+    """The hashes and addresses in a link or a message, each once, the last first; not too many.
+
+    So in a link to a token's page for an account, the account is tried before the token.
+    """
+    found = [f"0x{match[1]}" for match in _WHOLE.finditer(text)]
+    if is_link(text):
+        found += list(_WORDS_OF_A_LINK.findall(text.partition("//")[2] or text))
+    return list(dict.fromkeys(reversed(found)))[:MOST_INSIDE]
+
+
+def read_part(text: str) -> Part | None:
+    """Read a text as a part of an id or account: as pages show it (``0x0000…0306``), or digits of one end.
+
+    None for anything else, and for whole ids and accounts.
+    """
+    cut = _CUT.fullmatch(text)
+    if cut:
+        part = Part(cut[2].lower(), cut[3].lower())
+        return part if len(part.start) + len(part.end) < HASH_DIGITS else None
+    digits = hex_digits(text)
+    if not digits or len(digits) == ADDRESS_DIGITS or len(digits) >= HASH_DIGITS:
+        return None
+    with_0x = text[:2].lower() == "0x"
+    return Part(digits, "") if with_0x else Part(digits, digits, open_ended=True)
+
+
+MOST_FOUND: Final = 50
+LONGEST: Final = 128
+
+MOST_ACCOUNTS: Final = 20
+
+_WORD: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
+
+
+class Found(StrEnum):
+    """How the text was recognized."""
+
+    TRANSFER = "transfer"
+    TRANSACTION = "transaction"
+    ACCOUNT = "account"
+    PART = "part"
+    NOTHING = "nothing"
+
+
+class SearchResult(Struct, frozen=True):
+    """What was found.
+
+    ``account`` is the account as the feed stores it, where one was found: the filter of its whole list, which
+    ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what was
+    found, or what the text could be and what to try. ``reply`` is for the user who sent a hash, an id or an
+    account that nobody knows; else it is empty.
+    """
+
+    text: str
+    kind: Found
+    transfers: tuple[TransferLine, ...]
+    message: str
+    account: str | None = None
+    next_page: str | None = None
+    accounts: tuple[str, ...] = ()
+    reply: str = ""
+
+
+def search(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult:
+    """Find transfers by a text that an operator was sent.
+
+    White space is removed. Hex may have 0x or not, in any letter case. The hashes and accounts in a link
+    to an explorer, or in a message, are tried one by one until something is found.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    inside = whole_ones(text)
+    if is_link(text) and not inside:
+        return _nothing(text[:LONGEST], f"This link has no transfer id, hash or address in it. {_PASTE}")
+    if not inside or len("".join(text.split())) <= len(f"0x{'f' * HASH_DIGITS}"):
+        return _search_one(database, snapshots, "".join(text.split()))
+    results = (_search_one(database, snapshots, each) for each in inside)
+    first = next(results)
+    if first.transfers:
+        return first
+    return next((result for result in results if result.transfers), first)
+
+
+def _search_one(database: Database, snapshots: SnapshotSource, wanted: str) -> SearchResult:
+    if not wanted:
+        return _nothing(wanted, "Enter a transfer id, a transaction hash or an address.")
+    if len(wanted) > LONGEST or "\0" in wanted:
+        return _nothing(
+            wanted[:LONGEST], "This is not an id, hash or address: none has more than 128 characters."
+        )
+    digits = hex_digits(wanted)
+    if len(digits) == HASH_DIGITS:
+        return _by_32_bytes(database, snapshots, wanted, digits)
+    if len(digits) == ADDRESS_DIGITS:
+        account = checksum_address(bytes.fromhex(digits))
+        return (
+            _by_account(database, snapshots, wanted, account)
+            or _by_account(database, snapshots, wanted, wanted)
+            or _nothing(
+                wanted, _NO_TRANSFER_OF.format(account), reply_about_unknown(f"the address {account}")
+            )
+        )
+    part = read_part(wanted)
+    return (
+        (_by_part(database, snapshots, wanted, part) if part else None)
+        or _by_foreign_text(database, snapshots, wanted)
+        or _nothing(wanted, _advice(wanted, digits, part))
+    )
+
+
+def _by_32_bytes(database: Database, snapshots: SnapshotSource, text: str, digits: str) -> SearchResult:
+    """Ids and transaction hashes look alike: both are tried."""
+    with reading(database.reads) as connection:
+        of_id = transfers_with_ids(connection, [bytes.fromhex(digits)])
+        of_hash = transfers_of_hash(connection, f"0x{digits}", MOST_FOUND)
+    if of_id:
+        also = f" It is also a transaction of {_counted(len(of_hash))}." if of_hash else ""
+        return _result(snapshots, text, Found.TRANSFER, [*of_id, *of_hash], f"This is a transfer id.{also}")
+    if of_hash:
+        return _of_transaction(snapshots, text, of_hash)
+    return _nothing(
+        text,
+        "No transfer has this id or transaction hash. If a user sent it to you: the transaction may "
+        "not be reported yet (the dashboard shows how fresh each chain is), may be on a chain that is not "
+        "configured, or may not be a send of this bridge. Block hashes, and the ids that contracts log for "
+        "payouts and withdrawals, are not searched: try the transaction hash, or the address of the sender.",
+        reply_about_unknown(f"the transaction or id 0x{digits}"),
+    )
+
+
+def _by_account(
+    database: Database, snapshots: SnapshotSource, text: str, account: str
+) -> SearchResult | None:
+    page = list_transfers(database, snapshots, TransferFilters(account=account), size=MOST_FOUND)
+    if not page.transfers:
+        return None
+    more = "The last changed of many" if page.next_page else _counted(len(page.transfers)).capitalize()
+    message = f"This is an account. {more}, sent or received by it."
+    return SearchResult(text, Found.ACCOUNT, page.transfers, message, account, page.next_page)
+
+
+def _by_part(database: Database, snapshots: SnapshotSource, text: str, part: Part) -> SearchResult | None:
+    """Transfers and accounts with this beginning and end; None if there are none or the part is too short."""
+    start, end = part.start, part.end
+    ends = [(start, ""), ("", end)] if part.open_ended else [(start, end)]
+    with reading(database.reads) as connection:
+        ids = {
+            each
+            for one, other in ends
+            if max(len(one), len(other)) >= LEAST_PART
+            for each in ids_with_part(connection, one, other, MOST_FOUND + 1)
+        }
+        wanted_of = (start, "" if part.open_ended else end)
+        of_account = len(start) >= LEAST_PART and sum(map(len, wanted_of)) < ADDRESS_DIGITS
+        accounts = accounts_with_part(connection, *wanted_of, MOST_ACCOUNTS) if of_account else []
+        rows = transfers_with_ids(connection, sorted(ids)[:MOST_FOUND])
+    if not rows and not accounts:
+        return None
+    how = "At least " if len(ids) > MOST_FOUND else ""
+    words = [f"{how}{_counted(len(rows))}"] if rows else []
+    words += [f"{len(accounts)} account{'' if len(accounts) == 1 else 's'}"] if accounts else []
+    more = " Type more digits to find fewer." if how else ""
+    message = f"{' and '.join(words)} {_match_words(part)}.{more}"
+    result = _result(snapshots, text, Found.PART, rows, message[:1].upper() + message[1:])
+    return replace(result, accounts=tuple(checksum_address(each) for each in accounts))
+
+
+def _match_words(part: Part) -> str:
+    if part.open_ended:
+        return f"with an id that begins or ends with {part.start}"
+    words = [f"begins with 0x{part.start}"] if part.start else []
+    words += [f"ends with {part.end}"] if part.end else []
+    return f"with an id that {' and '.join(words)}"
+
+
+def _by_foreign_text(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult | None:
+    """Hashes and accounts of chains other than EVM chains, compared letter by letter."""
+    if _WORD.fullmatch(text):
+        with reading(database.reads) as connection:
+            rows = transfers_of_hash(connection, text, MOST_FOUND)
+        if rows:
+            return _of_transaction(snapshots, text, rows)
+    return _by_account(database, snapshots, text, text)
+
+
+def _of_transaction(snapshots: SnapshotSource, text: str, rows: Sequence[ListedTransfer]) -> SearchResult:
+    what = "This is a transaction of "
+    return _result(snapshots, text, Found.TRANSACTION, rows, f"{what}{_counted(len(rows))}.")
+
+
+def _result(
+    snapshots: SnapshotSource, text: str, kind: Found, rows: Sequence[ListedTransfer], message: str
+) -> SearchResult:
+    terms = snapshots.current().terms
+    once = {row.transfer_id: row for row in rows}
+    return SearchResult(text, kind, tuple(transfer_line(terms, row) for row in once.values()), message)
+
+
+def _nothing(text: str, message: str, reply: str = "") -> SearchResult:
+    return SearchResult(text, Found.NOTHING, (), message, reply=reply)
+
+
+def _counted(count: int) -> str:
+    return "one transfer" if count == 1 else f"{count} transfers"
+
+
+_NO_TRANSFER_OF: Final = (
+    "This is an address, but no transfer from or to {} is known. If the user has just sent: the transaction "
+    "may not be reported yet (the dashboard shows how fresh each chain is). Ask for the transaction hash."
+)
+
+
+_PASTE: Final = (
+    "Paste a transfer id or a transaction hash (64 hex digits) or an address (40 hex digits, or another "
+    "chain's own form)."
+)
+
+
+def _advice(text: str, digits: str, part: Part | None) -> str:
+    if part and max(len(part.start), len(part.end)) < LEAST_PART:
+        return f"Type at least {LEAST_PART} digits of the beginning or the end of a transfer id."
+    if digits:
+        return (
+            f"This looks like hex, but has {len(digits)} digits: a transfer id and a transaction hash have "
+            "64, an address 40. No transfer id begins or ends like this. A transaction is only "
+            "found by its full hash."
+        )
+    if part:
+        return (
+            "No transfer id and no account begins and ends like this. A transaction is only found by its "
+            "full hash: a click on a short hash copies the full one."
+        )
+    if _WORD.fullmatch(text):
+        return (
+            "No chain or token has this name, and no transfer has it as its transaction, sender or receiver. "
+            "Hashes and accounts of non-EVM chains are case-sensitive: check upper and lower case, and "
+            "paste the full value."
+        )
+    return f"No chain, token or transfer has this name. {_PASTE}"

@@ -1,0 +1,263 @@
+"""The pages of webhooks: subscriptions, their deliveries, and the actions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+
+from app.audit.keys import AuditKeys
+from app.console.shell.access import Access, Audience
+from app.console.shell.caller import actor
+from app.console.shell.formats import Look, grouped, pill, sentence, unknown
+from app.console.shell.row_pages import LINES, some_rows
+from app.console.shell.views import ConsoleView
+from app.console.webhook_forms import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
+from app.db.database import Database
+from app.http.application import current
+from app.values.amounts import is_ascii_digits
+from app.webhooks.rules.addresses import AllowedNetworks
+from app.webhooks.rules.subscription import DeliveryState, State
+from app.webhooks.services.delivering import replay, retry, unsent_since
+from app.webhooks.services.shown import (
+    MOST_COUNTED,
+    PAGE,
+    Shown,
+    delivery_log,
+    list_subscriptions,
+    show_subscription,
+)
+from app.webhooks.services.subscriptions import (
+    NoSubscription,
+    SubscriptionRefused,
+    rotate,
+    send_test,
+    subscribe,
+    switch,
+)
+
+LOOKS: Final = {
+    State.PAUSED: Look.PLAIN, State.OFF: Look.BAD,
+    DeliveryState.WAITING: Look.BUSY, DeliveryState.DELIVERED: Look.GOOD, DeliveryState.FAILED: Look.BAD,
+}  # fmt: skip
+"""The look of each state's pill; that of a subscription in service depends on what it delivered."""
+
+
+def state_pill(hook: Shown, unsent: datetime | None) -> Markup:
+    """The state of a subscription. Whether one in service works is not known before it has delivered.
+
+    :param unsent: since when no sender seems to run.
+    """
+    state = hook.state.value
+    if hook.state is not State.ACTIVE:
+        return pill(state, LOOKS[hook.state])
+    if unsent is not None:
+        return unknown(f"{state}, nothing is sent", unsent)
+    if hook.last is None:
+        return unknown(f"{state}, nothing delivered")
+    failed = hook.last is DeliveryState.FAILED
+    return pill(f"{state}, last delivery failed" if failed else state, LOOKS[hook.last])
+
+
+_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_SENSITIVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
+
+
+class WebhooksView(ConsoleView):
+    """Receivers of events and alerts."""
+
+    section = "Records"
+    access = {
+        "index": Access(Audience.OPERATOR),
+        "new": Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True),
+        "show": Access(Audience.OPERATOR),
+        "pause": _BUTTON,
+        "resume": _BUTTON,
+        "test": _BUTTON,
+        "replay": _BUTTON,
+        "retry": _BUTTON,
+        "retry_all": _BUTTON,
+        "rotate": _SENSITIVE_BUTTON,
+        "remove": _SENSITIVE_BUTTON,
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Webhooks", endpoint="webhooks")
+
+    @expose("/")
+    def index(self) -> str:
+        """Every subscription."""
+        found = list_subscriptions(current(Database))
+        return self.render(
+            "console/webhooks/index.html",
+            found=some_rows(found, LINES),
+            state_pill=state_pill,
+            audiences=AUDIENCES,
+            most=MOST_COUNTED,
+            unsent=unsent_since(current(Database)),
+        )
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make a subscription and show its secret once."""
+        form = NewWebhookForm()
+        if form.validate_on_submit():
+            try:
+                made = subscribe(
+                    current(Database),
+                    current(AuditKeys),
+                    current(AllowedNetworks),
+                    form.wanted(),
+                    actor=actor(),
+                )
+            except SubscriptionRefused as refused:
+                if refused.field in form:
+                    form[refused.field].errors = [sentence(str(refused))]
+                else:
+                    form.form_errors.append(sentence(str(refused)))
+            else:
+                return self.render("console/webhooks/made.html", made=made, rotated=False)
+        return self.render("console/webhooks/new.html", form=form)
+
+    @expose("/<public_id>")
+    def show(self, public_id: str) -> str:
+        """One subscription with its newest deliveries, or a page of earlier ones."""
+        before = request.args.get("before", "")
+        state = request.args.get("state", "")
+        try:
+            hook = show_subscription(current(Database), public_id)
+            page = delivery_log(
+                current(Database),
+                public_id,
+                int(before) if is_ascii_digits(before) and len(before) < 19 else None,
+                DeliveryState(state) if state in set(DeliveryState) else None,
+            )
+        except NoSubscription:
+            abort(404)
+        return self.render(
+            "console/webhooks/show.html",
+            hook=hook,
+            page=page,
+            older=page[-1].id if len(page) == PAGE else None,
+            state=state,
+            states=list(DeliveryState),
+            looks=LOOKS,
+            state_pill=state_pill,
+            audiences=AUDIENCES,
+            alerts=ALERTS,
+            most=MOST_COUNTED,
+            form=ReplayForm(formdata=None),
+            unsent=unsent_since(current(Database)),
+        )
+
+    @expose("/<public_id>/pause", methods=("POST",))
+    def pause(self, public_id: str) -> ResponseReturnValue:
+        """Send nothing for a while."""
+        reason = f"paused by {actor().name}"
+        return _done(
+            public_id,
+            lambda: switch(
+                current(Database), current(AuditKeys), public_id, State.PAUSED, actor=actor(), reason=reason
+            ),
+            "Paused. What happens meanwhile is kept and sent later.",
+        )
+
+    @expose("/<public_id>/resume", methods=("POST",))
+    def resume(self, public_id: str) -> ResponseReturnValue:
+        """Send again."""
+        return _done(
+            public_id,
+            lambda: switch(current(Database), current(AuditKeys), public_id, State.ACTIVE, actor=actor()),
+            "Active again. What waits is sent now.",
+        )
+
+    @expose("/<public_id>/test", methods=("POST",))
+    def test(self, public_id: str) -> ResponseReturnValue:
+        """Send an event without content."""
+        return _done(
+            public_id,
+            lambda: send_test(current(Database), public_id),
+            "Test event written. Its outcome appears below once the sender has tried it.",
+        )
+
+    @expose("/<public_id>/replay", methods=("POST",))
+    def replay(self, public_id: str) -> ResponseReturnValue:
+        """Send a span of time again."""
+        form = ReplayForm()
+        try:
+            since, until = form.span(current(Database).clock())
+            count = replay(
+                current(Database),
+                current(AuditKeys),
+                public_id,
+                since,
+                until,
+                actor=actor(),
+                delivered_too=form.delivered_too.data,
+            )
+        except NoSubscription:
+            abort(404)
+        except ValueError as error:
+            flash(sentence(str(error)), "error")
+        else:
+            flash(
+                f"{grouped(count)} {'delivery is' if count == 1 else 'deliveries are'} sent again.", "success"
+            )
+        return redirect(url_for("webhooks.show", public_id=public_id))
+
+    @expose("/<public_id>/retry/<int:delivery_id>", methods=("POST",))
+    def retry(self, public_id: str, delivery_id: int) -> ResponseReturnValue:
+        """Try a delivery that waits for its next attempt now."""
+        return _retried(public_id, delivery_id)
+
+    @expose("/<public_id>/retry", methods=("POST",))
+    def retry_all(self, public_id: str) -> ResponseReturnValue:
+        """Try all that wait for their next attempt now."""
+        return _retried(public_id, None)
+
+    @expose("/<public_id>/rotate", methods=("POST",))
+    def rotate(self, public_id: str) -> ResponseReturnValue:
+        """Replace the secret and show the new one once."""
+        try:
+            made = rotate(current(Database), current(AuditKeys), public_id, actor=actor())
+        except NoSubscription:
+            abort(404)
+        return self.render("console/webhooks/made.html", made=made, rotated=True)
+
+    @expose("/<public_id>/remove", methods=("POST",))
+    def remove(self, public_id: str) -> ResponseReturnValue:
+        """Remove the subscription with its log."""
+        _done(
+            public_id,
+            lambda: switch(current(Database), current(AuditKeys), public_id, State.REMOVED, actor=actor()),
+            "Webhook removed. Nothing more is sent to it.",
+        )
+        return redirect(url_for("webhooks.index"))
+
+
+def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
+    try:
+        count = retry(current(Database), current(AuditKeys), public_id, delivery_id, actor=actor())
+    except NoSubscription:
+        abort(404)
+    if count:
+        what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
+        flash(f"{what} tried now. Refresh the page to see the outcome.", "success")
+    else:
+        flash("Nothing to try again: it was delivered or given up, or is due within a minute.", "warning")
+    return redirect(url_for("webhooks.show", public_id=public_id))
+
+
+def _done(public_id: str, change: Callable[[], None], words: str) -> ResponseReturnValue:
+    """Change a subscription and go back to its page."""
+    try:
+        change()
+    except NoSubscription:
+        abort(404)
+    flash(words, "success")
+    return redirect(url_for("webhooks.show", public_id=public_id))

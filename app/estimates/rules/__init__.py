@@ -1,0 +1,1 @@
+"""What is decided without a table, a clock or a request."""

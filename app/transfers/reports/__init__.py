@@ -1,1 +1,0 @@
-"""What a reporter may report of a transfer, and whose report counts."""

@@ -1,0 +1,75 @@
+"""The console on an empty database, with a clock that the test moves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.roles import Role
+from app.network.document import import_network
+from app.sandbox.services import load_sandbox
+from config import ALL_DOORS
+from tests.actors import TESTER
+from tests.applications import Applications, OpenApp, cheap_passwords
+from tests.console.visitor import MovableClock, Visitor, gateway_of, signed_in
+from tests.databases import SharedDatabase
+from tests.gateway import Gateway, parts
+from tests.network.services.network_kit import network as small_network
+from tests.network.services.network_kit import text
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in applications that a test makes itself."""
+    cheap_passwords(monkeypatch)
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def open_app(applications: Applications, database: SharedDatabase, clock: MovableClock) -> OpenApp:
+    """Gives applications with the console on the test's database."""
+    return partial(applications.opener(database, clock), doors=ALL_DOORS)
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    """Without a context around the test: requests would share its ``g``, and with it who is signed in."""
+    return open_app()
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)
+
+
+@pytest.fixture
+def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
+    """The gateway with the sandbox in it."""
+
+    def fill() -> None:
+        with app.app_context():
+            load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
+
+    database.fill("tests.console sandbox", fill)
+    return gateway_of(app)
+
+
+@pytest.fixture
+def network(gateway: Gateway, database: SharedDatabase) -> Gateway:
+    """The gateway with the small network of the services' tests."""
+    database.fill(
+        "tests.console network", lambda: import_network(*gateway.editing, text(small_network()), actor=TESTER)
+    )
+    return gateway
+
+
+@pytest.fixture
+def operator(app: Flask, network: Gateway) -> Visitor:
+    """An operator at the small network."""
+    return signed_in(app, Role.OPERATOR)

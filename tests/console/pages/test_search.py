@@ -1,0 +1,230 @@
+"""One box finds a transfer by anything that an operator is sent, however it is spelled."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text as sa_text
+
+from app.console.search.found_transfers import MOST_INSIDE, Found, search, whole_ones
+from app.console.search.search import MOST_WORDS, network_rows
+from app.console.transfers.lists import TransferFilters, list_transfers
+from app.db.engine import reading
+from app.transfers.models import ID_END
+from tests.console.pages.plans import plans
+from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
+from tests.gateway import Gateway
+
+SEND = "0x" + "ab" * 32
+PAYOUT = "0x" + "ee" * 32
+REFUND = "0x" + "fe" * 32
+FALLEN = "0x" + "dd" * 32
+
+
+def spellings(text: str) -> list[str]:
+    digits = text[2:]
+    return [
+        text,
+        digits,
+        text.upper(),
+        f"0X{digits}",
+        f"  {text}\n",
+        digits.upper(),
+        f"{text[:20]}\n {text[20:]}",
+    ]
+
+
+@pytest.fixture
+def world(gateway: Gateway) -> Gateway:
+    verdict = feed(
+        gateway,
+        sent(1, src_tx_hash=SEND),
+        released(1),
+        sent(2, src_tx_hash=FALLEN),
+        event("chain.reorged", at=-60, chain_id=1, from_block=100),
+        sent(2, at=-55, src_tx_hash="0x" + "dc" * 32, block=101),
+        sent(3, src_tx_hash="0x" + "33" * 32, block=50),
+        about(3, "refund.submitted", tx_hash=REFUND, block=60),
+        sent(4, src_tx_hash="5xNotHexAtAll", sender="T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", block=50),
+        sent(1, src_tx_hash=SEND, event_id="again"),
+        released(1, event_id="released again"),
+    )
+    assert not verdict.refused
+    return gateway
+
+
+@pytest.mark.parametrize("spelled", spellings(transfer_id(0xABC)))
+def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
+    feed(gateway, sent(0xABC, src_tx_hash=SEND))
+    found = search(gateway.database, gateway.snapshots, spelled)
+    assert (found.kind, [line.transfer_id for line in found.transfers]) == (
+        Found.TRANSFER,
+        [transfer_id(0xABC)],
+    )
+    assert str(found.transfers[0].amount) == "1000 USDT"
+
+
+@pytest.mark.parametrize(
+    ("tx_hash", "n"),
+    [(SEND, 1), (PAYOUT, 1), (FALLEN, 2), ("0x" + "dc" * 32, 2), (REFUND, 3), ("5xNotHexAtAll", 4)],
+)
+def test_finds_every_logged_transaction(world: Gateway, tx_hash: str, n: int) -> None:
+    for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
+        found = search(world.database, world.snapshots, spelled)
+        assert (found.kind, [line.transfer_id for line in found.transfers]) == (
+            Found.TRANSACTION,
+            [transfer_id(n)],
+        ), spelled
+
+
+def test_an_account_in_any_spelling(world: Gateway) -> None:
+    for spelled in spellings(SENDER):
+        found = search(world.database, world.snapshots, spelled)
+        assert (found.kind, found.account) == (Found.ACCOUNT, SENDER), spelled
+        assert {line.transfer_id for line in found.transfers} == {transfer_id(n) for n in (1, 2, 3, 4)}
+    foreign = search(world.database, world.snapshots, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
+    assert [line.transfer_id for line in foreign.transfers] == [transfer_id(4)]
+    assert search(world.database, world.snapshots, "t9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb").kind is Found.NOTHING
+
+
+def test_one_transaction_of_several_transfers(gateway: Gateway) -> None:
+    feed(gateway, sent(1, src_tx_hash=SEND), sent(2, src_tx_hash=SEND), released(2))
+    found = search(gateway.database, gateway.snapshots, SEND)
+    assert {line.transfer_id for line in found.transfers} == {transfer_id(1), transfer_id(2)}
+    assert found.message == "This is a transaction of 2 transfers."
+
+
+def test_an_id_that_is_a_transaction_too(gateway: Gateway) -> None:
+    feed(gateway, sent(1, src_tx_hash=transfer_id(2)), sent(2, src_tx_hash=SEND))
+    found = search(gateway.database, gateway.snapshots, transfer_id(2))
+    assert [line.transfer_id for line in found.transfers] == [transfer_id(2), transfer_id(1)]
+    assert "also a transaction of one transfer" in found.message
+
+
+def test_long_account_list_has_next_page(gateway: Gateway) -> None:
+    feed(gateway, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 61)))
+    found = search(gateway.database, gateway.snapshots, SENDER)
+    assert (len(found.transfers), found.transfers[0].transfer_id) == (50, transfer_id(1))
+    rest = list_transfers(
+        gateway.database, gateway.snapshots, TransferFilters(account=found.account), found.next_page
+    )
+    assert [line.transfer_id for line in rest.transfers] == [transfer_id(n) for n in range(51, 61)]
+    assert rest.next_page is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Enter a transfer id"),
+        ("   ", "Enter a transfer id"),
+        ("0x" + "12" * 32, "No transfer has this id or transaction hash"),
+        (
+            "0x" + "12" * 20,
+            "This is an address, but no transfer from or to 0x1212121212121212121212121212121212121212",
+        ),
+        ("0x1234", "has 4 digits: a transfer id and a transaction hash have 64, an address 40"),
+        ("0x" + "1" * 63, "has 63 digits"),
+        ("hello", "are case-sensitive"),
+        ("https://scan.example/tx/", "Paste a transfer id"),
+        ("x" * 200, "none has more than 128 characters"),
+        ("a\0b", "none has more than"),
+        ("'; DROP TABLE transfers; --", "Paste a transfer id"),
+    ],
+)
+def test_no_result_suggests_what_to_try(world: Gateway, text: str, words: str) -> None:
+    found = search(world.database, world.snapshots, text)
+    assert (found.kind, found.transfers) == (Found.NOTHING, ())
+    assert words in found.message
+
+
+def numbered(hex_digits: str) -> int:
+    """The number of the transfer with this id."""
+    return int(hex_digits, 16)
+
+
+PARTS = (
+    "0306" + "00" * 28 + "beef",
+    "0306" + "11" * 28 + "beef",
+    "77" * 30 + "0306",
+    "aabb" + "22" * 27 + "cdbeef",
+)
+
+
+@pytest.fixture
+def parts(gateway: Gateway) -> Gateway:
+    feed(gateway, *(sent(numbered(each), src_tx_hash=f"0x{n:064x}") for n, each in enumerate(PARTS)))
+    return gateway
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("typed", "which"),
+    [
+        ("0x0306…beef", {0, 1}),
+        ("0306...BEEF", {0, 1}),
+        ("0x030600…00beef", {0}),
+        ("…cdbeef", {3}),
+        ("…beef", {0, 1, 3}),
+        ("…dbeef", {3}),
+        ("0x0306", {0, 1}),
+        ("0306", {0, 1, 2}),
+        ("0x030611…ef", {1}),
+        (f"0x{PARTS[0][:63]}", {0}),
+    ],
+)
+def test_a_part_of_an_id(parts: Gateway, typed: str, which: set[int]) -> None:
+    found = search(parts.database, parts.snapshots, typed)
+    assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}
+    assert found.kind is Found.PART
+
+
+@pytest.mark.every_database
+def test_a_part_of_an_account(world: Gateway) -> None:
+    for typed in (f"{SENDER[:8]}…{SENDER[-6:]}", SENDER[:9]):
+        assert search(world.database, world.snapshots, typed).accounts == (SENDER,), typed
+    assert search(world.database, world.snapshots, f"{SENDER[:8]}…000000").accounts == ()
+
+
+def test_short_part_needs_more_digits(parts: Gateway) -> None:
+    for typed in ("0x03", "0x03…ef", "…eef"):
+        assert "at least 4 digits" in search(parts.database, parts.snapshots, typed).message, typed
+
+
+def test_more_than_a_page_of_one_part(gateway: Gateway) -> None:
+    feed(gateway, *(sent((n << 16) + 0x0306, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
+    found = search(gateway.database, gateway.snapshots, "…0306")
+    assert len(found.transfers) == 50
+    assert "At least 50 transfers" in found.message
+
+
+@pytest.mark.every_database
+def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
+    """At a million transfers each of them has to find what it shows by an index."""
+    if parts.engine.dialect.name == "postgresql":
+        with plans(parts.engine, parts.reads) as seen:
+            for typed in (
+                "0x0306…beef",
+                "…beef",
+                "0x0306",
+                "0306",
+                SENDER,
+                SEND,
+                f"{SENDER[:8]}…{SENDER[-6:]}",
+            ):
+                search(parts.database, parts.snapshots, typed)
+        of_transfers = [plan for plan in seen if "transfer" in plan]
+        assert of_transfers
+        assert any("ix_transfers_id_end" in plan for plan in of_transfers), "\n\n".join(of_transfers)
+        whole = [plan for plan in of_transfers if "Seq Scan on transfer" in plan]
+        assert not whole, "\n\n".join(whole)
+    else:
+        asked = f"EXPLAIN QUERY PLAN SELECT transfer_id FROM transfers WHERE {ID_END} = x'beef'"
+        with reading(parts.reads) as connection:
+            assert "ix_transfers_id_end" in str(connection.execute(sa_text(asked)).all())
+
+
+def test_long_text_costs_no_more(gateway: Gateway) -> None:
+    """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
+    assert network_rows(gateway.database, "usdt")
+    assert not network_rows(gateway.database, "usdt " * (MOST_WORDS + 1))
+    addresses = [f"0x{number:040x}" for number in range(50)]
+    assert whole_ones(" ".join(addresses)) == addresses[: -MOST_INSIDE - 1 : -1]

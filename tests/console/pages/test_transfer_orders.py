@@ -1,0 +1,352 @@
+"""Lists of transfers by age and by the amounts of one token, and how many they have."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, text, update
+from werkzeug.datastructures import MultiDict
+
+from app.console.transfers.list_request import AGES, ListRequest, read_list_request
+from app.console.transfers.lists import count_transfers, list_transfers
+from app.db.engine import writing
+from app.transfers.models import Transfer
+from app.transfers.queries import counting, lists, sorting
+from app.transfers.queries.counting import Listed
+from app.transfers.queries.sorting import Order
+from app.values.amounts import MAX_UINT256
+from tests.console.pages.plans import plans, rows_read
+from tests.everyday import some
+from tests.feed.services.world import NOW, SENDER
+from tests.gateway import Gateway
+
+DECIMALS = {1: 6, 2: 18, 3: 6}
+"""Of USDT; it is not configured on chain 999."""
+AMOUNTS = (None, 0, 1, 9, 10, 99, 100, 10**6, 10**18, 10**18 + 1, 2**63, 2**64, 10**30, MAX_UINT256)
+
+
+def fill(gateway: Gateway, count: int = 300) -> list[dict[str, Any]]:
+    """Transfers of all amounts and ages, many of them equal."""
+    rng = random.Random(7)
+    rows = [
+        {
+            "transfer_id": rng.randbytes(32),
+            "status": rng.choice([1, 3, 5, 5, 5, 6, 10]),
+            "refund_reason": 0,
+            "src_chain_id": rng.choice([1, 2, 3, 999, None]),
+            "dst_chain_id": rng.choice([1, 2, None]),
+            "symbol": rng.choice(["USDT", "USDT", "CELR", None]),
+            "sender": rng.choice([SENDER, None]),
+            "amount": rng.choice(AMOUNTS),
+            "updated_at": NOW - timedelta(minutes=rng.randrange(60)),
+            "began_at": rng.choice([None, NOW - timedelta(minutes=rng.randrange(60, 3_000))]),
+        }
+        for _ in range(count)
+    ]
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Transfer), rows)
+    return rows
+
+
+def requested(gateway: Gateway, **fields: str) -> ListRequest:
+    return read_list_request(gateway.database, gateway.snapshots, MultiDict(fields))
+
+
+def pages(gateway: Gateway, wanted: ListRequest, size: int = 17) -> list[str]:
+    found: list[str] = []
+    page = None
+    for _ in range(1000):
+        got = list_transfers(gateway.database, gateway.snapshots, wanted.filters, page, size, wanted.order)
+        assert len(got.transfers) <= size
+        found += [line.transfer_id for line in got.transfers]
+        page = got.next_page
+        if page is None:
+            return found
+    raise AssertionError("the pages do not end")
+
+
+def began(row: dict[str, Any]) -> Any:
+    return row["began_at"] or row["updated_at"]
+
+
+def tokens(row: dict[str, Any]) -> int | None:
+    """The amount in the finest unit; None where it cannot be compared."""
+    decimals = DECIMALS.get(row["src_chain_id"])
+    if row["symbol"] != "USDT" or row["amount"] is None or decimals is None:
+        return None
+    return int(row["amount"]) * 10 ** (18 - decimals)
+
+
+KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "oldest": began,
+    "youngest": lambda row: -began(row).timestamp(),
+    "largest": lambda row: -(tokens(row) or 0),
+    "smallest": tokens,
+}
+
+
+def expected(rows: list[dict[str, Any]], fields: dict[str, str]) -> list[str]:
+    """As the rule says, without a database."""
+    met = []
+    for row in rows:
+        amount = tokens(row)
+        _, least, most = AGES[fields["age"]] if "age" in fields else ("", None, None)
+        least_amount = int(fields.get("least", "0")) * 10**18
+        most_amount = int(fields["most"]) * 10**18 if "most" in fields else None
+        if (
+            ((fields["sort"] not in ("largest", "smallest") and "least" not in fields) or amount is not None)
+            and (amount or 0) >= least_amount
+            and (most_amount is None or (amount is not None and amount <= most_amount))
+            and ("token" not in fields or row["symbol"] == fields["token"])
+            and ("status" not in fields or (row["status"] not in (2, 5, 10)) == (fields["status"] == "open"))
+            and ("src" not in fields or row["src_chain_id"] == int(fields["src"]))
+            and ("account" not in fields or row["sender"] == fields["account"])
+            and (least is None or began(row) < NOW - least)
+            and (most is None or began(row) >= NOW - most)
+        ):
+            met.append(row)
+    key = KEYS[fields["sort"]]
+    return ["0x" + row["transfer_id"].hex() for row in sorted(met, key=lambda r: (key(r), r["transfer_id"]))]
+
+
+OF_AGE = [
+    {"sort": sort, **more, **age}
+    for sort, more, age in itertools.product(
+        ("oldest", "youngest"),
+        ({}, {"status": "open"}, {"src": "1"}, {"account": SENDER}, {"token": "USDT"}),
+        ({}, {"age": "over-1h"}, {"age": "under-24h"}),
+    )
+]
+OF_AMOUNT = [
+    {"sort": sort, "token": "USDT", **more, **bounds}
+    for sort, more, bounds in itertools.product(
+        ("largest", "smallest"),
+        ({}, {"status": "open"}, {"src": "2"}, {"account": SENDER, "age": "over-1h"}),
+        ({}, {"least": "1"}, {"least": "1", "most": "1000000000000"}),
+    )
+]
+BOTH = [{"sort": "oldest", "token": "USDT", "least": "1"}]
+
+
+@pytest.mark.parametrize("scanned", [10_000, 40])
+def test_orders_and_filters_list_each_once(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int
+) -> None:
+    """Sorted here, and walked in the index of the order."""
+    rows = fill(gateway)
+    monkeypatch.setattr(lists, "SCANNED", scanned)
+    monkeypatch.setattr(lists, "PAIRS", scanned)
+    monkeypatch.setattr(sorting, "SCANNED", scanned)
+    for fields in some([*OF_AGE, *OF_AMOUNT, *BOTH], 4):
+        wanted = requested(gateway, **fields)
+        assert wanted.complaints == []
+        assert pages(gateway, wanted) == expected(rows, fields), fields
+
+
+def put(gateway: Gateway, *rows: tuple[int, int, int]) -> None:
+    """Transfers of USDT, each with its source chain, its amount and its status; ids rise."""
+    known = {"refund_reason": 0, "updated_at": NOW, "symbol": "USDT"}
+    with writing(gateway.engine) as connection:
+        for n, (chain, amount, status) in enumerate(rows):
+            of_row = {
+                "src_chain_id": chain,
+                "amount": amount,
+                "status": status,
+                "transfer_id": bytes([n]) * 32,
+            }
+            connection.execute(insert(Transfer).values(known | of_row))
+
+
+def numbers(found: list[str]) -> list[int]:
+    return [int(each[2:4], 16) for each in found]
+
+
+@pytest.mark.parametrize("scanned", [5_000, 1])
+def test_amounts_compare_in_one_unit(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int) -> None:
+    """One USDT has 6 decimals on chain 1 and 18 on chain 2: the smaller number can be more."""
+    monkeypatch.setattr(lists, "SCANNED", scanned)
+    monkeypatch.setattr(sorting, "SCANNED", scanned)
+    amounts = [(1, 2 * 10**6), (2, 10**18), (2, 3 * 10**18), (1, 10**6 + 1), (3, MAX_UINT256)]
+    # The place after a fraction of a chain's unit is before all that have the whole unit, whatever their ids.
+    amounts += [(1, 10**6), (2, 10**18 + 1)]
+    put(gateway, *((chain, amount, 5) for chain, amount in amounts))
+    for size in (1, 2, 5):
+        found = pages(gateway, requested(gateway, sort="largest", token="USDT"), size)
+        assert numbers(found) == [4, 2, 0, 3, 6, 1, 5]
+        found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), size)
+        assert numbers(found) == [1, 5, 6, 3, 0, 2, 4]
+    found = pages(gateway, requested(gateway, token="USDT", least="1.000001", most="2"))
+    assert numbers(found) == [0, 3]
+
+
+def test_unread_chain_holds_others_up(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of chain 1 only the largest are read, and none meets the filter: chain 3 cannot go on without it."""
+    monkeypatch.setattr(lists, "SCANNED", 40)
+    monkeypatch.setattr(sorting, "SCANNED", 40)
+    of_one = [(1, amount * 10**6, 10 if amount in (50, 45) else 5) for amount in range(100, 40, -1)]
+    of_three = [(3, amount * 10**6 + 5 * 10**5, 10) for amount in range(49, 40, -1)]
+    put(gateway, *of_one, *of_three)
+    found = pages(gateway, requested(gateway, sort="largest", token="USDT", status="10"), 5)
+    assert numbers(found) == [50, 60, 61, 62, 63, 64, 55, 65, 66, 67, 68]
+
+
+def test_equal_amounts_do_not_block_paging(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "SCANNED", 1)
+    monkeypatch.setattr(sorting, "SCANNED", 1)
+    put(gateway, *[(1, 10**6, 5)] * 30, (2, 10**18 + 1, 5), (1, 2 * 10**6, 5))
+    found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), 1)
+    assert numbers(found) == [*range(32)]
+
+
+def test_order_follows_the_filter(gateway: Gateway) -> None:
+    assert requested(gateway).order is Order.CHANGED
+    assert requested(gateway, age="over-1h").order is Order.OLDEST
+    assert requested(gateway, token="USDT", least="1").order is Order.LARGEST
+    assert requested(gateway, age="over-1h", sort="changed").order is Order.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"sort": "largest"}, "Choose a token"),
+        ({"least": "5"}, "Choose a token"),
+        ({"least": "5", "token": "NONE"}, "Choose a token"),
+        ({"least": "1e5", "token": "USDT"}, "Amount from: “1e5” is not an amount"),
+        ({"most": "-1", "token": "USDT"}, "Amount to: “-1” is not an amount"),
+        ({"age": "old"}, "Age: “old” is not one of the ages"),
+        ({"sort": "up"}, "Order: “up” is not an order"),
+    ],
+)
+def test_unusable_filter_is_reported_and_ignored(
+    gateway: Gateway, fields: dict[str, str], words: str
+) -> None:
+    wanted = requested(gateway, **fields)
+    assert [each for each in wanted.complaints if words in each]
+    assert wanted.order is Order.CHANGED
+    assert set(wanted.fields) <= {"token"}
+
+
+@pytest.mark.parametrize("sort", ["oldest", "youngest", "largest", "smallest"])
+@pytest.mark.parametrize("scanned", [5_000, 10])
+def test_unreadable_page_begins_at_start(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int, sort: str
+) -> None:
+    fill(gateway, 30)
+    monkeypatch.setattr(lists, "SCANNED", scanned)
+    monkeypatch.setattr(sorting, "SCANNED", scanned)
+    wanted = requested(gateway, sort=sort, token="USDT")
+    listed = (gateway.database, gateway.snapshots, wanted.filters)
+    first = list_transfers(*listed, None, 5, wanted.order)
+    for page in ("x", "", "AAAA", "a" * 400):
+        assert list_transfers(*listed, page, 5, wanted.order).transfers == first.transfers
+    for page in ("_" * 56, "f" * 120, "A" * 56):  # places at which there is nothing
+        list_transfers(*listed, page, 5, wanted.order)
+
+
+def hashed(gateway: Gateway, count: int) -> None:
+    """Transfers with ids as hashes, of which one in ten is not finished and one in a hundred at status 8."""
+    rows = [
+        {
+            "transfer_id": sha256(b"%d" % n).digest(),
+            "status": 8 if n % 100 == 0 else 3 if n % 10 == 0 else 5,
+            "refund_reason": 0,
+            "updated_at": NOW - timedelta(seconds=n),
+        }
+        for n in range(count)
+    ]
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Transfer), rows)
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("few", [counting.FEW, 20])
+def test_count_is_exact_up_to_a_bound(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    """With any filters together; more than the bound are *at least* so many.
+
+    :param few: rows of one filter that are read first in SQLite.
+    """
+    hashed(gateway, 3_000)
+    monkeypatch.setattr(counting, "FEW", few)
+
+    def count(**fields: str) -> Listed:
+        return count_transfers(gateway.database, requested(gateway, **fields).filters)
+
+    assert count() == Listed(3_000)
+    assert count(status="5", within="1h") == Listed(2_700)
+    for module, name in ((lists, "SCANNED"), (sorting, "SCANNED")):
+        monkeypatch.setattr(module, name, 100)
+    monkeypatch.setattr(counting, "LEAST", 400)
+    assert count() == count(status="5") == Listed(400, at_least=True)
+    assert count(status="open") == Listed(300)
+    assert count(account=SENDER) == Listed(0)
+    assert count(status="8") == Listed(30)
+    assert count(status="5", token="USDT") == Listed(0), "no transfer is of this token"
+    assert count(status="5", age="under-1h") == Listed(400, at_least=True)
+    changed = f"{NOW - timedelta(seconds=200):%Y-%m-%dT%H:%M:%S}"
+    assert count(status="3", since=changed) == Listed(18)
+    changed = f"{NOW - timedelta(seconds=2_990):%Y-%m-%dT%H:%M:%S}"
+    assert count(status="5", until=changed, age="under-1h") == Listed(9), "few of many and of many"
+    monkeypatch.setattr(counting, "LEAST", 299)
+    assert count(status="open") == Listed(299, at_least=True), "one more than the bound"
+
+
+@pytest.mark.every_database
+def test_count_takes_any_text_as_it_is(gateway: Gateway) -> None:
+    """Values are written into the statement, quoted."""
+    hashed(gateway, 10)
+    for text_of_it in ("O'Brien", "' OR 1=1 --", "%s", "%(x)s", ":x", "\\", "\\' OR 1=1 --", "☃"):
+        for name in ("account", "token"):
+            filters = requested(gateway, **{name: text_of_it}).filters
+            assert count_transfers(gateway.database, filters) == Listed(0), text_of_it
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Transfer).values(sender="a%s' \\ :b", symbol="%(x)s'"))
+    odd = requested(gateway, account="a%s' \\ :b", token="%(x)s'").filters
+    assert count_transfers(gateway.database, odd) == Listed(10)
+
+
+@pytest.mark.postgresql_alone
+@pytest.mark.parametrize("fields", [{"src": "1", "token": "USDT"}, {"dst": "1", "status": "5"}], ids=str)
+def test_list_of_a_chain_does_not_read_the_chain_for_each_pair(
+    gateway: Gateway, fields: dict[str, str]
+) -> None:
+    """By the plan that connections for reads use. It read all of the source for each of its pairs."""
+    rows = [
+        {
+            "transfer_id": sha256(b"%d" % n).digest(), "status": 5, "refund_reason": 0,
+            "src_chain_id": 1 + n % 5, "dst_chain_id": 1 + n % 24, "symbol": "USDT",
+            "sent_at": NOW - timedelta(seconds=n), "updated_at": NOW - timedelta(seconds=n),
+        }
+        for n in range(20_000)
+    ]  # fmt: skip
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Transfer), rows)
+        connection.execute(text("ANALYZE transfers"))
+    wanted = requested(gateway, **fields)
+    with rows_read(gateway.reads) as read:
+        list_transfers(gateway.database, gateway.snapshots, wanted.filters, None, 50, wanted.order)
+    of_chain = sum(row["src_chain_id"] == 1 if "src" in fields else row["dst_chain_id"] == 1 for row in rows)
+    assert max(read) <= 4 * of_chain, "there are 24 pairs"
+
+
+@pytest.mark.postgresql_alone
+def test_no_order_reads_the_whole_table(gateway: Gateway) -> None:
+    """PostgreSQL's plans, with sequential scans as dear as they are at ten millions."""
+    fill(gateway, 2000)
+    with gateway.engine.begin() as connection:
+        connection.execute(text("ANALYZE transfers"))
+    with plans(gateway.reads) as seen, pytest.MonkeyPatch.context() as patch:
+        for module, name in ((sorting, "SCANNED"), (lists, "SCANNED"), (lists, "PAIRS")):
+            patch.setattr(module, name, 100)
+        for fields in [*OF_AGE, *OF_AMOUNT]:
+            wanted = requested(gateway, **fields)
+            list_transfers(gateway.database, gateway.snapshots, wanted.filters, None, 20, wanted.order)
+            count_transfers(gateway.database, wanted.filters)
+    assert not [plan for plan in seen if "Seq Scan on transfers" in plan]
+    assert [plan for plan in seen if "ix_transfers_age" in plan]
+    assert [plan for plan in seen if "ix_transfers_token_amount" in plan]

@@ -1,0 +1,127 @@
+"""API keys in the console: made and shown once, their use by day, revoked; and who sees what."""
+
+from __future__ import annotations
+
+import re
+
+from flask import Flask
+
+from app.accounts.rules.proposal import API_KEYS
+from app.accounts.rules.roles import Role
+from app.credentials.callers import KeyUses
+from app.credentials.services.issuing import issue, new_key
+from app.credentials.services.presented import presented_key
+from tests.actors import TESTER
+from tests.applications import OpenApp
+from tests.console.visitor import Visitor, add_account, email_of, signed_in
+from tests.gateway import Gateway, gateway_of
+
+KEYS = "/admin/api_keys/"
+FIELDS = {"name": "wallet", "scopes": ["read", "webhooks"], "rate_limit": "100/minute;1000/hour"}
+
+
+def made(page: str) -> str:
+    found = re.search(r"<code class=\"break\">(gwk_[^<]+)</code>", page)
+    assert found
+    return found[1]
+
+
+def test_key_is_made_shown_once_revoked(app: Flask, gateway: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    key = made(admin.post(f"{KEYS}new", FIELDS).text)
+    found = presented_key(gateway.database, f"Bearer {key}")
+    assert found is not None
+    assert (found.name, found.rate_limit) == ("wallet", FIELDS["rate_limit"])
+    assert sorted(found.scopes) == FIELDS["scopes"]
+    (path,) = set(re.findall(rf'href="({KEYS}\d+)"', admin.get(KEYS).text))
+    for page in (admin.get(KEYS), admin.get(path)):
+        assert key[20:] not in page.text
+        assert key[4:20] in page.text, "the key ID"
+        assert "100/minute;1000/hour" in page.text
+    assert "No requests with this key" in admin.get(path).text
+    admin.post(f"{path}/revoke", {"typed": "wall"})
+    assert "Nothing was changed" in admin.get(path).text
+    assert presented_key(gateway.database, f"Bearer {key}") is not None
+    assert admin.post(f"{path}/revoke", {"typed": "Wallet"}).location == KEYS
+    page = admin.get(path).text
+    assert "revoked" in page
+    assert "Revoke the key" not in page
+    headers = {"Authorization": f"Bearer {key}"}
+    assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 401
+    assert admin.get(f"{KEYS}999").status_code == admin.get(f"{KEYS}{10**30}").status_code == 404
+
+
+def test_what_is_not_made(app: Flask) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    admin.post(f"{KEYS}new", FIELDS)
+    for wrong, words in (
+        ({"name": "wallet"}, "is already used, or was used before"),
+        ({"name": "<script>alert(1)</script>"}, "is not a valid name"),
+        ({"scopes": "<script>alert(1)</script>"}, "is not a scope"),
+        ({"scopes": []}, "needs at least one scope"),
+        ({"rate_limit": "<script>alert(1)</script>"}, "is not a limit"),
+        ({"digest": "x"}, "has no field"),
+    ):
+        answer = admin.post(f"{KEYS}new", {**FIELDS, "name": "a"} | wrong).text
+        assert words in answer
+        assert "<script>alert" not in answer
+
+
+def test_the_use_by_day(app: Flask, gateway: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    admin.post(f"{KEYS}new", FIELDS)
+    assert ">never</td>" in admin.get(KEYS).text
+    uses = KeyUses(gateway.engine, gateway.clock, 1e6)
+    for n in range(1205):
+        uses.used(1, limited=n < 3)
+    uses.flush()
+    uses.end()
+    today = f"{gateway.clock():%Y-%m-%d}"
+    page = admin.get(f"{KEYS}1").text
+    assert re.search(rf"<td>{today}</td><td class=\"number\">1.205</td><td class=\"number\">3</td>", page)
+    assert f">{today}</td>" in admin.get(KEYS).text
+
+
+def test_operators_read(app: Flask, gateway: Gateway) -> None:
+    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
+    operator = signed_in(app, Role.OPERATOR)
+    assert "Add key" not in operator.get(KEYS).text
+    page = operator.get(f"{KEYS}1").text
+    assert "wallet" in page
+    assert "Revoke the key" not in page
+    assert "Add key" in signed_in(app, Role.ADMIN).get(KEYS).text
+
+
+def test_the_audit_log_leads_to_the_key(app: Flask, gateway: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    admin.post(f"{KEYS}new", FIELDS)
+    listed = admin.get("/admin/audit/?action=api_key").text
+    (record,) = set(re.findall(r'href="(/admin/audit/\d+)"', listed))
+    page = admin.get(record).text
+    assert f'<a href="{KEYS}?search=wallet">' in page
+    assert "100/minute;1000/hour" in page
+
+
+def test_a_second_person_makes_it(open_app: OpenApp) -> None:
+    app = open_app(two_persons=(API_KEYS,))
+    gateway = gateway_of(app)
+    first = signed_in(app, Role.ADMIN)
+    assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
+    page = first.post(f"{KEYS}new", FIELDS | {"change_reason": "a new wallet"}).text
+    key = made(page)
+    assert "approves" in page
+    headers = {"Authorization": f"Bearer {key}"}
+    assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 401
+    add_account(app, Role.ADMIN, "second@example.org")
+    second = Visitor(app)
+    second.sign_in("second@example.org")
+    shown = second.get("/admin/proposals/1")
+    assert "only the proposer has seen the key" in shown.text
+    assert key[20:] not in shown.text
+    second.post("/admin/proposals/1/approve")
+    assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 200
+    assert presented_key(gateway.database, f"Bearer {key}") is not None
+    operator = Visitor(app)
+    add_account(app, Role.OPERATOR)
+    operator.sign_in(email_of(Role.OPERATOR))
+    assert "api key wallet" not in operator.get("/admin/proposals/").text

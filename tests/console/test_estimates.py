@@ -1,0 +1,191 @@
+"""Try an estimate: the answer of the API, laid open, and plain words for what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from html import unescape
+from urllib.parse import parse_qs
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.roles import Role
+from app.console.estimates.views import percent
+from app.estimates.services import EstimateCounts
+from app.feed.services.ingest import ingest_lines
+from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from app.values.codes import Reason
+from tests.builders.events import EventBuilder
+from tests.console.visitor import Visitor, signed_in
+from tests.gateway import Gateway
+
+GOOD = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
+TERMS = ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt")
+
+
+def fields_of(query: str, caller: str = "") -> dict[str, str]:
+    """A query of the API as the form would send it."""
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    return {
+        "src": asked["src_chain_id"],
+        "dst": asked["dst_chain_id"],
+        "token": asked["token_symbol"],
+        "amount": asked["amt"],
+        "unit": "smallest",
+        "slippage": percent(int(asked["slippage_tolerance"])),
+        "pegged": asked.get("is_pegged", ""),
+        "user": asked.get("usr_addr", ""),
+        "caller": caller,
+    }
+
+
+def ask(visitor: Visitor, **fields: str) -> str:
+    answer = visitor.get("/admin/estimates/", query_string=fields)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def terms(page: str) -> dict[str, str]:
+    """The terms of the calculation that the API's answer has, too, in smallest units."""
+    values = {}
+    for term in TERMS:
+        found = re.search(rf"{term}</span></th>\s*<td[^>]*>(.*?)</td>", page, re.DOTALL)
+        assert found, term
+        values[term] = re.sub(r"\D", "", re.sub(r"<[^>]*>", "", found[1].split("<br>")[-1]))
+    return values
+
+
+def heading(page: str) -> str:
+    found = re.search(r'<h2 id="outcome-title">(.*?)</h2>', page)
+    assert found, page
+    return unescape(found[1])
+
+
+def test_success_explains_the_api_answer(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for example in SANDBOX_ESTIMATES:
+        page = ask(visitor, **fields_of(example.query))
+        answer = visitor.get(f"/v2/estimateAmt?{example.query}").get_json()
+        assert heading(page).startswith("Receives ")
+        assert terms(page) == {term: answer[term] for term in TERMS}, example
+        received = f"{int(answer['estimated_receive_amt']):,}".replace(",", " ")
+        assert received in page
+        assert "refused</span>" not in page
+
+
+def test_refusal_names_check_and_remedy(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for example in SANDBOX_ERRORS:
+        if example.reason is Reason.CHAIN_UNKNOWN:
+            continue  # the form offers only chains that there are
+        page = ask(visitor, **fields_of(example.query, example.caller))
+        visitor.environ["REMOTE_ADDR"] = example.caller
+        asked = visitor.get(f"/v2/estimateAmt?{example.query}").json
+        visitor.environ["REMOTE_ADDR"] = "127.0.0.1"
+        assert asked
+        assert heading(page) == f"Refused: {asked['err']['msg']}"
+        assert str(int(example.code)) in page
+        assert example.reason.value in page
+        assert page.count('<li class="check-refused">') == 1
+
+
+def test_passing_amount_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    page = ask(visitor, **GOOD | {"amount": "100000000"})
+    assert "Within the source pool&#39;s inbound limit" in page
+    links = re.findall(r'class="button fill" href="([^"]*)"', page)
+    assert links
+    for link in links:
+        filled = visitor.get(unescape(link)).text
+        assert heading(filled).startswith("Receives ")
+        assert 'value="USDT" selected' in filled or 'selected value="USDT"' in filled
+
+
+def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
+    page = ask(visitor, **fields_of(example.query))
+    link = re.search(r'Highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
+    assert link
+    assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
+
+
+def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    human = ask(visitor, **GOOD | {"amount": "1 000.25"})
+    smallest = ask(visitor, **GOOD | {"amount": "1000250000", "unit": "smallest"})
+    assert terms(human) == terms(smallest)
+    assert "1000.25 USDT, 1000250000 smallest units" in human
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"src": ""}, "Choose the source chain."),
+        ({"src": "999"}, "“999” is not configured."),
+        ({"token": "<script>"}, "“<script>” is not configured."),
+        ({"amount": ""}, "Enter a number, such as 12.5."),
+        ({"amount": "1,5"}, "without commas"),
+        ({"amount": "-1"}, "“-1” is not a number"),
+        ({"amount": "1e6"}, "“1e6” is not a number"),
+        ({"amount": "٣"}, "is not a number"),
+        ({"amount": "1."}, "is not a number"),
+        ({"amount": "9" * 5000}, "is not a number"),
+        ({"amount": "9" * 90}, "at most 2^256-1"),
+        ({"amount": "0.1234567"}, "USDT has 6 decimals"),
+        ({"amount": "1.5", "unit": "smallest"}, "Enter a whole number of smallest units"),
+        ({"unit": "x"}, "Choose tokens or smallest units."),
+        ({"src": "8453"}, "USDT is not configured on the source chain"),
+        ({"slippage": "x"}, "“x” is not a number"),
+        ({"slippage": "0.12345"}, "at most 4 digits"),
+        ({"slippage": "9" * 30}, "must be at most 4294967295"),
+        ({"pegged": "x"}, "Choose one of the options."),
+        ({"user": "a" * 129}, "must have at most 128 characters"),
+        ({"user": "a\0b"}, "must not contain a NUL character"),
+        ({"caller": "1.2.3.0/24"}, "not a network"),
+    ],
+)
+def test_unreadable_value_is_named_at_field(
+    app: Flask, sandbox: Gateway, changed: dict[str, str], complaint: str
+) -> None:
+    page = ask(signed_in(app, Role.VIEWER), **GOOD | changed)
+    errors = [unescape(text) for text in re.findall(r'<p class="field-error"[^>]*>(.*?)</p>', page)]
+    assert any(complaint in error for error in errors), errors
+    assert "outcome-title" not in page
+    assert "<script>&" not in page
+
+
+def test_nothing_asked_yet_and_nothing_configured(app: Flask, gateway: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "Choose chains, a token and an amount" in ask(visitor)
+    assert "is not configured" in ask(visitor, **GOOD)
+
+
+def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[object] = []
+    monkeypatch.setattr(EstimateCounts, "_add", lambda _counts, outcome: counted.append(outcome))
+    visitor = signed_in(app, Role.VIEWER)
+    ask(visitor, **GOOD)
+    ask(visitor, **GOOD | {"amount": "0"})
+    assert not counted
+    visitor.get(f"/v2/estimateAmt?{SANDBOX_ESTIMATES[0].query}")
+    assert len(counted) == 1
+
+
+def test_age_of_facts_is_shown(app: Flask, sandbox: Gateway) -> None:
+    """What the feed reports is seen at once."""
+    visitor = signed_in(app, Role.VIEWER)
+    fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
+    for amount in ("1", "2"):
+        at = sandbox.clock() - timedelta(seconds=9 - int(amount))
+        report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
+        assert (
+            ingest_lines(sandbox.database, sandbox.intake, [json.dumps(report).encode()], "test").accepted
+            == 1
+        )
+        page = ask(visitor, **GOOD)
+        assert terms(page)["base_fee"] == amount
+        assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)
+    assert "<dt>Pools and fee</dt>" not in ask(visitor, **GOOD | {"dst": "1"})

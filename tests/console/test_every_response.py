@@ -1,0 +1,96 @@
+"""What a browser is told with each answer, of whichever door."""
+
+from __future__ import annotations
+
+import gzip
+from inspect import iscoroutinefunction
+from itertools import chain
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.roles import Role
+from tests.console.visitor import signed_in
+
+
+def paths(app: Flask) -> list[str]:
+    """A path of each route, with something in its variable parts."""
+    rules = {rule.rule: rule for rule in app.url_map.iter_rules()}
+    adapter = app.url_map.bind("localhost")
+    return [adapter.build(rule.endpoint, dict.fromkeys(rule.arguments, 1)) for rule in rules.values()]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_answer_can_be_framed_or_sniffed(app: Flask, method: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    asked = [*paths(app), "/nothing", "/admin/nothing", "/v2/nothing", "/docs/nothing", "/docs/try/nothing"]
+    assert len(asked) > 60
+    for path in asked:
+        answer = visitor.client.open(path, method=method, environ_base=visitor.environ)
+        if not answer.data:
+            continue
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], (method, path)
+
+
+def test_refused_page_logs_the_account(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert visitor.get("/admin/operators/").status_code == 403
+    assert "GET /admin/operators/ refused to viewer@" in caplog.text
+
+
+def test_no_view_or_hook_is_coroutine(app: Flask) -> None:
+    """The application spares Flask's own look at each of them, so none may need it."""
+    hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
+    hooked = [function for kind in hooks for functions in kind.values() for function in functions]
+    functions = [*chain(app.view_functions.values(), hooked, app.teardown_appcontext_funcs)]
+    assert len(functions) > 100
+    assert [function for function in functions if iscoroutinefunction(function)] == []
+
+
+@pytest.mark.parametrize("path", ["/admin/transfers/", "/admin/static/console.css"])
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_console_is_compressed(app: Flask, path: str, site: str) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    plain = visitor.get(path)
+    packed = visitor.get(path, headers={"Accept-Encoding": "gzip, br", "Sec-Fetch-Site": site})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.content_length == len(packed.data) < len(plain.data) / 2
+    assert gzip.decompress(packed.data)[:200] == plain.data[:200]
+    assert {"Accept-Encoding", "Sec-Fetch-Site"} <= set(packed.vary)
+
+
+def test_part_of_file_is_sent_uncompressed(app: Flask) -> None:
+    part = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin", "Range": "bytes=0-4999"}
+    answer = signed_in(app, Role.VIEWER).get("/admin/static/console.css", headers=part)
+    assert (answer.status_code, len(answer.data)) == (206, 5000)
+    assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept-Encoding": "gzip"},
+        {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "cross-site"},
+        {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-site"},
+        {"Accept-Encoding": "br", "Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "same-origin"},
+    ],
+)
+def test_no_other_site_gets_a_compressed_page(app: Flask, headers: dict[str, str]) -> None:
+    """Its length would tell what is on it (docs/security.md#compressed)."""
+    answer = signed_in(app, Role.VIEWER).get("/admin/transfers/", headers=headers)
+    assert len(answer.data) > 1024
+    assert "Content-Encoding" not in answer.headers
+
+
+def test_no_answer_to_a_form_is_compressed(app: Flask) -> None:
+    """What is secret is shown once, and only there."""
+    visitor = signed_in(app, Role.ADMIN)
+    own = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"}
+    fields = {"name": "a-reporter", "every_type": "y", "every_chain": "y"}
+    made = visitor.post("/admin/ingest_tokens/new", fields, headers=own)
+    assert made.status_code == 200
+    assert "Content-Encoding" not in made.headers
+    public = visitor.client.get("/v2/getTransferConfigs", headers=own)
+    assert "Content-Encoding" not in public.headers

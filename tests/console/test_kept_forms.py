@@ -1,0 +1,201 @@
+"""What was typed survives the end of a session and a stale token; and browsers are told why they are out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.accounts.models import Operator, OperatorSession
+from app.accounts.rules.roles import Role
+from app.accounts.services.accounts import find_account
+from app.audit.services import AuditFilter, list_audit
+from app.db.engine import reading
+from tests.console.forms import form_of
+from tests.console.visitor import (
+    PASSWORD,
+    MovableClock,
+    Visitor,
+    add_account,
+    email_of,
+    gateway_of,
+    signed_in,
+)
+from tests.gateway import Gateway
+from tests.network.services.edits.kit import document
+
+OWN = {"Sec-Fetch-Site": "same-origin"}
+VIEWER = email_of(Role.VIEWER)
+FIELDS = {"name": "Main <net>", "block_delay": "9", "seen": "x"}
+
+
+def kept(page: Any) -> dict[str, str]:
+    assert '<form method="post" action="/admin/chains/1"' in page.text
+    return {name: value for name, value in form_of(page).items() if name != "csrf_token"}
+
+
+def test_an_ended_session_keeps_what_was_typed(
+    operator: Visitor, network: Gateway, clock: MovableClock
+) -> None:
+    clock.forward(hours=2)
+    answer = operator.post("/admin/chains/1", FIELDS | {"password": "secret"}, headers=OWN)
+    assert answer.status_code == 401
+    assert "Your session has ended" in answer.text
+    assert kept(answer) == FIELDS
+    assert 'data-who="operator@example.org"' in answer.text
+    assert "next=/admin/account/kept" in answer.text.replace("%2F", "/")
+    assert "secret" not in answer.text and "<net>" not in answer.text
+    operator.sign_in(email_of(Role.OPERATOR))
+    again = operator.post("/admin/chains/1", kept(answer))
+    assert "Main &lt;net&gt;" in again.text, "sent again it is a form of the page"
+    assert operator.get("/admin/account/kept").status_code == 200
+
+
+def test_a_stale_token_keeps_what_was_typed(operator: Visitor, network: Gateway) -> None:
+    stale = operator.token()
+    operator.post("/admin/sign-out")
+    operator.sign_in(email_of(Role.OPERATOR))
+    page = operator.client.post("/admin/chains/1", data=FIELDS | {"csrf_token": stale}, headers=OWN)
+    assert page.status_code == 400
+    assert kept(page) == FIELDS
+    (fresh,) = re.findall(r'name="csrf_token" value="([^"]+)"', page.text)
+    again = operator.client.post("/admin/chains/1", data=kept(page) | {"csrf_token": fresh})
+    assert again.status_code == 200 and "expired" not in again.text
+    assert document(network)["chains"][0]["name"] == "Ethereum"
+
+
+def test_a_large_form_is_kept_too(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
+    text = "\n".join(f"0x{n:040x}" for n in range(20_000))
+    clock.forward(hours=2)
+    answer = operator.post("/admin/blocked_addresses/new", {"text": text}, headers=OWN)
+    assert answer.status_code == 401
+    assert f"0x{19_999:040x}" in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {"Origin": "https://evil.example"}],
+)
+def test_nothing_that_another_site_sent_is_kept(
+    operator: Visitor, network: Gateway, clock: MovableClock, headers: dict[str, str]
+) -> None:
+    page = operator.client.post("/admin/chains/1", data=FIELDS, headers=headers)
+    assert page.status_code == 400 and "Main" not in page.text
+    clock.forward(hours=2)
+    gone = operator.client.post("/admin/chains/1", data=FIELDS, headers=headers)
+    assert gone.status_code == 302 and gone.location.startswith("/admin/sign-in")
+
+
+def test_older_browsers_tell_by_the_origin(operator: Visitor, network: Gateway) -> None:
+    page = operator.client.post("/admin/chains/1", data=FIELDS, headers={"Origin": "http://localhost"})
+    assert kept(page) == FIELDS
+
+
+def test_expired_sign_in_page_returns(app: Flask) -> None:
+    visitor = Visitor(app)
+    fields = {"csrf_token": "old", "email": VIEWER, "password": PASSWORD, "next": "/admin/chains/"}
+    answer = visitor.client.post("/admin/sign-in", data=fields, headers=OWN)
+    assert answer.status_code == 302 and "next=/admin/chains/" in answer.location.replace("%2F", "/")
+    page = visitor.get(answer.location).text
+    assert "The page had expired. Sign in now." in page and PASSWORD not in page
+
+
+def out(visitor: Visitor) -> str:
+    """What a browser reads that is signed out."""
+    answer = visitor.get("/admin/chains/", follow_redirects=True)
+    assert "<h1>Sign in</h1>" in answer.text
+    assert "Your session has ended." in answer.text
+    return answer.text
+
+
+@pytest.mark.every_database
+def test_the_other_browser_is_told_why(app: Flask, network: Gateway) -> None:
+    here = signed_in(app, Role.VIEWER)
+    there, third = Visitor(app), Visitor(app)
+    there.sign_in(VIEWER)
+    third.sign_in(VIEWER)
+    here.post("/admin/account/sign-out-everywhere")
+    assert "You signed out everywhere from another browser." in out(there)
+    answer = third.post("/admin/chains/1", FIELDS, headers=OWN)
+    assert "You signed out everywhere from another browser." in answer.text
+    assert kept(answer) == FIELDS
+    assert "Your session has ended" not in here.get("/admin/sign-in").text
+    for visitor in (there, third):
+        assert "session has ended" not in visitor.get("/admin/sign-in").text, "said once"
+
+
+def test_each_reason_has_its_words(app: Flask, network: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    account = add_account(app, Role.VIEWER)
+    page = f"/admin/operators/{account}"
+    said = []
+    for path, fields in (
+        (f"{page}/end-sessions", {}),
+        (page, {"role": "viewer", "active": "y", "second_factor_required": "y"}),
+        (page, {"role": "viewer"}),
+    ):
+        visitor = Visitor(app)
+        if "role" in fields and "active" not in fields:
+            admin.post(page, {"role": "viewer", "active": "y"})
+        visitor.sign_in(VIEWER)
+        assert visitor.inside
+        admin.post(path, fields)
+        said.append(out(visitor))
+    assert "An administrator signed you out" in said[0]
+    assert "second factor of your account was changed or is now required" in said[1]
+    assert "Your account was turned off" in said[2]
+
+
+def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
+    here, there = signed_in(app, Role.VIEWER), Visitor(app)
+    there.sign_in(VIEWER)
+    foreign = signed_in(app, Role.OPERATOR)
+    page = here.get("/admin/account/").text
+    (action,) = re.findall(r'action="(/admin/account/sessions/\d+/sign-out)"', page)
+    assert foreign.post(action).status_code == 302
+    assert there.inside, "nobody ends a session of another account"
+    assert "That browser is signed out." in here.post(action, follow_redirects=True).text
+    assert here.inside
+    assert "You signed this browser out from another browser." in out(there)
+    assert "already ended" in here.post(action, follow_redirects=True).text
+    gateway = gateway_of(app)
+    assert [row.detail for row in list_audit(gateway.database, AuditFilter(action="sign_out"))] == [
+        "one session, from another browser"
+    ]
+
+
+def test_ended_sessions_are_forgotten_with_their_cookies(app: Flask, clock: MovableClock) -> None:
+    signed_in(app, Role.VIEWER).post("/admin/account/sign-out-everywhere")
+
+    def rows() -> int:
+        with reading(gateway_of(app).engine) as connection:
+            return connection.scalar(select(func.count()).select_from(OperatorSession)) or 0
+
+    clock.forward(hours=23)
+    Visitor(app).sign_in(VIEWER)
+    assert rows() == 2
+    clock.forward(hours=1)
+    Visitor(app).sign_in(VIEWER)
+    assert rows() == 2
+
+
+def test_account_requires_second_factor_setup(app: Flask) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    fields = {"email": "new@example.org", "password": "first password of it", "role": "viewer"}
+    admin.post("/admin/operators/new", fields | {"second_factor_required": "y"})
+    made = find_account(gateway_of(app).database, email="new@example.org")
+    assert made and made.second_factor_required and made.must_change_password
+    visitor = Visitor(app)
+    assert (
+        visitor.sign_in("new@example.org", "first password of it").location == "/admin/account/second-factor"
+    )
+    admin.post("/admin/operators/new", fields | {"email": "other@example.org"})
+    other = find_account(gateway_of(app).database, email="other@example.org")
+    assert other and not other.second_factor_required and other.must_change_password
+    assert visitor.sign_in("other@example.org", "first password of it").status_code == 302
+    assert visitor.get("/admin/").location == "/admin/account/password"
+    with reading(gateway_of(app).engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Operator)) == 3

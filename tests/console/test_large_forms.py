@@ -1,0 +1,86 @@
+"""No form that the console makes is refused for its size: three times the production configuration passes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.proposal import NO_APPROVALS
+from app.accounts.rules.roles import Role
+from app.console.shell.caller import SIGNED_IN_PARTS
+from app.network.document import export_network, import_network
+from tests.actors import TESTER
+from tests.builders.network import text
+from tests.console.forms import form_of
+from tests.console.large import tripled_document
+from tests.console.visitor import Visitor, signed_in
+from tests.databases import SharedDatabase
+from tests.gateway import gateway_of
+from tests.network.services.network_kit import VAULT
+
+ETHEREUM, NEW = 1, 8454
+CHAIN = {"id": str(NEW), "name": "New", "explore_url": "https://explorer.example", "contract_addr": VAULT}
+
+
+@pytest.fixture
+def large(app: Flask, database: SharedDatabase) -> Flask:
+    def fill() -> None:
+        import_network(*gateway_of(app).audited, NO_APPROVALS, text(tripled_document()), actor=TESTER)
+
+    database.fill("tests.console three times production", fill)
+    return app
+
+
+@pytest.fixture
+def operator(large: Flask) -> Visitor:
+    return signed_in(large, Role.OPERATOR)
+
+
+def of_ethereum(document: dict[str, Any], section: str) -> list[dict[str, Any]]:
+    return [row for row in document[section] if row["chain_id"] == ETHEREUM]
+
+
+def filled(form: dict[str, str]) -> dict[str, str]:
+    contracts = [name for name in form if name.endswith("_address")]
+    return form | CHAIN | {name: f"0x{10**20 + n:040x}" for n, name in enumerate(contracts)}
+
+
+def test_tokens_of_a_large_chain_are_chosen_first(large: Flask, operator: Visitor) -> None:
+    path = f"/admin/connect/?like={ETHEREUM}"
+    page = operator.get(path)
+    assert page.text.count('name="token"') == len(of_ethereum(tripled_document(), "tokens"))
+    assert "Select at least one token" in operator.get(f"{path}&chosen=1").text
+    chosen = f"{path}&chosen=1&token=USDT&token=USDC1&token=NONE"
+    form = filled(form_of(operator.get(chosen)))
+    assert len([name for name in form if name.endswith("_address")]) == 2
+    preview = operator.post(chosen, form)
+    done = operator.post(chosen, form_of(preview) | {"confirm": "1"})
+    assert done.location.startswith("/admin/estimates/")
+    now = json.loads(export_network(gateway_of(large).database))
+    assert {row["symbol"] for row in now["tokens"] if row["chain_id"] == NEW} == {"USDT", "USDC1"}
+
+
+@pytest.mark.every_database
+def test_all_tokens_of_the_largest_chain_are_copied(large: Flask, operator: Visitor) -> None:
+    before = tripled_document()
+    tokens = [row["symbol"] for row in of_ethereum(before, "tokens")]
+    path = f"/admin/connect/?like={ETHEREUM}&chosen=1&" + "&".join(f"token={symbol}" for symbol in tokens)
+    form = filled(form_of(operator.get(path)))
+    form |= {name: "1" for name in form if name.endswith("_take")}
+    assert 3_000 < len(form) < SIGNED_IN_PARTS // 2
+    preview = operator.post(path, form)
+    assert preview.status_code == 200, preview.text
+    assert 'name="confirm"' in preview.text
+    done = operator.post(path, form_of(preview) | {"confirm": "1"})
+    assert done.location.startswith("/admin/estimates/")
+    now = json.loads(export_network(gateway_of(large).database))
+    assert len([row for row in now["tokens"] if row["chain_id"] == NEW]) == len(tokens)
+
+
+def test_forms_before_signing_in_are_small(large: Flask) -> None:
+    stranger = large.test_client()
+    fields = {f"field{n}": "" for n in range(101)}
+    assert stranger.post("/admin/sign-in", data=fields).status_code == 413

@@ -1,0 +1,191 @@
+"""Pages name chains and speak the trade's words: no ids, no names of ours, no times in another form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import Any, Final
+
+import pytest
+from flask import Flask
+from markupsafe import Markup
+from werkzeug.test import TestResponse
+
+from app.accounts.rules.roles import Role
+from app.console.network.names import readable
+from app.console.shell.formats import when
+from tests.applications import OpenApp
+from tests.console.documents import changed_file
+from tests.console.forms import form_of, send
+from tests.console.visitor import Visitor
+from tests.console.walking import tell, walk
+from tests.gateway import Gateway
+
+WRONG: Final[Mapping[str, re.Pattern[str]]] = {
+    "a chain by its id": re.compile(r"\bchains? \d+\b", re.I),
+    "a route by ids": re.compile(r"\bof \S+(?:,| from) \d+ to \d+\b"),
+    "an action's name": re.compile(
+        r"\b(?:network|watch|two_persons|operators?|events|sign_in|anomaly|webhook|sandbox|transfer)\.[a-z]+_?[a-z]*\b"
+    ),
+    "a column's name": re.compile(r"\b[a-z]+(?:_[a-z]+)+\b"),
+    "a switch as yes and no": re.compile(r"\b(?:yes|no) → (?:yes|no)\b"),
+    "our word for opening validators": re.compile(r"\bopening set", re.I),
+    "a time as machines write it": re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d"),
+    "a time without a zone's script": re.compile(r"\d\d:\d\d UTC"),
+}
+"""What no sentence has."""
+
+NOT_SENTENCES: Final = frozenset({"script", "style", "code", "pre", "textarea", "option", "input"})
+VOID: Final = frozenset({"input", "br", "img", "meta", "link", "hr", "path"})
+
+
+class Sentences(HTMLParser):
+    """The texts of a page that people read as sentences: not code, typed texts and what is copied."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._open: list[bool] = []
+        self.feed(page[page.index("<main") : page.index("</main>")] if "<main" in page else page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = {name: value or "" for name, value in attrs}
+        left_out = tag in NOT_SENTENCES or "mono" in of.get("class", "").split()
+        if tag not in VOID:
+            self._open.append(left_out)
+        if not left_out and "aria-label" in of:
+            # No script puts the times of a label into the reader's zone, so they name theirs.
+            self.found.append(of["aria-label"].replace(" UTC", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID and self._open:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not any(self._open):
+            self.found.append(" ".join(data.split()))
+
+
+def wrong_words(page: str) -> Iterator[str]:
+    for sentence in Sentences(page).found:
+        for what, pattern in WRONG.items():
+            if match := pattern.search(sentence):
+                yield f"{what}: {match[0]!r} in {sentence[:160]!r}"
+
+
+READ_BY_CLIENTS: Final = "transfer_disabled"
+"""A field of the transfer configs, which the help of a form names."""
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    return open_app(two_persons=("pegged_pairs",))
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Every page of the console that anybody opens meanwhile, by its address."""
+    pages: dict[str, str] = {}
+    get = Visitor.get
+
+    def note(self: Visitor, path: str, *args: Any, **kwargs: Any) -> TestResponse:
+        answer = get(self, path, *args, **kwargs)
+        if path.startswith("/admin/") and answer.mimetype == "text/html" and answer.status_code == 200:
+            pages[path] = answer.text
+        return answer
+
+    monkeypatch.setattr(Visitor, "get", note)
+    return pages
+
+
+def complaints(pages: Mapping[str, str]) -> str:
+    """What is wrong on any of them, each once."""
+    found = {words: path for path, page in pages.items() for words in wrong_words(page)}
+    wrong = [f"{path}: {words}" for words, path in found.items() if READ_BY_CLIENTS not in words]
+    return "\n".join(wrong[:40])
+
+
+def test_no_page_shows_internal_names(app: Flask, sandbox: Gateway, pages: dict[str, str]) -> None:
+    """Every kind of page that links lead to, as an administrator sees it."""
+    tell(app, sandbox)
+    walk(app, Role.ADMIN)
+    assert len(pages) > 60
+    assert not complaints(pages), complaints(pages)
+
+
+SENT: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("/admin/chains/10", {"name": "Other", "block_delay": "1", "disabled": "1", "disabled_reason": "x"}),
+    ("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}),
+    ("/admin/chains/stop?all=1", {"typed": "x"}),
+    ("/admin/chains/1/remove", {}),
+    ("/admin/tokens/1", {"xfer_disabled": "1", "min_send": "5", "max_send": "1"}),
+    ("/admin/tokens/1/remove", {}),
+    ("/admin/tokens/new", {"chain_id": "10", "symbol": "USDT", "name": "x", "address": "x", "decimal": "6"}),
+    ("/admin/pools/1", {"total_cap": "1"}),
+    ("/admin/pools/new", {"chain_id": "592", "symbol": "USDT", "liquidity_added": "1"}),
+    ("/admin/pools/1/remove", {}),
+    ("/admin/routes/1", {"base_fee": "999", "pinned_until": "2020-01-01T00:00"}),
+    ("/admin/routes/1", {"base_fee": "999"}),
+    ("/admin/routes/1/remove", {}),
+    (
+        "/admin/routes/new",
+        {
+            "symbol": "SDN",
+            "src_chain_id": "1",
+            "dst_chain_id": "592",
+            "rate-model": "fixed",
+            "rate-value": "1",
+        },
+    ),
+    ("/admin/pegged_pairs/1", {"burn_base_fee": "999"}),
+    ("/admin/pegged_pairs/1", {"canonical_token_contract_addr": "x"}),
+    ("/admin/route_blocks/new", {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56"}),
+    ("/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "30"}),
+    ("/admin/validators/1/opening", {"validators": ""}),
+    ("/admin/validators/1/opening", {"validators": "0x00000000000000000000000000000000000000c9 1"}),
+)
+"""Forms that come back with what is wrong, or lead to a preview."""
+
+
+def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Gateway) -> None:
+    admin = tell(app, sandbox)
+    answers = {}
+    for number, (path, fields) in enumerate(SENT):
+        answer = send(admin, path, **fields)
+        answers[f"{number} {path}"] = answer.text
+    compared = form_of(admin.get("/admin/document/")) | {"text": json.dumps(changed_file())}
+    answers["compared"] = admin.post("/admin/document/compare", compared).text
+    stop = {"disabled_reason": "RPC compromised", "typed": "Optimism", "confirm": "1"}
+    answers["stopped"] = admin.get(send(admin, "/admin/chains/10/stop", **stop).location).text
+    answers["stopped again"] = admin.get("/admin/chains/10/stop", follow_redirects=True).text
+    answers["not watched"] = admin.post("/admin/watching/1/start", follow_redirects=True).text
+    assert not complaints(answers), complaints(answers)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("token USDT on chain 1", "token USDT on Ethereum"),
+        ("route of USDT from 1 to 56: 1 to 5", "route of USDT from Ethereum to BNB Chain: 1 to 5"),
+        ("pegged pair of CELR, 1 to 10", "pegged pair of CELR, Ethereum to Optimism"),
+        ("block of USDT from 10 to 77", "block of USDT from Optimism to 77"),
+        ("connect Optimism (chain 10): 2 tokens", "connect Optimism: 2 tokens"),
+        ("chain 77 is not configured", "chain 77 is not configured"),
+        ("blockchain 1 <b>", "blockchain 1 &lt;b&gt;"),
+        ("since 2026-11-20 12:00 UTC.", f"since {when(datetime(2026, 11, 20, 12, tzinfo=UTC))}."),
+        ("named 2026-13-45T99:99:99Z", "named 2026-13-45T99:99:99Z"),
+        ("0000-00-00 24:60 UTC", "0000-00-00 24:60 UTC"),
+        ("0001-01-01 00:00 UTC", f"{when(datetime(1, 1, 1, tzinfo=UTC))}"),
+        (f"chain {'9' * 5000}", f"chain {'9' * 5000}"),
+        (f"block of USDT from {'9' * 5000} to 1", f"block of USDT from {'9' * 5000} to 1"),
+        ("ended at 2026-01-02T03:04:05Z", f"ended at {when(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))}"),
+    ],
+)  # fmt: skip
+def test_sentences_of_services_are_readable(app: Flask, sandbox: Gateway, written: str, shown: str) -> None:
+    with app.test_request_context():
+        assert str(readable(written)) == shown
+        linked = Markup('<a href="/x">{}</a>: chain 10').format("chain 1 & <b>")
+        assert str(readable(linked)) == '<a href="/x">Ethereum &amp; &lt;b&gt;</a>: Optimism'

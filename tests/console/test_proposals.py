@@ -1,0 +1,291 @@
+"""Proposing, looking at what was proposed, and deciding, through the pages of the console."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.roles import Role
+from app.accounts.services.accounts import Account, find_account, update_account
+from app.audit.rules.records import Actor
+from app.console import accounts as accounts_page
+from app.network.edits.saving import save_edit
+from config import GUARDABLE
+from tests.actors import TESTER
+from tests.console.forms import EVERYTHING, send
+from tests.console.visitor import MovableClock, Visitor, add_account, signed_in
+from tests.gateway import Gateway, use_gateway
+from tests.network.services.edits.kit import document, edited, shown
+
+WHY = "agreed in ticket 7"
+PAGE = "/admin/proposals/1"
+
+
+@pytest.fixture
+def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
+    use_gateway(app, gateway)
+    return gateway
+
+
+@pytest.fixture
+def first(app: Flask, guarded: Gateway) -> Visitor:
+    """An operator who has proposed another name and contract for a chain."""
+    visitor = signed_in(app, Role.OPERATOR)
+    preview = send(visitor, "/admin/chains/1", name="Mainnet", block_delay="13")
+    assert "needs a second approval" in preview.text
+    complaint = send(visitor, "/admin/chains/1", preview, confirm="1")
+    assert "Nothing was saved" in complaint.text
+    answer = send(visitor, "/admin/chains/1", complaint, confirm="1", change_reason=WHY)
+    assert answer.location == PAGE
+    return visitor
+
+
+def another(app: Flask, role: Role) -> Visitor:
+    add_account(app, role, "second@example.org")
+    visitor = Visitor(app)
+    assert visitor.sign_in("second@example.org").status_code == 302
+    return visitor
+
+
+def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    own = first.get(PAGE).text
+    second = another(app, Role.OPERATOR)
+    page = second.get(PAGE).text
+    for text in (own, page):
+        assert "Change chain Ethereum (1)" in text
+        assert 'class="come break">Mainnet<' in text
+        assert 'class="come break">13<' in text
+        assert WHY in text
+        assert "operator@example.org" in text
+    assert f"{PAGE}/approve" not in own
+    assert f"{PAGE}/withdraw" in own
+    assert f"{PAGE}/approve" in page
+    assert f"{PAGE}/withdraw" not in page
+    assert "1<span" in second.get("/admin/").text, "the badge"
+    assert second.post(f"{PAGE}/approve").location == PAGE
+    done = second.get(PAGE).text
+    assert "Audit record" in done
+    assert "approved" in done
+    assert document(guarded)["chains"][0]["name"] == "Mainnet"
+    assert 'class="badge"' not in second.get("/admin/").text
+    assert "second@example.org" in second.get("/admin/proposals/").text
+
+
+def test_nobody_approves_their_own(first: Visitor, guarded: Gateway) -> None:
+    assert first.post(f"{PAGE}/approve").location == PAGE
+    assert "You proposed this change" in first.get(PAGE).text
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    viewer = another(app, Role.VIEWER)
+    page = viewer.get(PAGE)
+    assert page.status_code == 200
+    assert "To approve it, an account needs the role operator" in page.text
+    assert "<h2>Approve</h2>" not in page.text
+    assert viewer.post(f"{PAGE}/approve").status_code == 403
+    assert viewer.post(f"{PAGE}/reject", {"reason": "x"}).status_code == 403
+    viewer.post(f"{PAGE}/withdraw", {"reason": "x"})
+    assert "Only operator@example.org can withdraw it" in viewer.get(PAGE).text
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_conflict_is_shown_and_blocks_approval(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    alone = guarded.but(two_persons=TwoPersons())
+    save_edit(*alone.editing, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
+    second = another(app, Role.OPERATOR)
+    page = second.get(PAGE).text
+    assert "was changed" in page
+    assert "It cannot be approved" in page
+    assert "Changed since it was proposed" in page
+    assert 'class="come break">99<' in page
+    assert "Block delay" in page
+    assert "<h2>Approve</h2>" not in page
+    second.post(f"{PAGE}/approve")
+    assert "Nothing was changed" in second.get(PAGE).text
+    chain = document(guarded)["chains"][0]
+    assert (chain["name"], chain["block_delay"]) == ("Ethereum", 99)
+    assert second.post(f"{PAGE}/reject", {"reason": "too late"}).location == PAGE
+    assert "too late" in second.get(PAGE).text
+
+
+def test_it_ends_by_itself(app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock) -> None:
+    clock.forward(hours=72)
+    again = Visitor(app)
+    again.sign_in("operator@example.org")
+    page = again.get(PAGE).text
+    assert "expired" in page
+    assert "<h2>Withdraw</h2>" not in page
+    assert 'class="badge"' not in page
+    assert "two persons: expire" in again.get("/admin/audit/").text
+
+
+def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
+    refused = admin.post("/admin/operators/new", fields)
+    assert "enter a reason" in refused.text.lower()
+    assert admin.post("/admin/operators/new", fields | {"change_reason": WHY}).location == PAGE
+    page = admin.get(PAGE).text
+    assert "Create account carol@example.org with the role operator" in page
+    assert "long enough" not in page
+    operator = another(app, Role.OPERATOR)
+    assert operator.get(PAGE).status_code == 404
+    assert operator.post(f"{PAGE}/approve").status_code == 404
+    assert "carol" not in operator.get("/admin/proposals/").text
+    assert 'class="badge"' not in operator.get("/admin/").text
+    add_account(app, Role.ADMIN, "other@example.org")
+    other = Visitor(app)
+    other.sign_in("other@example.org")
+    other.post(f"{PAGE}/approve")
+    carol = Visitor(app)
+    assert carol.sign_in("carol@example.org", "a long enough password").location == "/admin/"
+
+
+def test_what_is_made_up_is_refused(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    second = another(app, Role.OPERATOR)
+    for path in ("/admin/proposals/99", "/admin/proposals/99999999999999999999"):
+        assert second.get(path).status_code == 404
+        assert second.post(f"{path}/approve").status_code == 404
+    second.post(f"{PAGE}/approve", {"name": "x"})
+    assert "has no field" in second.get(PAGE).text
+    second.post(f"{PAGE}/reject", {"reason": "y" * 600})
+    assert "at most 500 characters" in second.get(PAGE).text
+    assert second.get("/admin/proposals/?before=-1").status_code == 200
+    assert second.get(f"/admin/proposals/?before={'9' * 30}").status_code == 200
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    path = "/admin/routes/base-fees"
+    preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
+    assert "Propose 1 base fee" in preview.text
+    assert "enter a reason" in send(first, path, preview, confirm="1").text.lower()
+    answer = send(first, path, preview, confirm="1", change_reason=WHY)
+    assert answer.location == "/admin/proposals/2"
+    second = another(app, Role.OPERATOR)
+    assert "USDT from Ethereum to BNB Chain" in second.get("/admin/proposals/2").text
+    second.post("/admin/proposals/2/approve")
+    assert document(guarded)["routes"][0]["base_fee"] == "1210875056184023932"
+
+
+def test_row_not_shown_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
+    path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
+    fee = {"base_fee": "1", "base_fee_unit": "tokens"}
+    answer = first.post(path, fee | {"confirm": "1", "change_reason": WHY})
+    assert "Changed while you were editing" in answer.text
+
+
+def test_without_setting_proposals_are_hidden(operator: Visitor) -> None:
+    assert "Proposals" not in operator.get("/admin/").text
+    assert operator.get("/admin/proposals/").status_code == 200
+    assert "second operator" not in send(operator, "/admin/chains/1", name="Mainnet").text
+
+
+def test_guarded_change_needs_a_proposal(
+    app: Flask, guarded: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also from a page that forgot to make one."""
+    changes = {"role": "admin"}
+    admin = signed_in(app, Role.ADMIN)
+    add_account(app, Role.OPERATOR)
+    other = find_account(guarded.database, email="operator@example.org")
+    assert other is not None
+
+    def forgetful(*_parts: object, actor: Actor) -> Account:
+        return update_account(*guarded.editing, other.id, changes, actor=actor)
+
+    monkeypatch.setattr(accounts_page, "update_account", forgetful)
+    answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
+    assert answer.status_code == 409
+    assert "This change needs a second approval" in answer.text
+    assert find_account(guarded.database, email="operator@example.org") == other
+
+
+@pytest.mark.parametrize("section", ["pools", "routes", "validators"])
+def test_one_administrator_cannot_make_guarded_token(
+    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
+) -> None:
+    """Where a section that reporters change needs two persons."""
+    gateway = network.but(two_persons=TwoPersons(frozenset({section, "operators"})))
+    use_gateway(app, gateway)
+    admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
+    assert "Propose token" in admin.get(new).text
+    made = admin.post(new, EVERYTHING | {"name": "relayer", "change_reason": WHY}).text
+    (token,) = set(re.findall(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", made))
+    assert feed(app, token).status_code == 401
+    assert "ingest tokens" in admin.get("/admin/proposals/").text
+    second = another(app, Role.ADMIN)
+    assert second.post(f"{PAGE}/approve").location == PAGE
+    assert feed(app, token).status_code == 200
+
+
+def feed(app: Flask, token: str) -> TestResponse:
+    """What a reporter with this token is answered."""
+    headers = {"Authorization": f"Bearer {token}"}
+    return app.test_client().post(
+        "/ingest/v1/events", data=b"", content_type="application/x-ndjson", headers=headers
+    )
+
+
+def told(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
+    """What a page says about one's own proposals that were decided."""
+    return re.findall(r'role="status">Your proposal ([^<]+)<a href="([^"]+)"', visitor.get(path).text)
+
+
+def test_decision_is_shown_to_proposer(
+    app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock
+) -> None:
+    """On every page."""
+    second = another(app, Role.OPERATOR)
+    assert not told(first)
+    second.post(f"{PAGE}/reject", {"reason": "no"})
+    words = "“Change chain Ethereum (1)” was rejected by second@example.org. "
+    for path in ("/admin/chains/", "/admin/", "/admin/audit/"):
+        assert told(first, path) == [(words, PAGE)]
+    assert not told(second), "only its proposer"
+    first.get(PAGE)
+    assert not told(first), "it was opened"
+
+
+def test_a_decision_is_shown_for_a_day(app: Flask, first: Visitor, clock: MovableClock) -> None:
+    another(app, Role.OPERATOR).post(f"{PAGE}/approve")
+    for hours, times in ((23, 1), (2, 0)):
+        clock.forward(hours=hours)
+        later = Visitor(app)
+        assert later.sign_in("operator@example.org").status_code == 302
+        assert len(told(later)) == times, hours
+
+
+def test_expired_proposal_is_shown_withdrawn_is_not(app: Flask, first: Visitor, clock: MovableClock) -> None:
+    send(first, "/admin/chains/10", name="Other", confirm="1", change_reason=WHY)
+    first.post("/admin/proposals/2/withdraw", {"reason": "no"})
+    assert not told(first)
+    clock.forward(hours=73)
+    later = Visitor(app)
+    later.sign_in("operator@example.org")
+    later.get("/admin/proposals/")
+    assert told(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
+
+
+def test_row_shows_its_proposed_change(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    fees = {"dst_chain_id": "56", "how": "factor", "factor": "2"}
+    preview = send(first, "/admin/routes/base-fees", **fees)
+    send(first, "/admin/routes/base-fees", preview, confirm="1", change_reason=WHY)
+    second = another(app, Role.OPERATOR)
+    marked = re.findall(
+        r'href="/admin/chains/(\d+)">[^<]*</a> <span class="pill pill-warn">change proposed',
+        second.get("/admin/chains/").text,
+    )
+    assert marked == ["1"]
+    assert "operator@example.org has proposed a change of this" in second.get("/admin/chains/1").text
+    assert "has proposed a change" not in second.get("/admin/chains/10").text
+    assert '<a href="/admin/proposals/2">' in second.get("/admin/routes/1").text, "also with others"
+    second.post(f"{PAGE}/approve")
+    assert "change proposed" not in second.get("/admin/chains/").text
+    assert "has proposed a change" not in second.get("/admin/chains/1").text

@@ -1,0 +1,180 @@
+"""Recovery codes: made with the second factor, shown once, each used once."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.accounts.models import OperatorRecoveryCode
+from app.accounts.rules.roles import RECOVERY_CODES, Role
+from app.accounts.services.accounts import find_account, update_account
+from app.accounts.services.factors import make_recovery_codes, recovery_codes_left, use_recovery_code
+from app.audit.services import list_audit
+from app.db.engine import reading
+from tests.actors import TESTER
+from tests.console.authenticator import Authenticator, add_passkey
+from tests.console.second_factor import code_of, set_up
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+
+VIEWER = email_of(Role.VIEWER)
+PATH = "/admin/account/recovery-codes"
+CHANGE = "/admin/account/password"
+
+
+def make(visitor: Visitor) -> list[str]:
+    """Make codes and read them off the page."""
+    page = visitor.post(PATH)
+    return re.findall(r"<li><code>([0-9a-z-]+)</code>", page.text)
+
+
+def recover(visitor: Visitor, code: str) -> Visitor:
+    visitor.sign_in(VIEWER)
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    return visitor
+
+
+def test_second_factor_setup_leads_to_codes(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    assert not make(owner), "they stand in for a second factor, and there is none"
+    assert add_passkey(owner, Authenticator()).location == PATH
+    assert "You have none" in owner.get(PATH).text
+    codes = make(owner)
+    assert len(set(codes)) == RECOVERY_CODES
+    assert f"You have {RECOVERY_CODES} left" in owner.get(PATH).text
+    assert codes[0] not in owner.get(PATH).text, "shown once"
+    assert f"{RECOVERY_CODES} left" in owner.get("/admin/account/").text
+    assert add_passkey(owner, Authenticator(), "another").location == "/admin/account/"
+
+
+def test_setup_at_sign_in_leads_to_codes(app: Flask) -> None:
+    add_account(app, Role.VIEWER, second_factor_required=True)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
+    key = re.search(r'class="mono break">([^<]+)<', page)
+    assert key
+    assert visitor.post("/admin/sign-in/code", {"code": code_of(key[1])}).location == PATH
+    other = Visitor(app)
+    other.sign_in(VIEWER)
+    assert other.post("/admin/sign-in/code", {"code": code_of(key[1], 1)}).location == "/admin/"
+
+
+def test_password_change_leads_invited_operator_there(app: Flask) -> None:
+    """The password that an administrator made has to be changed first, and hides the way from the setup."""
+    admin, new = signed_in(app, Role.ADMIN), "Wickelrock 47 Zaunkoenig"
+    fields = {"email": VIEWER, "password": PASSWORD, "role": "viewer", "second_factor_required": "y"}
+    assert admin.post("/admin/operators/new", fields).status_code == 302
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
+    key = re.search(r'class="mono break">([^<]+)<', page)
+    assert key
+    visitor.post("/admin/sign-in/code", {"code": code_of(key[1])})
+    assert visitor.get(PATH).location == CHANGE
+    fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
+    assert visitor.post(CHANGE, fields).location == PATH
+    assert len(make(visitor)) == RECOVERY_CODES
+    fields = {"password": new, "new_password": new[::-1], "new_password_confirm": new[::-1]}
+    assert visitor.post(CHANGE, fields).location == "/admin/account/", "it has codes now"
+
+
+def test_code_replaces_second_factor_once(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    codes = make(owner)
+    visitor = recover(Visitor(app), codes[0].upper().replace("-", " ").replace("1", "l").replace("0", "O"))
+    assert "9 recovery codes left" in visitor.get("/admin/").text
+    assert not recover(Visitor(app), codes[0]).inside, "it is used up"
+    assert not recover(Visitor(app), "0000-0000-0000-0000").inside
+    assert recover(Visitor(app), codes[1]).inside
+    told = [(row.action, row.detail) for row in list_audit(gateway_of(app).database)]
+    assert ("recovery_code.use", "9 left") in told
+    assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in told
+
+
+def test_new_codes_end_the_old_ones(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    old, new = make(owner), make(owner)
+    assert not recover(Visitor(app), old[0]).inside
+    assert recover(Visitor(app), new[0]).inside
+
+
+def test_a_code_alone_is_not_enough(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code = make(owner)[0]
+    visitor = Visitor(app)
+    assert visitor.get("/admin/sign-in/recovery").location == "/admin/sign-in"
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    visitor.sign_in(VIEWER, "a wrong password")
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    assert recover(Visitor(app), code).inside, "it was not used up"
+
+
+def test_guessing_codes_has_to_wait(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code = make(owner)[0]
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    for _ in range(5):
+        visitor.post("/admin/sign-in/recovery", {"code": "0000-0000-0000-0000"})
+    assert "Try again in" in visitor.post("/admin/sign-in/recovery", {"code": code}).text
+    assert not visitor.inside
+
+
+@pytest.mark.parametrize("code", ["", " ", "\0", "é" * 300, "-" * 5000])
+def test_malformed_codes_are_wrong_ones(app: Flask, code: str) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    make(owner)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    assert visitor.post("/admin/sign-in/recovery", {"code": code}).status_code == 200
+    assert not visitor.inside
+
+
+def test_inactive_account_cannot_use_codes(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code, account = make(owner)[0], _account(app)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    update_account(*gateway_of(app).editing, account, {"active": False}, actor=TESTER)
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    assert recovery_codes_left(gateway_of(app).database, account) == RECOVERY_CODES
+
+
+def test_the_database_does_not_know_the_codes(app: Flask) -> None:
+    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
+    codes = make_recovery_codes(*gateway.audited, account, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
+    assert len(kept) == RECOVERY_CODES
+    for code in codes:
+        assert not any(code.replace("-", "").encode() in digest for digest in kept)
+
+
+@pytest.mark.every_database
+def test_one_code_lets_in_once(app: Flask) -> None:
+    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
+    code = make_recovery_codes(*gateway.audited, account, actor=TESTER)[0]
+    with ThreadPoolExecutor(8) as pool:
+        used = list(
+            pool.map(lambda _: use_recovery_code(*gateway.audited, account, code, actor=TESTER), range(8))
+        )
+    assert sorted(used) == [False] * 7 + [True]
+
+
+def _account(app: Flask) -> int:
+    account = find_account(gateway_of(app).database, email=VIEWER)
+    assert account
+    return account.id

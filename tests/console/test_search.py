@@ -1,0 +1,162 @@
+"""The search of every page: what it leads to, and what it shows where several things are found."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.roles import Role
+from app.console.transfers.detail import transfer_detail
+from app.network.document import import_network
+from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from tests.actors import TESTER
+from tests.console.visitor import Visitor, signed_in
+from tests.feed.services.world import feed, sent
+from tests.gateway import Gateway
+from tests.network.services.network_kit import VILLAIN, network, text
+
+COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
+
+
+def found(visitor: Visitor, typed: str) -> str:
+    """Where the search leads; empty where it shows a list."""
+    answer = visitor.get("/admin/search/", query_string={"q": typed})
+    assert answer.status_code in (200, 302), typed
+    return answer.location or ""
+
+
+def hits(visitor: Visitor, typed: str) -> list[tuple[str, str]]:
+    """Kind and title of everything beside transfers."""
+    page = visitor.get("/admin/search/", query_string={"q": typed}).text
+    return [
+        (kind, unescape(title))
+        for kind, title in re.findall(r'class="hit-kind">(\w+)</span> <a[^>]*>([^<]*)</a>', page)
+    ]
+
+
+def test_every_page_has_the_box(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for path in ("/admin/", "/admin/routes/", "/admin/audit/", f"/admin/transfers/{COMPLETED}"):
+        page = visitor.get(path).text
+        assert page.count('action="/admin/search/"') == page.count('id="search"') == 1, path
+        assert 'aria-keyshortcuts="/"' in page, path
+
+
+def test_links_to_explorers_lead_to_the_transfer(app: Flask, sandbox: Gateway) -> None:
+    transaction = transfer_detail(
+        sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED[2:])
+    ).src_transaction
+    assert transaction
+    assert transaction.link
+    visitor = signed_in(app, Role.VIEWER)
+    for link in (
+        transaction.link,
+        f"{transaction.link}#eventlog",
+        f"Hi, where is my money? {transaction.link}, since Monday.",
+        f"https://scan.example/#/transaction/{transaction.tx_hash[2:]}?lang=en",
+        f"https://console.example/admin/transfers/{COMPLETED}",
+    ):
+        assert found(visitor, link) == f"/admin/transfers/{COMPLETED}", link
+
+
+def test_an_id_as_pages_show_it(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    shown = f"{COMPLETED[:8]}…{COMPLETED[-6:]}"
+    assert found(visitor, shown) == f"/admin/transfers/{COMPLETED}"
+    assert found(visitor, f"0x0000...{COMPLETED[-4:]}") == f"/admin/transfers/{COMPLETED}"
+
+
+def test_one_match_opens_and_several_list(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert found(visitor, "bnb CHAIN") == "/admin/chains/56"
+    assert found(visitor, "42161") == "/admin/chains/42161"
+    assert re.fullmatch(r"/admin/tokens/\d+", found(visitor, "usdc polygon"))
+    listed = hits(visitor, "usdc")
+    assert len(listed) > 2
+    assert {kind for kind, _ in listed} == {"Token"}
+    assert ("Token", "USDC on Polygon") in listed
+
+
+def test_an_account_that_is_blocked_says_so(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert found(visitor, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
+    feed(network, sent(1, sender=VILLAIN, src_chain_id=1, dst_chain_id=56))
+    assert [kind for kind, _ in hits(visitor, VILLAIN)] == ["Block"]
+
+
+@pytest.mark.parametrize("typed", ["", "   ", "\0"])
+def test_empty_search_explains_itself(app: Flask, gateway: Gateway, typed: str) -> None:
+    page = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
+    assert "What you can search for" in page.text
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "%",
+        "_",
+        "%%%%",
+        "'; DROP TABLE transfers; --",
+        "…",
+        "...",
+        "0x",
+        "0x…",
+        "(" * 50,
+        "x" * 5_000,
+        "https://",
+    ],
+)
+def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> None:
+    answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
+    assert answer.status_code == 200
+    assert "No results" in answer.text
+
+
+def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:
+    rows = network()
+    rows["chains"][0]["name"] = "Straße & Co. <b>"
+    import_network(*gateway.editing, text(rows), actor=TESTER)
+    visitor = signed_in(app, Role.VIEWER)
+    assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")
+
+
+def test_pages_are_found_by_their_names(app: Flask, sandbox: Gateway) -> None:
+    viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
+    assert found(viewer, "Audit log") == "/admin/audit/"
+    assert found(admin, "base FEES") == "/admin/routes/base-fees"
+    assert found(viewer, "base fees") == "", "a page of operators"
+    assert ("Page", "Ingest tokens") in hits(admin, "tokens")
+    assert ("Page", "Ingest tokens") not in hits(viewer, "tokens")
+    assert "Page" not in {kind for kind, _ in hits(admin, "us")}
+
+
+@pytest.mark.every_database
+def test_routes_are_found_by_both_chains(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    listed = hits(visitor, "usdt ethereum BNB")
+    assert listed == [
+        ("Route", "USDT from Ethereum to BNB Chain"),
+        ("Route", "USDT from BNB Chain to Ethereum"),
+    ]
+    assert hits(visitor, "route usdt from bnb to ethereum") == listed[::-1]
+    assert {kind for kind, _ in hits(visitor, "usdt 1 56")} == {"Route"}
+    assert len(hits(visitor, "route ethereum bnb")) > 2
+    page = visitor.get("/admin/search/", query_string={"q": "usdt ethereum bnb"}).text
+    link = re.search(r'href="(/admin/routes/\d+)">USDT from Ethereum', page)
+    assert link and "from Ethereum to BNB Chain" in visitor.get(link[1]).text
+
+
+def test_pools_are_found_by_their_word(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert re.fullmatch(r"/admin/pools/\d+", found(visitor, "pool usdt ethereum"))
+    listed = hits(visitor, "pool USDT")
+    assert len(listed) > 2 and {kind for kind, _ in listed} == {"Pool"}
+
+
+def test_operators_are_found_by_administrators(app: Flask, sandbox: Gateway) -> None:
+    viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
+    assert re.fullmatch(r"/admin/operators/\d+", found(admin, "viewer@"))
+    assert found(viewer, "viewer@") == "" and hits(viewer, "viewer@") == []

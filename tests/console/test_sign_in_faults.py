@@ -1,0 +1,260 @@
+"""Requests that no page of the console sends: each is refused with a page, and none has an effect."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+from sqlalchemy import select, text
+from werkzeug.test import create_environ, run_wsgi_app
+
+from app.accounts.rules.roles import Role
+from app.accounts.services.account_changes import create_account
+from app.accounts.services.accounts import AccountRefused
+from app.audit.models import AuditRecord
+from app.db.engine import reading
+from tests.actors import TESTER
+from tests.console.second_factor import REFUSED, set_up
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import Gateway
+
+VIEWER = email_of(Role.VIEWER)
+NINES = "9" * 19
+BODIES = {
+    "an object for the email": '{"email":{}}',
+    "numbers": '{"email":1,"password":2}',
+    "a list": '["a"]',
+    "pairs": "[[1,2]]",
+    "a string": '"x"',
+    "null": "null",
+    "infinity": "1e999",
+    "nested lists": "[" * 200_000,
+    "nested objects": '{"a":' * 100_000,
+    "digits": "9" * 5000,
+    "no JSON": "\xff",
+}
+
+
+def recorded(gateway: Gateway) -> list[tuple[str, str, str]]:
+    """Actor, action and subject of each record."""
+    columns = (AuditRecord.actor, AuditRecord.action, AuditRecord.subject)
+    with reading(gateway.engine) as connection:
+        return [tuple(row) for row in connection.execute(select(*columns).order_by(AuditRecord.id))]
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("email", "password"),
+    [
+        ("a\0@b.c", PASSWORD),
+        ("\0", "\0"),
+        (f"{VIEWER}\0", PASSWORD),
+        (VIEWER, "x" * 4097),
+        (VIEWER, "x" * 60_000),
+        (VIEWER, "\ufdfa" * 256),  # in the form that is hashed 18 times as long
+        ("x" * 60_000, "x"),
+        ("@" * 300, "\u2028"),
+        (f"{VIEWER}\n", "wrong password"),
+    ],
+)
+def test_whatever_is_typed_is_a_wrong_password(app: Flask, email: str, password: str) -> None:
+    add_account(app, Role.VIEWER)
+    for number in range(2):
+        answer = Visitor(app, f"192.0.2.{number}").sign_in(email, password)
+        assert answer.status_code == 200
+        assert REFUSED in answer.text
+    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in.failed"] * 2
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("path", ["sign-in", "sign-in/code", "account/second-factor", "operators/new"])
+def test_the_console_reads_forms_alone(app: Flask, path: str, body: str) -> None:
+    add_account(app, Role.ADMIN)
+    visitors = [Visitor(app), signed_in_again(app, Role.ADMIN)]
+    for visitor in visitors:
+        headers = {"X-CSRFToken": visitor.token(), "Referer": "http://localhost/"}
+        for method in ("POST", "GET"):
+            answer = visitor.client.open(
+                f"/admin/{path}", method=method, data=body, content_type="application/json", headers=headers
+            )
+            assert answer.status_code == 415
+            assert "Go back and use the buttons of the page" in answer.text
+
+
+def signed_in_again(app: Flask, role: Role) -> Visitor:
+    visitor = Visitor(app)
+    visitor.sign_in(email_of(role))
+    assert visitor.inside
+    return visitor
+
+
+def test_body_without_type_is_refused(app: Flask) -> None:
+    """Also one without a length."""
+    visitor = Visitor(app)
+    assert visitor.client.post("/admin/sign-in", data=b"email=x", content_type="").status_code == 415
+    streamed = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    answer = visitor.client.post(
+        "/admin/sign-in", content_type="application/json", environ_overrides=streamed
+    )
+    assert answer.status_code == 415
+    assert visitor.get("/admin/sign-in", content_type="application/json").status_code == 200, (
+        "there is no body"
+    )
+
+
+HOSTS = (
+    "[",
+    "[::1",
+    "[:::::]",
+    "a b",
+    "\xe9",
+    "x:99999999999",
+    ":",
+    "",
+    "]",
+    "a@b",
+    "a/b",
+    "..",
+    "a,b",
+    "x" * 3000,
+    "%zz",
+)
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=[f"{host[:8]}" for host in HOSTS])
+def test_a_host_that_is_none_is_refused(app: Flask, host: str) -> None:
+    for path in ("/admin/", "/admin", "/admin/sign-in", "/healthz", "/v2/getTransferConfigs", "/docs"):
+        for method in ("GET", "POST"):
+            # Not by a client of the tests, which reads the header itself.
+            environ = create_environ(path, method=method, query_string="next=//x/") | {"HTTP_HOST": host}
+            _, status, _ = run_wsgi_app(app.wsgi_app, environ)
+            assert status < "500", path
+
+
+def test_the_console_answers_with_pages_alone(app: Flask) -> None:
+    """Asked for JSON, the library would hand out a token that opens the console without a cookie."""
+    add_account(app, Role.VIEWER)
+    visitor = Visitor(app)
+    fields = {"csrf_token": visitor.token(), "email": VIEWER, "password": PASSWORD}
+    wanted = {"headers": {"Accept": "application/json"}, "query_string": "include_auth_token"}
+    assert visitor.get("/admin/sign-in", **wanted).mimetype == "text/html"
+    answer = visitor.client.post("/admin/sign-in", data=fields, **wanted)
+    assert (answer.status_code, answer.location) == (302, "/admin/")
+    for path in ("sign-in", "account/second-factor", "account/password"):
+        assert not visitor.get(f"/admin/{path}", **wanted).is_json
+
+
+def test_unstorable_email_is_refused(app: Flask) -> None:
+    for email in ("a\0@b.c", "a@b\u2028.c", "a\x1b@b.c", "a@b\u200b.c", "\ud800@b.c"):
+        with pytest.raises(AccountRefused, match="not an email address"):
+            create_account(*gateway_of(app).editing, email, PASSWORD, Role.VIEWER, actor=TESTER)
+
+
+@pytest.mark.parametrize(
+    "password", ["Zürich, die Straße nach Bern", "\u00c5ngstr\u00f6m und Kelvin", "ﬁve ﬂat ﬁsh ﬂy"]
+)
+def test_password_works_from_any_keyboard(app: Flask, password: str) -> None:
+    """Commands hashed it as it was typed, sign-in its decomposed form: such accounts could not sign in."""
+    create_account(*gateway_of(app).editing, VIEWER, password, Role.VIEWER, actor=TESTER)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER, password)
+    assert visitor.inside
+
+
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
+)
+def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str) -> None:
+    add_account(app, Role.VIEWER)
+    visitor = Visitor(app)
+    fields = {"email": VIEWER, "password": PASSWORD, "next": target}
+    answer = visitor.post("/admin/sign-in", fields, query_string={"next": target})
+    assert answer.status_code == 302
+    assert re.match(r"/[^/\\]", answer.location), "it leads on, on this host"
+    assert visitor.inside
+    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in"]
+
+
+def test_invalid_new_password_is_no_failure(app: Flask) -> None:
+    """Of the sign-in: it does not count as a wrong password."""
+    visitor = signed_in(app, Role.VIEWER)
+    for new, again in (("short", "short"), ("a long new password", "another"), (PASSWORD, PASSWORD)):
+        fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": again}
+        assert visitor.post("/admin/account/password", fields).status_code == 200
+    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_no_link_signs_anybody_out(app: Flask, method: str) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for path in ("sign-in/code", "sign-in", "account/second-factor", "sign-out", "sign-in/code?next=/admin/"):
+        if method == "POST":
+            visitor.post(f"/admin/{path}") if path != "sign-out" else None
+        else:
+            visitor.client.open(f"/admin/{path}", method=method)
+        assert visitor.inside, path
+    assert visitor.get("/admin/sign-in/code").location == "/admin/account/"
+    set_up(visitor)
+    assert visitor.get("/admin/sign-in/code").location == "/admin/account/"
+    assert visitor.inside
+    assert [action for _, action, _ in recorded(gateway_of(app)) if action == "sign_out"] == []
+
+
+NUMBERS = (NINES, "9" * 30, "9" * 5000, "0" * 4400 + "9", "0" * 20 + "1", "-1", "1e3", "\u0663", "\u00b2")
+"""Texts that are no number of a row."""
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("number", NUMBERS, ids=[f"{len(text)} digits" for text in NUMBERS])
+def test_no_row_number_is_too_large(app: Flask, number: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    answer = visitor.post("/admin/anomalies/acknowledge", {"pick": [f"{number} x", number, f"{number} W10="]})
+    assert answer.status_code == 302
+    assert "Select at least one anomaly" in visitor.get("/admin/anomalies/").text
+    for rule in app.url_map.iter_rules():
+        if "<int:" in rule.rule and rule.rule.startswith("/admin/"):
+            path = re.sub("<int:[^>]+>", number, rule.rule)
+            asked = visitor.get(path) if "GET" in (rule.methods or ()) else visitor.post(path)
+            assert asked.status_code == 404, path
+    for name in (
+        "audit/?before",
+        "anomalies/?page",
+        "anomalies/?page_size",
+        "anomalies/?sort",
+        "anomalies/?flt2_2",
+    ):
+        assert visitor.get(f"/admin/{name}={number}").status_code == 200, name
+    for name in ("transfers/?page", "transfers/?status", "transfers/?src", "routes/base-fees?dst_chain_id"):
+        assert visitor.get(f"/admin/{name}={number}").status_code == 200, name
+    assert visitor.inside
+
+
+def test_what_was_typed_is_recorded_nowhere(app: Flask) -> None:
+    add_account(app, Role.VIEWER)
+    visitor = Visitor(app)
+    for typed in ("correct horse battery staple", "Correct Horse Battery Staple ", f" {VIEWER.upper()}"):
+        visitor.sign_in(typed, "wrong password")
+    records = recorded(gateway_of(app))
+    assert "horse" not in str(records).lower()
+    assert {actor for actor, _, _ in records} == {"not signed in"}
+    unknown, same, known = (subject for _, _, subject in records)
+    assert re.fullmatch("no account, typed [0-9a-f]{12}", unknown)
+    assert unknown == same, "who types the same again can be told"
+    assert known == f"operator {VIEWER}", "an account is named as it is stored"
+
+
+def test_database_failure_logs_nothing_typed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    visitor = Visitor(app)
+    visitor.token()
+    engine = gateway_of(app).engine
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE operators RENAME TO elsewhere"))
+    try:
+        answer = visitor.sign_in("correct-horse@battery.staple", "wrong password")
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text("ALTER TABLE elsewhere RENAME TO operators"))
+    assert answer.status_code == 503
+    assert "no such table" in caplog.text
+    assert "correct-horse" not in caplog.text

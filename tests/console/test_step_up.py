@@ -1,0 +1,222 @@
+"""Sensitive changes require a new proof of identity ten minutes after the last; typed values stay."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from app.accounts.rules.roles import Role
+from app.accounts.services.accounts import find_account
+from app.audit.services import list_audit
+from app.console.shell.access import Audience
+from app.network.edits.rows import show_row
+from tests.console.authenticator import Asked, Authenticator, add_passkey
+from tests.console.forms import form_of
+from tests.console.second_factor import code_of, set_up
+from tests.console.visitor import (
+    PASSWORD,
+    MovableClock,
+    Visitor,
+    add_account,
+    email_of,
+    gateway_of,
+    signed_in,
+)
+from tests.gateway import Gateway
+
+ASKED = "Confirm that it is you"
+VIEWER = email_of(Role.VIEWER)
+NEW = {"email": "new@example.org", "password": 'a password <of> "an" admin\'s', "role": "viewer"}
+
+
+def go_on(visitor: Visitor, page: TestResponse, **proof: str) -> TestResponse:
+    """Send the page that asks, with a proof."""
+    action = re.search(r'<form method="post" action="([^"]+)" class="form"', page.text)
+    assert action, page.text
+    fields = form_of(page) | {f"step_up-{name}": value for name, value in proof.items()}
+    return visitor.post(unescape(action[1]), fields)
+
+
+@pytest.fixture
+def late_admin(app: Flask, clock: MovableClock) -> Visitor:
+    """An administrator who signed in more than ten minutes ago."""
+    admin = signed_in(app, Role.ADMIN)
+    clock.forward(minutes=10, seconds=1)
+    return admin
+
+
+def test_within_ten_minutes_nothing_is_asked(app: Flask, clock: MovableClock) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    clock.forward(minutes=10)
+    assert admin.post("/admin/operators/new", NEW).status_code == 302
+
+
+@pytest.mark.every_database
+def test_after_ten_minutes_password_is_required(app: Flask, late_admin: Visitor) -> None:
+    """What was typed goes on afterwards."""
+    page = late_admin.post("/admin/operators/new", NEW)
+    assert ASKED in page.text
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    answer = go_on(late_admin, page, password=PASSWORD)
+    assert answer.location == "/admin/operators/"
+    made = Visitor(app)
+    made.sign_in(NEW["email"], NEW["password"])
+    assert made.get("/admin/").location == "/admin/account/password", "nothing that was typed is lost"
+    assert late_admin.post(f"/admin/operators/{_id(app)}/end-sessions").status_code == 302, "asked once"
+
+
+def test_wrong_password_changes_nothing(app: Flask, late_admin: Visitor) -> None:
+    page = late_admin.post("/admin/operators/new", NEW)
+    for wrong in ("not mine", "x" * 5000, "\0", ""):
+        page = go_on(late_admin, page, password=wrong)
+        assert ASKED in page.text
+        assert wrong == "" or "Wrong password" in page.text
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    assert go_on(late_admin, page, password=PASSWORD).status_code == 302
+
+
+def test_guessing_is_throttled_like_sign_in(app: Flask, late_admin: Visitor) -> None:
+    page = late_admin.post("/admin/operators/new", NEW)
+    for _ in range(5):
+        page = go_on(late_admin, page, password="a guess")
+    page = go_on(late_admin, page, password=PASSWORD)
+    assert "Try again in" in page.text, "even the right password is not looked at"
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    assert "sign_in.failed" in [row.action for row in list_audit(gateway_of(app).database)]
+
+
+def test_code_is_accepted_and_used_up(app: Flask, clock: MovableClock) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    secret = set_up(admin)
+    account = add_account(app, Role.VIEWER)
+    clock.forward(minutes=11)
+    path, code = f"/admin/operators/{account}/end-sessions", code_of(secret)
+    assert ASKED in go_on(admin, admin.post(path), code="000000").text
+    assert go_on(admin, admin.post(path), code=code).status_code == 302
+    clock.forward(minutes=11)
+    assert "already used" in go_on(admin, admin.post(path), code=code).text
+
+
+def test_a_passkey_will_do(app: Flask, clock: MovableClock) -> None:
+    admin, device = signed_in(app, Role.ADMIN), Authenticator()
+    add_passkey(admin, device)
+    thief, other = signed_in(app, Role.OPERATOR), Authenticator()
+    add_passkey(thief, other)
+    clock.forward(minutes=11)
+    page = admin.post("/admin/operators/new", NEW)
+    asked = Asked(page)
+    assert ASKED in go_on(admin, page, credential=other.answer(asked.options)).text, "of another account"
+    assert ASKED in go_on(admin, page, credential="nonsense", seal="x").text
+    answer = device.answer(asked.options)
+    assert go_on(admin, page, credential=answer).location == "/admin/operators/"
+    clock.forward(minutes=11)
+    assert ASKED in go_on(admin, page, credential=answer).text, "an answer counts once, and only for a while"
+
+
+SENSITIVE = {
+    "/admin/operators/new": NEW,
+    "/admin/operators/{id}": {"role": "admin", "active": "y"},
+    "/admin/operators/{id}/end-sessions": {},
+    "/admin/operators/{id}/reset-second-factor": {},
+    "/admin/operators/{id}/new-password": {},
+    "/admin/operators/second-factor": {"demanded": "1"},
+    "/admin/ingest_tokens/new": {"name": "reporter"},
+    "/admin/ingest_tokens/1/revoke": {"typed": "reporter"},
+    "/admin/api_keys/new": {"name": "wallet", "scopes": "read"},
+    "/admin/api_keys/1/revoke": {"typed": "wallet"},
+    "/admin/account/second-factor": {"setup": "authenticator"},
+    "/admin/account/second-factor/x": {"code": "000000"},
+    "/admin/account/passkey": {"name": "phone"},
+    "/admin/account/passkey/x": {"credential": "{}"},
+    "/admin/account/remove-passkey": {"name": "phone"},
+    "/admin/account/recovery-codes": {},
+}
+
+
+def test_every_grave_change_asks(app: Flask, clock: MovableClock) -> None:
+    account = add_account(app, Role.VIEWER)
+    admin = signed_in(app, Role.ADMIN)
+    clock.forward(minutes=11)
+    before = len(list_audit(gateway_of(app).database))
+    for path, fields in SENSITIVE.items():
+        assert ASKED in admin.post(path.format(id=account), fields).text, path
+    assert len(list_audit(gateway_of(app).database)) == before, "nothing happened"
+
+
+def test_account_and_token_changes_are_sensitive(app: Flask) -> None:
+    """Also of routes that are added later."""
+    rules = app.extensions["console"].rules
+    changes = {name: rule for name, rule in rules.items() if rule.change is not Audience.NOBODY}
+    sensitive = [name for name in changes if name.split(".")[0] in ("operators", "ingest_tokens", "api_keys")]
+    assert len(sensitive) >= 10
+    assert [name for name in sensitive if not changes[name].sensitive] == []
+
+
+def test_what_is_not_grave_does_not_ask(operator: Visitor, clock: MovableClock) -> None:
+    clock.forward(minutes=11)
+    for path in ("/admin/account/sign-out-everywhere", "/admin/anomalies/acknowledge"):
+        assert ASKED not in operator.post(path).text, path
+
+
+def _stop(visitor: Visitor, path: str, page: TestResponse, **changes: Any) -> TestResponse:
+    return visitor.post(path, form_of(page) | changes)
+
+
+def _disabled(gateway: Gateway) -> bool:
+    row = show_row(gateway.database, "chains", 1)
+    assert row
+    return bool(row.values["disabled"])
+
+
+def test_stopping_a_chain_asks_by_its_button(
+    operator: Visitor, network: Gateway, clock: MovableClock
+) -> None:
+    row = show_row(network.database, "chains", 1)
+    assert row
+    path = f"/admin/chains/{row.values['id']}/stop"
+    shown = operator.get(path)
+    clock.forward(minutes=11)
+    page = _stop(operator, path, shown, disabled_reason="a fork", typed=row.values["name"], confirm="1")
+    assert ASKED in page.text
+    assert not _disabled(network)
+    assert go_on(operator, page, password=PASSWORD).status_code == 302
+    assert _disabled(network)
+
+
+def test_stopping_needs_password_other_edits_not(
+    operator: Visitor, network: Gateway, clock: MovableClock
+) -> None:
+    row = show_row(network.database, "chains", 1)
+    assert row
+    path = f"/admin/chains/{row.values['id']}"
+    clock.forward(minutes=11)
+    shown = operator.get(path)
+    preview = _stop(operator, path, shown, name="Other name")
+    assert _stop(operator, path, preview, confirm="1").status_code == 302, "routine"
+    preview = _stop(operator, path, operator.get(path), disabled="1", disabled_reason="a fork")
+    page = _stop(operator, path, preview, confirm="1", typed="Other name")
+    assert ASKED in page.text
+    assert not _disabled(network)
+    assert go_on(operator, page, password=PASSWORD).status_code == 302
+    assert _disabled(network)
+
+
+def test_a_proof_is_of_one_session(app: Flask, clock: MovableClock) -> None:
+    here, there = signed_in(app, Role.ADMIN), Visitor(app)
+    there.sign_in(email_of(Role.ADMIN))
+    account = add_account(app, Role.VIEWER)
+    clock.forward(minutes=11)
+    path = f"/admin/operators/{account}/end-sessions"
+    assert go_on(here, here.post(path), password=PASSWORD).status_code == 302
+    assert ASKED in there.post(path).text
+
+
+def _id(app: Flask) -> int:
+    account = find_account(gateway_of(app).database, email=NEW["email"])
+    assert account
+    return account.id

@@ -1,0 +1,394 @@
+"""The console's transfers: found by whatever a user sends, and every page tells where its transfer is."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+from werkzeug.datastructures import MultiDict
+
+from app.accounts.rules.roles import Role
+from app.console.transfers.detail import transfer_detail
+from app.console.transfers.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
+from app.console.transfers.list_request import read_list_request
+from app.db.engine import writing
+from app.network.models import Chain
+from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from app.transfers.rules.progress import NextActor
+from tests.applications import OpenApp
+from tests.console.forms import send
+from tests.console.transfer_pages import pre, rows_of
+from tests.console.visitor import MovableClock, signed_in
+from tests.databases import SharedDatabase
+from tests.feed.services.world import (
+    NOW,
+    SENDER,
+    about,
+    address,
+    event,
+    feed,
+    fill_network,
+    prepared,
+    released,
+    request,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+COMPLETED = SANDBOX_TRANSFERS[7]
+SIGNING = sandbox_id(SANDBOX_TRANSFERS[18].status)
+SCRIPT = "<script>alert(1)</script>"
+
+
+def detail_of(gateway: Gateway, shown_id: str) -> str:
+    """The source transaction of a transfer."""
+    transaction = transfer_detail(
+        gateway.database, gateway.snapshots, bytes.fromhex(shown_id[2:])
+    ).src_transaction
+    assert transaction
+    return transaction.tx_hash
+
+
+@pytest.fixture
+def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Gateway:
+    """The small network at its own time."""
+    clock.now = NOW
+    fill_network(database, gateway.engine)
+    return gateway
+
+
+def test_search_finds_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    tx_hash = detail_of(sandbox, COMPLETED.transfer_id)
+    page = f"/admin/transfers/{COMPLETED.transfer_id}"
+    for text in (
+        COMPLETED.transfer_id,
+        COMPLETED.transfer_id[2:],
+        tx_hash,
+        tx_hash.upper(),
+        f"  {tx_hash[2:].upper()}\n",
+    ):
+        found = visitor.get("/admin/search/", query_string={"q": text})
+        assert (found.status_code, found.location) == (302, page), text
+    sender = (
+        transfer_detail(
+            sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED.transfer_id[2:])
+        ).line.sender
+        or ""
+    )
+    found = visitor.get("/admin/search/", query_string={"q": sender.lower()})
+    assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
+
+
+def test_busy_address_lists_pages(app: Flask, world: Gateway) -> None:
+    feed(world, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 56)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get("/admin/search/", query_string={"q": SENDER[2:].upper()}).text
+    assert "This is an account." in page
+    assert rows_of(page) == [transfer_id(n) for n in range(1, 51)]
+    older = re.search(r'href="(/admin/transfers/\?[^"]*)">Older', page)
+    assert older
+    page = visitor.get(unescape(older[1])).text
+    assert rows_of(page) == [transfer_id(n) for n in range(51, 56)]
+    assert "Sent or received by" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("0x" + "12" * 32, "No transfer has this id"),
+        ("0x" + "12" * 20, "no transfer from or to"),
+        ("0x1234", "has 4 digits"),
+        ("x" * 5000, "none has more than 128 characters"),
+        (SCRIPT, "Paste a transfer id"),
+        ("\0", "Newest"),
+    ],
+)
+def test_nothing_found_says_what_to_try(app: Flask, world: Gateway, text: str, advice: str) -> None:
+    answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": text})
+    assert answer.status_code == 200
+    assert advice in answer.text or text == "\0"
+    assert SCRIPT not in answer.text
+
+
+def test_every_transfer_page_shows_status(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for transfer in SANDBOX_TRANSFERS:
+        answer = visitor.get(f"/admin/transfers/{transfer.transfer_id}")
+        assert answer.status_code == 200, transfer
+        words = STATUS_WORDS[transfer.status]
+        assert f"{words.label}</span></h1>" in answer.text, transfer
+        assert words.meaning in unescape(answer.text)
+        asked = visitor.client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
+        (actor,) = re.findall(r"<dt>Next to act</dt><dd>([^<]*?)(?: <span|</dd>)", answer.text)
+        assert actor == NEXT_ACTOR_WORDS[NextActor(asked.headers["X-Transfer-Next-Actor"])]
+        assert ("clients are told to ask again" in answer.text) == (
+            "X-Transfer-Next-Poll-Seconds" in asked.headers
+        )
+        assert transfer.transfer_id in pre(answer.text, "reply")
+        assert "style=" not in answer.text
+        for link in re.findall(r'href="([^"]*)" rel="noreferrer"', answer.text):
+            assert link.startswith("https://")
+
+
+def test_reply_links_to_public_page(open_app: OpenApp, sandbox: Gateway) -> None:
+    """While it is told where users open it; the page is there and says the same."""
+    address = f"https://gateway.example.org/transfer/{COMPLETED.transfer_id}"
+    path = f"/admin/transfers/{COMPLETED.transfer_id}"
+    app = open_app(public_url="https://gateway.example.org")
+    visitor = signed_in(app, Role.VIEWER)
+    answer = visitor.get(path)
+    reply = pre(answer.text, "reply")
+    assert f"You can follow your transfer here: {address}\n" in reply
+    assert f'href="{address}"' in answer.text
+    users = unescape(visitor.get(f"/transfer/{COMPLETED.transfer_id}").text)
+    assert all(sentence in users for sentence in reply.partition("\n")[0].split(". ")[1:])
+    plain = signed_in(open_app(), Role.OPERATOR).get(path)
+    assert "follow your transfer" not in plain.text
+
+
+def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None:
+    refund = transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(SIGNING[2:])).refund
+    assert refund
+    assert refund.not_signed
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
+    rows = re.findall(r"<tr>\s*<td[^>]*><button[^>]*data-copy=\"(0x\w{40})\".*?</tr>", page, re.DOTALL)
+    assert rows == [signer.address for signer in refund.signers]
+    for signer in refund.signers:
+        row = page[page.index(f'data-copy="{signer.address}"') :].split("</tr>")[0]
+        assert ("Not signed" in row) is not signer.signed
+        assert f'value="{signer.power}"' in row
+    assert refund.share_signed in page
+    assert refund.share_needed in page
+
+
+@pytest.mark.parametrize(
+    ("powers", "needed"),
+    [((10**24,) * 3, "66.67 %"), ((1, 1, 1), "100.0 %"), ((40, 30, 30), "67.0 %"), ((6, 2, 1), "77.78 %")],
+)
+def test_share_for_quorum_is_rounded_up(
+    app: Flask, world: Gateway, powers: tuple[int, ...], needed: str
+) -> None:
+    members = {
+        "signers": [address(n) for n in range(1, 4)],
+        "powers": [str(power) for power in powers],
+    }
+    feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
+    assert f"<strong>{needed}</strong> is needed" in page
+    assert f"of {needed} needed" in visitor.get("/admin/").text
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ({"signers": [], "powers": []}, "is empty"),
+        ({"signers": [address(1)], "powers": ["0"]}, "has no power"),
+        ({"signers": [address(1)], "powers": [str(2**255)]}, "has powers that add up to 2^255 or more"),
+    ],
+)
+def test_set_unable_to_sign_is_marked(
+    app: Flask, world: Gateway, members: dict[str, list[str]], why: str
+) -> None:
+    feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
+    assert why in page and "cannot sign, so no signature counts" in page
+    assert "The validator set cannot sign" in visitor.get("/admin/").text
+    sets = visitor.get("/admin/chains/1").text
+    assert f"The validator set of Chain 1 {why}" in sets
+
+
+def test_stages_show_standing_and_retracted_events(app: Flask, world: Gateway) -> None:
+    feed(
+        world,
+        sent(1, at=-300),
+        about(1, "transfer.confirmed", at=-200),
+        event("chain.reorged", at=-150, chain_id=1, from_block=100),
+        sent(1, at=-100, block=101, event_id="again"),
+    )
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
+    stages = re.findall(r'<li class="stage stage-(\w+)".*?stage-name">([^<]*)', page, re.DOTALL)
+    assert ("done", "In a source block") in stages
+    assert ("current", "Final on the source") in stages
+    assert page.count('aria-current="step"') == 1
+    assert "for 1 min 40 s" in page
+    fallen = re.findall(r'<li class="event fallen">.*?</li>', page, re.DOTALL)
+    assert len(fallen) == 2
+    assert "Its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
+    assert "Not counted" in fallen[0]
+
+
+def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
+    feed(world, sent(1), released(1))
+    feed(world, about(1, "refund.completed", at=-5, tx_hash="0x" + "fe" * 32))
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
+    assert "Paid out and refunded" in page
+    assert "block the route" in page
+    assert 'href="/admin/anomalies/"' in page
+
+
+def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    everything = rows_of(visitor.get("/admin/transfers/").text)
+    assert len(everything) == 50
+    failed = rows_of(visitor.get("/admin/transfers/?status=2").text)
+    assert failed == [t.transfer_id for t in SANDBOX_TRANSFERS if t.status == 2]
+    refunds = rows_of(visitor.get("/admin/transfers/?status=refunds").text)
+    assert set(refunds) == {t.transfer_id for t in SANDBOX_TRANSFERS if t.status in (6, 7, 8, 9)}
+    page = visitor.get("/admin/transfers/?src=1&dst=56&token=USDT&since=2026-11-01T00:00").text
+    assert rows_of(page)
+    assert page.count("Ethereum → BNB Chain") == len(rows_of(page))
+    assert not rows_of(visitor.get("/admin/transfers/?until=2020-01-01").text)
+    older = re.search(r'href="(/admin/transfers/\?[^"]*)">Older', visitor.get("/admin/transfers/").text)
+    assert older
+    assert not set(rows_of(visitor.get(unescape(older[1])).text)) & set(everything)
+
+
+def test_a_span_ends_now(app: Flask, sandbox: Gateway, clock: MovableClock) -> None:
+    """So the address of a list means the same tomorrow."""
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get("/admin/transfers/?within=24h&since=2020-01-01T00:00").text
+    assert rows_of(page)
+    assert '<option value="24h" selected>' in page
+    with app.app_context():
+        for _ in range(2):
+            asked = read_list_request(
+                sandbox.database, sandbox.snapshots, MultiDict({"within": "24h", "since": "2020-01-01T00:00"})
+            )
+            assert asked.filters.since == clock.now - timedelta(hours=24)
+            assert asked.fields == {"within": "24h"}
+            clock.forward(minutes=5)
+    answer = visitor.get("/admin/transfers/?within=1y").text
+    assert "is not one of the periods" in answer
+
+
+def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get("/admin/transfers/?stuck=1").text
+    stuck = rows_of(page)
+    assert SIGNING in stuck
+    assert "times the median transfer time" in page
+    some = rows_of(visitor.get("/admin/transfers/?stuck=1&status=7&src=1").text)
+    assert SIGNING in some
+    assert set(some) < set(stuck)
+    assert not rows_of(visitor.get("/admin/transfers/?stuck=1&status=5").text)
+    assert not rows_of(visitor.get("/admin/transfers/?stuck=1&until=2020-01-01").text)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=99",
+        "status=²",
+        "status=x%00y",
+        "src=-1",
+        "src=99999999999999999999999",
+        "dst=٣",
+        "since=yesterday",
+        "until=0001-01-01T00:00:00%2B14:00",
+        "account=" + "a" * 129,
+    ],
+)
+def test_invalid_filter_value_is_ignored(app: Flask, world: Gateway, query: str) -> None:
+    """It is reported."""
+    feed(world, sent(1))
+    visitor = signed_in(app, Role.VIEWER)
+    for more in ("", "&stuck=1"):
+        answer = visitor.get(f"/admin/transfers/?{query}{more}")
+        assert answer.status_code == 200
+        assert "so it was ignored" in answer.text
+    assert rows_of(visitor.get(f"/admin/transfers/?{query}").text) == [transfer_id(1)]
+
+
+@pytest.mark.parametrize(
+    "query", ["page=x", "page=" + "A" * 54, "token=%27", "src=4294967296", "dst=7", "q="]
+)
+def test_odd_values_are_no_fault(app: Flask, world: Gateway, query: str) -> None:
+    assert signed_in(app, Role.VIEWER).get(f"/admin/transfers/?{query}").status_code == 200
+
+
+def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for text in ("0", "0x12", "x" * 64, "0x" + "1" * 63):
+        assert visitor.get(f"/admin/transfers/{text}").status_code == 404
+    unknown = visitor.get(f"/admin/transfers/{transfer_id(1)}")
+    assert unknown.status_code == 404
+    assert "Transfer not found" in unknown.text
+    feed(world, sent(0xAB))
+    odd = visitor.get(f"/admin/transfers/{transfer_id(0xAB)[2:].upper()}")
+    assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")
+
+
+def test_event_and_network_texts_are_escaped(app: Flask, world: Gateway) -> None:
+    with writing(world.engine) as connection:
+        connection.execute(
+            update(Chain)
+            .where(Chain.chain_id == 1)
+            .values(name=f"One{SCRIPT}", explore_url="javascript:alert(1)")
+        )
+    image = '"><img src=x onerror=alert(1)>'
+    verdict = feed(
+        world,
+        sent(1, sender=SCRIPT, receiver=image),
+        sent(2, symbol=f"T{SCRIPT}"),
+        about(3, "transfer.failed", at=-90, reason=SCRIPT),
+        reporter=f"reporter{SCRIPT}",
+    )
+    assert not verdict.refused
+    visitor = signed_in(app, Role.VIEWER)
+    shown = ""
+    for path in (
+        *(f"/admin/transfers/{transfer_id(n)}" for n in (1, 2, 3)),
+        "/admin/transfers/",
+        f"/admin/search/?q={image}",
+        f"/admin/transfers/?token={image}&account={image}&since={image}",
+        f"/admin/estimates/?src=1&dst=2&token={image}&user={image}&amount={image}",
+    ):
+        answer = visitor.get(path)
+        assert answer.status_code == 200 or answer.location == f"/admin/transfers/{transfer_id(1)}", path
+        assert SCRIPT not in answer.text
+        assert "<img" not in answer.text
+        assert 'href="javascript' not in answer.text
+        shown += answer.text
+    for text in ("One", "reporter", "T"):
+        assert f"{text}&lt;script&gt;" in shown, text
+    assert "&lt;img src=x" in shown
+
+
+def test_transfer_page_blocks_its_sender(app: Flask, world: Gateway) -> None:
+    feed(world, sent(1))
+    page, link = f"/admin/transfers/{transfer_id(1)}", f"/admin/blocked_addresses/new?address={SENDER}"
+    operator = signed_in(app, Role.OPERATOR)
+    assert f'href="{link}"' in operator.get(page).text
+    form = operator.get(link).text
+    assert re.search(r"<textarea[^>]*>\s*" + SENDER, form)
+    assert re.findall(r'<[^>]* autofocus[^>]* name="(\w+)"', form) == ["reason"]
+    saved = send(operator, link, reason="stolen key", confirm="1")
+    assert saved.status_code == 302, saved.text
+    blocked = operator.get(page).text
+    assert f'href="{link}"' not in blocked
+    assert (
+        f'<a href="/admin/blocked_addresses/?search={SENDER}"><span class="pill pill-bad">blocked' in blocked
+    )
+    viewer = signed_in(app, Role.VIEWER)
+    assert "Block sender" not in viewer.get(page).text
+
+
+def test_a_reply_for_what_nobody_knows(app: Flask, world: Gateway) -> None:
+    viewer, nothing = signed_in(app, Role.VIEWER), "0x" + "12" * 32
+    for path in (
+        f"/admin/search/?q={nothing}",
+        f"/admin/search/?q={address(77)}",
+        f"/admin/transfers/{nothing}",
+    ):
+        reply = pre(viewer.get(path).text, "reply")
+        assert "Please look at the transaction in your wallet" in reply, path
+        assert nothing in reply or address(77) in reply
+    assert 'id="reply"' not in viewer.get("/admin/search/?q=nothing+like+it").text

@@ -1,0 +1,196 @@
+"""The page of chains watched, the switch, and what the dashboard and /readyz say of them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from flask import Flask
+
+from app.accounts.rules.roles import Role
+from app.db.engine import writing
+from app.db.upserts import upsert
+from app.network.document import export_network
+from app.values.identifiers import BlockNumber
+from app.watcher.models import FaultyUrl
+from app.watcher.rules.steps import Doubt, SpanState
+from app.watcher.services.advance import advance
+from tests.console.forms import send
+from tests.console.visitor import MovableClock, signed_in
+from tests.gateway import Gateway
+from tests.watcher.services.world import CHAIN, URL_A, URL_B, span, step, watch_a_chain
+
+PAGE = f"/admin/chains/{CHAIN}"
+SWITCH = f"/admin/watching/{CHAIN}"
+
+
+@pytest.fixture
+def read(app: Flask, network: Gateway) -> Gateway:
+    """Chain 1 is watched."""
+    watch_a_chain(network)
+    return network
+
+
+def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    assert "by reporters" in visitor.get("/admin/chains/").text
+    assert "Reporters send the events of this chain. None has arrived yet." in visitor.get(PAGE).text
+    for chain in (CHAIN, 10**12, 10**30):
+        assert visitor.post(f"/admin/watching/{chain}/stop", {"reason": "no"}).status_code == 404
+    assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": [], "stale_feeds": []}
+
+
+def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert visitor.get("/admin/watching/").location == "/admin/chains/"
+    listed = visitor.get("/admin/chains/").text
+    for text in ("Ethereum", "reading", "2 blocks behind"):
+        assert text in listed
+    page = visitor.get(PAGE).text
+    for text in (
+        "21 000 120", "21 000 118", URL_A, "429", "50.0 %",
+        "2 blocks behind", "500 blocks left", "11 to 40", URL_B, "in use", "host 1",
+    ):  # fmt: skip
+        assert text in page
+    assert "Stop reading" not in page  # a viewer only looks
+
+
+def test_page_names_nodes_with_false_answers(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "False answers" not in visitor.get(PAGE).text
+    words = "wrong chain: it is a node of chain 9, not of 1"
+    with writing(read.engine) as connection:
+        row = {"chain_id": CHAIN, "source": URL_B, "at": read.clock(), "words": words}
+        upsert(connection, FaultyUrl, [row])
+    page = visitor.get(PAGE).text
+    assert "False answers" in page and "Wrong chain: it is a node of chain 9, not of 1." in page
+
+
+def test_the_switch(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    assert "Stop reading Ethereum" in visitor.get(PAGE).text
+    assert "Enter a reason" in visitor.post(f"{SWITCH}/stop", {"reason": ""}, follow_redirects=True).text
+    stopped = visitor.post(f"{SWITCH}/stop", {"reason": "the node moves"}, follow_redirects=True).text
+    assert "Stopped reading Ethereum" in stopped and "The node moves." in stopped
+    assert "by console:operator@example.org" in stopped or "by operator@example.org" in stopped
+    assert (
+        "is already stopped"
+        in visitor.post(f"{SWITCH}/stop", {"reason": "again"}, follow_redirects=True).text
+    )
+    started = visitor.post(f"{SWITCH}/start", follow_redirects=True).text
+    assert "Started reading Ethereum" in started and "Stop reading" in started
+
+
+def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    clock.forward(minutes=30)
+    asked = visitor.post(f"{SWITCH}/stop", {"reason": "the node moves"})
+    assert asked.status_code == 200 and "step_up-password" in asked.text
+    assert "Stop reading Ethereum" in visitor.get(PAGE).text
+
+
+def test_only_read_chains_are_quiet(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert states(visitor.get("/admin/").text).items() >= {("Ethereum", "Quiet"), ("Optimism", "Not read")}
+    clock.forward(minutes=2)
+    assert states(visitor.get("/admin/").text)["Ethereum"] == "Not read"
+
+
+def states(page: str) -> dict[str, str]:
+    """Of each chain on the dashboard, in whichever of its tables."""
+    rows = page.split('id="freshness"')[1].partition("</section>")[0].split('data-label="Chain">')[1:]
+    pills = (row.split('class="pill')[1].split(">")[1].partition("<")[0] for row in rows)
+    return {row.partition("<")[0]: pill for row, pill in zip(rows, pills, strict=True)}
+
+
+def test_lag_without_reader_is_unknown(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    """It is that of the last look, and grows unseen."""
+    visitor = signed_in(app, Role.VIEWER)
+    seen_at = f"{clock():%Y-%m-%dT%H:}"
+    clock.forward(minutes=45)
+    listed, page = visitor.get("/admin/chains/").text, visitor.get(PAGE).text
+    assert "not read" in listed and "blocks behind" not in listed
+    unknown = re.search(r'lag unknown since <time datetime="([^"]+)"', page)
+    assert unknown and unknown[1].startswith(seen_at)
+    assert "2 blocks behind" not in page
+    assert '<a href="#reading">No watcher reads the chain' in page
+
+
+def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    answer = app.test_client().get("/readyz")
+    (told,) = answer.get_json()["watching"]
+    assert told == {
+        "chain_id": 1,
+        "state": "reading",
+        "head": 21_000_120,
+        "head_at": clock().isoformat(),
+        "read_to": 21_000_118,
+        "backfill_left": 500,
+        "reread_to": 500,
+        "reread_at": clock().isoformat(),
+        "proven_to": 500,
+        "proven_at": clock().isoformat(),
+        "unproven_blocks": 0,
+    }
+    clock.forward(hours=2)
+    later = app.test_client().get("/readyz")
+    assert (later.status_code, later.get_json()["watching"][0]["state"]) == (200, "not_read")
+
+
+@pytest.mark.parametrize("matched_to", [490, None])
+def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: int | None) -> None:
+    words = "not agreed by two URLs and not proven, so transfers in them are only reported"
+    lease = watch_a_chain(network)
+    found = step(
+        at=network.clock(),
+        spans=[span(1, 500, SpanState.PROVEN)],
+        doubts=[Doubt(block=BlockNumber(number), since=network.clock()) for number in (20, 40)],
+        matched_to=matched_to and BlockNumber(matched_to),
+    )
+    advance(network.database, network.intake, lease, found)
+    (told,) = app.test_client().get("/readyz").get_json()["watching"]
+    assert (told["unproven_blocks"], told["proven_to"]) == (2, 500)
+    page = signed_in(app, Role.VIEWER).get(PAGE).text
+    assert re.search(rf"<dt>In doubt</dt><dd>2 blocks <span[^>]*>{words}", page)
+    said = app.test_cli_runner().invoke(args=["watch", "--status"]).output
+    assert f"chain 1: 2 blocks are in doubt: {words}" in said
+
+
+def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    fields = {
+        "watch_from_block": "17",
+        "rpc": "RPC_URL_A\nRPC_URL_B",
+        "rpc_independent": "RPC_URL_A\nRPC_URL_X",
+    }
+    page = send(visitor, "/admin/chains/1", **fields)
+    assert page.status_code == 200
+    assert "has no node RPC_URL_X" in page.text
+    fields["rpc_independent"] = "RPC_URL_A\nRPC_URL_B"
+    assert "has no node" not in send(visitor, "/admin/chains/1", **fields).text
+
+
+def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}
+    names = "RPC_URL_A\n  RPC_URL_B \n"
+    lists = {"rpc": names, "rpc_same_provider": names, "rpc_independent": "RPC_URL_B"}
+    saved = send(visitor, "/admin/chains/1", confirm="1", **lists, **values)
+    assert saved.status_code == 302, saved.text
+    chain = json.loads(export_network(network.database))["chains"][0]
+    assert {key: chain[key] for key in (*values, *lists)} == {
+        "watch_from_block": 17,
+        "finality": "finalized",
+        "poll_seconds": 0.5,
+        "rpc": [URL_A, URL_B],
+        "rpc_same_provider": [URL_A, URL_B],
+        "rpc_independent": [URL_B],
+    }
+    grouped = {"watch_from_block": "21 000 000", "finality": "1 0\u202f00", "poll_seconds": "1 000.5"}
+    assert send(visitor, "/admin/chains/1", confirm="1", **grouped).status_code == 302
+    chain = json.loads(export_network(network.database))["chains"][0]
+    assert [chain[key] for key in values] == [21_000_000, 1000, 1000.5], "as pages write numbers"
+    cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", **dict.fromkeys(lists, "")}
+    assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
+    assert not {*values, *lists} & json.loads(export_network(network.database))["chains"][0].keys()

@@ -1,0 +1,133 @@
+"""Somebody at a browser, without one: signs in, follows forms, is who they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from flask import Flask
+from flask.testing import FlaskClient
+from itsdangerous import URLSafeTimedSerializer
+from sqlalchemy import insert, select
+from sqlalchemy.exc import OperationalError
+from werkzeug.test import TestResponse
+
+from app.accounts.models import Operator
+from app.accounts.rules.roles import Role
+from app.accounts.services.accounts import new_uniquifier
+from app.console.sign_in import datastore
+from app.db.engine import writing
+from tests.applications import CHEAP
+from tests.gateway import gateway_of
+
+PASSWORD = "a password of the tests"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class MovableClock:
+    """A clock that goes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@cache
+def _hash() -> str:
+    return PasswordHasher(**CHEAP).hash(PASSWORD)
+
+
+def email_of(role: Role) -> str:
+    return f"{role.value}@example.org"
+
+
+def add_account(app: Flask, role: Role, email: str | None = None, **columns: Any) -> int:
+    """An account with PASSWORD, without the time that hashing it takes; its id."""
+    row = {
+        "email": email or email_of(role),
+        "password": _hash(),
+        "role": role.value,
+        "active": True,
+        "fs_uniquifier": new_uniquifier(),
+        "second_factor_required": False,
+        "created_at": NOW,
+    }
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(insert(Operator).values(row | columns))
+        return connection.scalar(select(Operator.id).where(Operator.email == (email or email_of(role)))) or 0
+
+
+class Visitor:
+    """A browser's worth of cookies."""
+
+    def __init__(self, app: Flask, address: str = "127.0.0.1") -> None:
+        self.client: FlaskClient = app.test_client()
+        self.environ = {"REMOTE_ADDR": address}
+
+    def get(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.client.get(path, environ_base=self.environ, **kwargs)
+
+    def post(self, path: str, data: dict[str, Any] | None = None, **kwargs: Any) -> TestResponse:
+        """Send a form with the token that belongs to this browser."""
+        fields = {"csrf_token": self.token()} | (data or {})
+        return self.client.post(path, data=fields, environ_base=self.environ, **kwargs)
+
+    def token(self) -> str:
+        """The form token of this browser's session, as every form of its pages has it."""
+        with self.client.session_transaction("/admin/") as session:
+            if "csrf_token" not in session:
+                session["csrf_token"] = "made by the test"
+            kept = session["csrf_token"]
+        signer = URLSafeTimedSerializer(self.client.application.secret_key, salt="wtf-csrf-token")
+        return str(signer.dumps(kept))
+
+    def sign_in(self, email: str, password: str = PASSWORD, **kwargs: Any) -> TestResponse:
+        return self.post("/admin/sign-in", {"email": email, "password": password}, **kwargs)
+
+    @property
+    def inside(self) -> bool:
+        """Whether a page opens that all see who are signed in. The dashboard would take ten times as long."""
+        return self.get("/admin/account/").status_code == 200
+
+    def cookie(self) -> str:
+        cookie = self.client.get_cookie("console", path="/admin")
+        return cookie.value if cookie else ""
+
+
+def lose_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the database does not answer when a page asks who is signed in."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OperationalError("select", {}, Exception("connection refused"))
+
+    monkeypatch.setattr(datastore, "find_account", fail)
+
+
+def signed_in(app: Flask, role: Role) -> Visitor:
+    """A visitor with an account of this role."""
+    add_account(app, role)
+    visitor = Visitor(app)
+    assert visitor.sign_in(email_of(role)).status_code == 302
+    return visitor
+
+
+def other_operator(app: Flask) -> Visitor:
+    add_account(app, Role.OPERATOR, "second@example.org")
+    visitor = Visitor(app)
+    assert visitor.sign_in("second@example.org").status_code == 302
+    return visitor
+
+
+def again(app: Flask) -> Visitor:
+    """The operator, signed in anew after their session has ended."""
+    visitor = Visitor(app)
+    visitor.sign_in(email_of(Role.OPERATOR))
+    return visitor
