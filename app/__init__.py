@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from flask import Flask
 
+from app.cli.commands import COMMANDS, CommandLine
 from app.cooperation import collect_seldom
 from app.db.database import engine_settings, open_database
 from app.db.models import Migrations, db
-from app.features import COMMANDS, CommandLine, add_features, open_interfaces
+from app.features import add_features, open_interfaces
 from app.http.application import GatewayFlask, bound_requests
 from app.http.public import PUBLIC_PREFIXES
 from app.http.request_log import RequestLog
@@ -50,6 +51,5 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
         add_features(app, settings, database, counters)
     open_interfaces(app, settings)
-    processes = {"deliver": "app.cli.deliver", "watch": "app.cli.watch"}
-    app.cli = CommandLine(app.name, COMMANDS | processes, app.cli.commands)
+    app.cli = CommandLine(app.name, COMMANDS, app.cli.commands)
     return app

@@ -37,7 +37,7 @@ from app.transfers.rules.effects import SharedChange, TrendKey, Trends
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.events import TransferEvent
 from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.values.times import from_unix_microseconds
 from bench.bulk import HEX, NULL, Row, fill, without_indexes

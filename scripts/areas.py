@@ -24,9 +24,8 @@ EVERYWHERE: Final = (
 
 _SERVER: Final = ("serving/", "gunicorn.conf.py", "app/monitoring/", "app/api/")
 _STARTS: Final = ("scripts/beside.py", "scripts/start.py", "scripts/venv.py", "Makefile")
-_CONSOLE: Final = ("app/admin/", "app/console/", "app/accounts/", "app/approvals/")
-_PAGES: Final = ("app/*/admin.py", "app/*/admin/*.py", "app/*/forms.py")
-_COMMANDS: Final = ("app/*/commands.py",)
+_CONSOLE: Final = ("app/console/", "app/accounts/", "app/approvals/")
+_COMMANDS: Final = ("app/cli/",)
 _ANSWERS: Final = ("app/credentials/", "app/estimates/", "app/latency/", "app/refunds/")
 _PUBLIC: Final = (*_ANSWERS, "app/waiting/", "app/webhooks/")
 _FEATURES: Final = (
@@ -36,14 +35,14 @@ _INTERFACES: Final = ("app/api/", "app/grpcweb/", "proto/")
 
 AREAS: Final[dict[str, tuple[str, ...]]] = {
     "accounts": ("app/accounts/",),
-    "admin": (*_CONSOLE, *_FEATURES),
     "api": ("app/api/", *_PUBLIC),
     "approvals": ("app/accounts/", "app/approvals/", "app/credentials/"),
     "audit": ("app/audit/", "app/webhooks/"),
     "bench": ("bench/", "tests/load/"),
-    "browser": (*_CONSOLE, *_PAGES, "app/transfer_page/", "app/api/", "docs/", "scripts/docs_site/"),
+    "browser": (*_CONSOLE, "app/transfer_page/", "app/api/", "docs/", "scripts/docs_site/"),
     "cli": _COMMANDS,
     "clients": (*_INTERFACES, *_PUBLIC, "app/watcher/", "clients/", "demo/", "docs/"),
+    "console": (*_CONSOLE, *_FEATURES),
     "contract": (*_INTERFACES, *_PUBLIC),
     "credentials": ("app/credentials/", "app/approvals/"),
     "db": (),

@@ -9,7 +9,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-HOMES: Final = {"refund.proto": Path("app/refunds"), "gateway.proto": Path("app/grpcweb")}
+HOMES: Final = {"refund.proto": Path("app/transfers/rules/refunds"), "gateway.proto": Path("app/grpcweb")}
 """Each file of proto/ and the folder of its messages."""
 
 

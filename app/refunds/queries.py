@@ -35,8 +35,8 @@ from app.transfers.rules.events.events import (
     RefundSigned,
     TransferEvent,
 )
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 

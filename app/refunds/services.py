@@ -25,10 +25,10 @@ from app.refunds.rules.explanation import RefundExplanation, explain_refund
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
 from app.transfers.rules.events.events import RefundDelayed, TransferDelayed, TransferSent
-from app.transfers.rules.events.reported import TransferHistory
-from app.transfers.rules.refunds.evidence import validate_transfer_refund
+from app.transfers.rules.evidence import validate_transfer_refund
 from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.rules.refunds.request_rules import RefundContext
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import transfer_state
 from app.transfers.rules.status import StandingEvents
 from app.transfers.services.status import transfer_not_found

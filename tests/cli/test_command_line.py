@@ -11,7 +11,7 @@ import pytest
 from click import Context
 from flask import Flask
 
-from app.features import COMMANDS
+from app.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,7 +16,7 @@ from app.sandbox.feed import sandbox_events
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.events import ChainReorged, Event, TransferEvent
 from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState, transfer_state
 
 Reported = dict[str, Any]

@@ -88,9 +88,9 @@ class Proposal(Struct, frozen=True):
 
     ``input`` is what the proposer entered, as JSON text, so that the change can be planned again from the
     current rows. With it goes the fingerprint of the rows that it was based on. ``secret`` is the hash of a
-    password or token that is valid from the approval on; None once the proposal is closed. ``changes`` are the
-    rows before and after, as they were previewed (``app.audit.rules.records.changes_text``). ``record_id``
-    is the audit record of the change that was made.
+    password or token that is valid from the approval on; None once the proposal is closed. ``changes`` are
+    the rows before and after, as they were previewed (``app.audit.rules.records.changes_text``).
+    ``record_id`` is the audit record of the change that was made.
     """
 
     id: int

@@ -44,7 +44,7 @@ from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.trends import progress_of_chain
 from app.transfers.rules.events.events import BlockEvent, NetworkStatus, TransferReleased, TransferSent
 from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState, transfer_state
 from app.transfers.rules.status import WITHDRAWS
 from app.transfers.rules.stuck import Progress, StageName, stages_of

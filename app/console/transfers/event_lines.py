@@ -26,7 +26,7 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reported import (
+from app.transfers.rules.reported import (
     AcceptanceOutcome,
     EventOutcome,
     TransferHistory,

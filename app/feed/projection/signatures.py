@@ -19,9 +19,9 @@ from app.transfers.rules.events.contents import agree
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_fields import id_in_one_form
 from app.transfers.rules.events.events import RefundSigned
-from app.transfers.rules.events.reported import TransferHistory
-from app.transfers.rules.events.validation import LogEntry
-from app.transfers.rules.refunds.signatures import MAX_ASIDE, not_needed, signature_refusal, without
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.signatures import MAX_ASIDE, not_needed, signature_refusal, without
+from app.transfers.rules.validation import LogEntry
 
 
 def quarantine(

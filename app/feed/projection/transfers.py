@@ -28,8 +28,8 @@ from app.refunds.used_ids import WithdrawIds
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
 from app.transfers.rules.effects import Latency, SharedChange, account_entries, latency_of
 from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId

@@ -29,7 +29,7 @@ from app.transfers.rules.events.events import (
 )
 from app.transfers.rules.events.reorganisations import Retraction
 from app.transfers.rules.events.subjects import OPERATORS, EventKey, subject_of_chain
-from app.transfers.rules.events.validation import LatestAcceptance
+from app.transfers.rules.validation import LatestAcceptance
 from app.values.identifiers import ChainId
 
 PAGE: Final = 500

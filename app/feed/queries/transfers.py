@@ -22,7 +22,7 @@ from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.events import TransferEvent
 from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.refunds.evidence import RefundEvidence
+from app.transfers.rules.evidence import RefundEvidence
 from app.transfers.rules.state import TransferState
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId

@@ -41,7 +41,7 @@ from app.transfers.rules.events.events import (
     RefundPrepared,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.validation import Known, Verdict, is_barrier, validate_segment
+from app.transfers.rules.validation import Known, Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
 BATCH = 1_000

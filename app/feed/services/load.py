@@ -47,9 +47,9 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.reorganisations import Reorg, orphaned_by
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.events.validation import (
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.validation import (
     ChainLimits,
     Known,
     LatestAcceptance,

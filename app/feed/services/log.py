@@ -34,7 +34,7 @@ from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
 from app.transfers.rules.events.reorganisations import Retraction, is_ahead
 from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.events.validation import LogEntry
+from app.transfers.rules.validation import LogEntry
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.credentials.rules.ingest_token import EVERYTHING, Scope
 from app.feed.lines import ReadLine, RefusedLine
-from app.transfers.rules.events.validation import Accepted, Refused, Repeated, Verdict
+from app.transfers.rules.validation import Accepted, Refused, Repeated, Verdict
 
 
 class Terms(Struct, frozen=True):

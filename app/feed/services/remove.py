@@ -54,8 +54,8 @@ from app.transfers.rules.events.contents import content_digest, id_digest, subje
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.events import ChainEvent
 from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import EventKey, subject_of_transfer
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 

@@ -33,7 +33,7 @@ from app.transfers.queries.logged import every_retracted_key, retracted_keys, wi
 from app.transfers.rules.events.events import EventsRetracted
 from app.transfers.rules.events.reorganisations import retracted_by
 from app.transfers.rules.events.subjects import EventKey, transfer_of_subject
-from app.transfers.rules.events.validation import LogEntry
+from app.transfers.rules.validation import LogEntry
 
 REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""

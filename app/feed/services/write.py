@@ -32,9 +32,9 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.reorganisations import is_ahead
-from app.transfers.rules.events.reported import TransferHistory
-from app.transfers.rules.events.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
 from app.transfers.rules.refunds.request import withdraw_ids_of
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
 from app.values.identifiers import ChainId, TransferId
 
 

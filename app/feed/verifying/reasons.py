@@ -13,7 +13,7 @@ from app.transfers.queries.logged import transfers_log
 from app.transfers.rules.events.codec import decode_event, encode_event
 from app.transfers.rules.events.event_fields import id_in_one_form
 from app.transfers.rules.events.events import TransferSent, TransferSubmitted
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.values.identifiers import TransferId
 
 

@@ -59,9 +59,9 @@ from app.transfers.rules.anomalies import AnomalyKind, anomalies_of_rotations
 from app.transfers.rules.effects import SharedChange, account_entries, latency_of
 from app.transfers.rules.events.events import LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.rules.events.reorganisations import retracted_by
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import transfer_of_subject
-from app.transfers.rules.refunds.signatures import not_needed, without
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.signatures import not_needed, without
 from app.transfers.rules.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, RouteKey, TransferId

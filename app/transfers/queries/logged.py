@@ -28,8 +28,8 @@ from app.transfers.rules.events.events import (
     TransferSubmitted,
 )
 from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.reported import TransferHistory
 from app.values.identifiers import TransferId
 
 

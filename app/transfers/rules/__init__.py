@@ -1,1 +1,1 @@
-"""What is decided without a table, a clock or a request."""
+"""What follows from the events of a transfer: its status, evidence, anomalies, and whether it is stuck."""

@@ -26,7 +26,7 @@ from app.transfers.rules.events.events import (
     TransferSubmitted,
 )
 from app.transfers.rules.events.reorganisations import orphaned_by
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.status import StandingEvents
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber, ChainId

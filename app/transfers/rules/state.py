@@ -25,13 +25,13 @@ from app.transfers.rules.events.events import (
 )
 from app.transfers.rules.events.ids import is_proven
 from app.transfers.rules.events.reorganisations import ChainReading, highest_blocks, readings
-from app.transfers.rules.events.reported import TransferHistory, describing
-from app.transfers.rules.refunds.evidence import (
+from app.transfers.rules.evidence import (
     RefundEvidence,
     TransferRefund,
     validated_refund,
     withdraw_ids,
 )
+from app.transfers.rules.reported import TransferHistory, describing
 from app.transfers.rules.status import StandingEvents, StatusAnswer, status_of
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import BlockNumber, ChainId, TransferId

@@ -24,8 +24,8 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.progress import counted_from
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.state import TransferState, answer_of
 from app.transfers.rules.status import TABLE, RefundStanding, StandingEvents, StatusAnswer, status_of
 from app.values.codes import TransferHistoryStatus, XferStatus

@@ -13,7 +13,7 @@ from sqlalchemy import func, select, table
 from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
-from app.transfers.rules.refunds.signatures import MAX_WAITING
+from app.transfers.rules.signatures import MAX_WAITING
 from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.databases import filled_tables

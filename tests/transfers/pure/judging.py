@@ -8,9 +8,9 @@ from typing import Any
 
 from app.transfers.rules.events.counting import Logged, Origin
 from app.transfers.rules.events.events import ChainHead, Event, FeeUpdated, TransferEvent, TransferSent
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.events.validation import Known, LatestAcceptance, LogEntry, Verdict, validate_event
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.validation import Known, LatestAcceptance, LogEntry, Verdict, validate_event
 from app.values.codes import SendKind
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

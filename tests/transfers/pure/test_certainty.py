@@ -26,7 +26,7 @@ from app.transfers.rules.events.events import (
     TransferSubmitted,
 )
 from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.reported import TransferHistory
+from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.status import TABLE
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status

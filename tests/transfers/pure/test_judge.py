@@ -26,7 +26,9 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.validation import (
+from app.transfers.rules.refunds.request import RefundRequest, encode_request
+from app.transfers.rules.refunds.request_rules import signing_digest
+from app.transfers.rules.validation import (
     Accepted,
     ChainLimits,
     Known,
@@ -36,8 +38,6 @@ from app.transfers.rules.events.validation import (
     is_barrier,
     validate_segment,
 )
-from app.transfers.rules.refunds.request import RefundRequest, encode_request
-from app.transfers.rules.refunds.request_rules import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, keccak256, sign_digest
 from tests.transfers.pure.judging import (

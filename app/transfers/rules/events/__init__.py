@@ -1,1 +1,1 @@
-"""What is decided without a table, a clock or a request."""
+"""What a reporter may say of a transfer, how it is read, stored and merged, and which of it counts."""

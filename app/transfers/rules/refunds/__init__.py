@@ -1,1 +1,1 @@
-"""The refund of one transfer: its requests, signatures and evidence."""
+"""The requests of a transfer's refund, and which of them can be claimed."""

@@ -30,9 +30,9 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.ids import Proof, proof_of
-from app.transfers.rules.events.reported import TransferHistory
 from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.refunds.signatures import NotTaken, request_refusal, signature_refusal
+from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.signatures import NotTaken, request_refusal, signature_refusal
 
 
 class LatestAcceptance(Struct, frozen=True):
