@@ -38,7 +38,7 @@ from app.console.network.tokens import PeggedPairsView, TokensView
 from app.console.network.validators import ValidatorsView
 from app.console.proposals import ProposalsView, decisions_to_see, proposals_about, proposed_rows, title_of
 from app.console.refunds import WaitingRefundsView
-from app.console.search.search import SearchView
+from app.console.search import SearchView
 from app.console.shell import caller, formats
 from app.console.shell.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.shell.formats import sentence

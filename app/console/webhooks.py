@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
+from wtforms import BooleanField, SelectField, SelectMultipleField, StringField, TextAreaField
+from wtforms.fields.choices import SelectChoice
+from wtforms.widgets import CheckboxInput
 
 from app.audit.keys import AuditKeys
 from app.console.shell.access import Access, Audience
 from app.console.shell.caller import actor
 from app.console.shell.formats import Look, grouped, pill, sentence, unknown
+from app.console.shell.forms.form import ConsoleForm
+from app.console.shell.forms.numbers import written_time
 from app.console.shell.row_pages import LINES, some_rows
 from app.console.shell.views import ConsoleView
-from app.console.webhook_forms import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
 from app.db.database import Database
 from app.http.application import current
 from app.values.amounts import is_ascii_digits
-from app.webhooks.rules.addresses import AllowedNetworks
-from app.webhooks.rules.subscription import DeliveryState, State
+from app.values.json_values import read_time
+from app.values.wire_values import parse_transfer_id, watched_account
+from app.webhooks.rules.addresses import MAX_URL, AllowedNetworks
+from app.webhooks.rules.subscription import MAX_NAME, AlertKind, DeliveryState, State, subjects_of
+from app.webhooks.rules.subscription import Audience as Watched
 from app.webhooks.services.delivering import replay, retry, unsent_since
 from app.webhooks.services.shown import (
     MOST_COUNTED,
@@ -33,6 +40,7 @@ from app.webhooks.services.shown import (
     show_subscription,
 )
 from app.webhooks.services.subscriptions import (
+    NewSubscription,
     NoSubscription,
     SubscriptionRefused,
     rotate,
@@ -40,6 +48,102 @@ from app.webhooks.services.subscriptions import (
     subscribe,
     switch,
 )
+
+AUDIENCES: Final = {
+    Watched.SUBJECTS: "The accounts and transfers below",
+    Watched.EVERYTHING: "Every transfer",
+    Watched.ALERTS: "Alerts for operators",
+}
+ALERTS: Final = {
+    AlertKind.STUCK: "Stuck transfers",
+    AlertKind.ANOMALY: "Anomalies",
+    AlertKind.CHAIN_QUIET: "Watched chains that are quiet, stopped or not read",
+    AlertKind.AUDIT_BROKEN: "An audit log that does not verify",
+    AlertKind.AUDIT_HEAD: "Each head of the audit log, to be kept elsewhere",
+}
+
+
+class NewWebhookForm(ConsoleForm):
+    """Where to send, and which events."""
+
+    name = StringField(
+        "Name",
+        description="Optional. For operators.",
+        render_kw={"autocomplete": "off", "maxlength": str(MAX_NAME)},
+    )
+    url = StringField(
+        "URL",
+        description="Where events are posted, such as https://example.org/hooks.",
+        filters=[lambda text: (text or "").strip()],
+        render_kw={"autocomplete": "off", "required": True, "maxlength": str(MAX_URL), "inputmode": "url"},
+    )
+    audience = SelectField(
+        "Events about", choices=[SelectChoice(kind.value, text) for kind, text in AUDIENCES.items()]
+    )
+    accounts = TextAreaField("Accounts", description="Senders or receivers, one a line.")
+    transfers = TextAreaField("Transfers", description="Transfer ids, one a line.")
+    alerts = SelectMultipleField(
+        choices=[SelectChoice(kind.value, text) for kind, text in ALERTS.items()],
+        option_widget=CheckboxInput(),
+    )
+
+    def wanted(self) -> NewSubscription:
+        """The requested subscription, without fields that do not belong to the audience.
+
+        :raises SubscriptionRefused: an account or a transfer id cannot be one.
+        """
+        audience = Watched(self.audience.data)
+        subjects: list[str] = []
+        if audience is Watched.SUBJECTS:
+            try:
+                accounts = [watched_account(line) for line in _lines(self.accounts.data)]
+                subjects = subjects_of(accounts, map(parse_transfer_id, _lines(self.transfers.data)))
+            except ValueError as error:
+                raise SubscriptionRefused(f"an account or a transfer id {error}") from None
+        return NewSubscription(
+            url=self.url.data,
+            audience=audience,
+            name=(self.name.data or "").strip(),
+            subjects=subjects,
+            alerts=[AlertKind(kind) for kind in self.alerts.data] if audience is Watched.ALERTS else (),
+        )
+
+
+class TimeField(StringField):
+    """A time that is typed in the reader's zone, like every time of the console; without scripts in UTC."""
+
+    zoned = True
+
+    def __init__(self, label: str, **kwargs: Any) -> None:
+        shown = {"autocomplete": "off", "placeholder": "2027-01-31 18:00", "data-utc": ""}
+        super().__init__(label, render_kw=shown, **kwargs)
+
+
+class ReplayForm(ConsoleForm):
+    """A span of time."""
+
+    since = TimeField("From")
+    until = TimeField("To", description="Empty: until now.")
+    delivered_too = BooleanField("Also what was delivered")
+
+    def span(self, now: datetime) -> tuple[datetime, datetime]:
+        """The first moment, and the first one after the span.
+
+        :raises ValueError: one of them is no time, or they are in the wrong order.
+        """
+        since = written_time(self.since.data or "")
+        if since is None:
+            raise ValueError("enter a time from which to send again")
+        until = written_time(self.until.data or "")
+        first, last = read_time(since), now if until is None else read_time(until)
+        if first >= last:
+            raise ValueError("the first time must be before the last")
+        return first, last
+
+
+def _lines(text: str | None) -> list[str]:
+    return [line.strip() for line in (text or "").splitlines() if line.strip()]
+
 
 LOOKS: Final = {
     State.PAUSED: Look.PLAIN, State.OFF: Look.BAD,

@@ -13,8 +13,7 @@ from app.estimates.queries import EstimateFacts, epoch_volumes, pool_counters, r
 from app.estimates.rules.trials import trial_request, try_route
 from app.estimates.services import inputs_with
 from app.network.rules.pools import PoolCounters
-from app.network.rules.route_terms import FixedRate
-from app.network.rules.terms import NetworkTerms, pool_is_open
+from app.network.rules.terms import FixedRate, NetworkTerms, pool_is_open
 from app.network.rules.trials import RouteTrial, dangers, is_far
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import PoolKey, RouteKey

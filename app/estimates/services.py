@@ -23,8 +23,7 @@ from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.pricing import Priced, is_pegged, price_transfer
 from app.estimates.rules.refusals import amount_zero, chain_unknown
 from app.network.rules.pools import PoolState
-from app.network.rules.route_terms import RouteBlock, base_fee_now
-from app.network.rules.terms import NetworkTerms
+from app.network.rules.terms import NetworkTerms, RouteBlock, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
 from app.values.codes import BridgeType, ErrCode, Reason

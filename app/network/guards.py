@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from app.network.changes import Change
 from app.network.handed_in import TRANSFER_USE
 from app.network.rules.quorum import MAX_TOTAL_POWER
-from app.network.rules.route_terms import LONGEST_PIN
+from app.network.rules.terms import LONGEST_PIN
 from app.network.sections import SECTIONS, Row, Section
 from app.values.codes import SendKind
 from app.values.json_values import read_time

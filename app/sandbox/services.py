@@ -21,8 +21,7 @@ from app.audit.rules.records import SANDBOX_LOADED, Actor
 from app.audit.services import record, record_separately
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.feed.services.ingest import Intake, ingest_lines, ingest_within
-from app.feed.services.posts import IngestResult
+from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_within
 from app.latency.queries import newest_release
 from app.network.changes import audited
 from app.network.document import import_within, read_document

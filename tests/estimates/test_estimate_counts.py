@@ -14,7 +14,7 @@ from flask import Flask
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
-from app.console.estimates.explained import estimate_view
+from app.console.estimates.views import estimate_view
 from app.db.engine import reading, writing
 from app.estimates.models import EstimateCount
 from app.estimates.rules.refusals import EstimateRefused

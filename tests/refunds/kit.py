@@ -16,7 +16,7 @@ from eth_abi import decode
 from flask.testing import FlaskClient
 
 from app.db.engine import reading_consistently
-from app.feed.services.posts import IngestResult
+from app.feed.services.ingest import IngestResult
 from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of

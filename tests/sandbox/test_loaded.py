@@ -13,8 +13,7 @@ from sqlalchemy import Connection, insert, select
 
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
-from app.feed.services.ingest import ingest_lines
-from app.feed.services.posts import IngestResult
+from app.feed.services.ingest import IngestResult, ingest_lines
 from app.latency.models import LatencyRecord
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from app.sandbox.catalogue import SANDBOX_TRANSFERS

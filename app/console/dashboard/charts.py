@@ -15,8 +15,7 @@ from app.console.estimates.summary import EstimateSummary
 from app.console.shell.formats import figure
 from app.db.database import Database
 from app.db.engine import reading
-from app.network.rules.route_terms import TokenTerms
-from app.network.rules.terms import NetworkTerms
+from app.network.rules.terms import NetworkTerms, TokenTerms
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.trends import DAILY, HOURLY, SpanKey, trend_counts
 from app.transfers.rules.effects import Trends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -16,13 +16,12 @@ from msgspec import Struct
 from app.audit.previews import TriedRoute
 from app.console.dashboard.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
 from app.console.dashboard.freshness import ChainFreshness, Freshness, Reading, freshness
-from app.console.dashboard.tiles import TILES, Doubt, Tile, new_of, number_of
 from app.console.estimates.summary import EstimateSummary, estimate_summary
 from app.console.latency import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.console.network.pools import PoolLine, pool_lines
 from app.console.refunds import WaitingRefund, waiting_refunds
 from app.console.shell.access import READ, REFRESH
-from app.console.shell.formats import Look, look_of_count
+from app.console.shell.formats import Look, grouped, look_of_count
 from app.console.shell.views import ConsoleView
 from app.console.transfers.components import (
     AnomalyLine,
@@ -44,6 +43,47 @@ from app.transfers.queries.anomalies import count_open_anomalies, open_anomalies
 from app.transfers.queries.status import count_at_status, reached_since
 from app.transfers.rules.stuck import MustAct
 from app.values.codes import TransferHistoryStatus as Status
+
+
+class Doubt(Struct, frozen=True):
+    """Why something may be wrong that nobody reported. ``since`` is None where it never was known."""
+
+    words: str
+    since: datetime | None
+
+
+class Tile(Struct, frozen=True):
+    """What a tile shows. ``doubt`` is why its number may be wrong."""
+
+    shown: str
+    look: Look
+    note: str = ""
+    doubt: Doubt | None = None
+    is_age: bool = False
+
+
+TILES: Final = (
+    ("stuck", "Stuck: bridge must act", "#stuck"),
+    ("waiting", "Stuck: user must act", "#waiting"),
+    ("refunds", "Refunds waiting", "#refunds"),
+    ("anomalies", "Open anomalies", "#anomalies"),
+    ("not_read", "Chains not read", "#freshness"),
+    ("pools", "Pools near a limit", "#pools"),
+    ("last_event", "Last event", "#freshness"),
+)
+"""The tiles in their order: name, label, and the panel that each opens."""
+
+
+def new_of(count: StuckCount) -> str:
+    """How many of them are new, in words; empty where none is."""
+    return f"{grouped(count.new)} new in 24 h" if count.new else ""
+
+
+def number_of(number: int, otherwise: Look, existing: int, where_none: str) -> Tile:
+    """A number of some that exist. Where none exist, nothing is known of them."""
+    look = look_of_count(number, otherwise, known=existing > 0)
+    return Tile(grouped(number), look) if existing else Tile("–", look, where_none)
+
 
 SHOWN: Final = 4
 """Rows of each list on the page: so it has two screens at most."""

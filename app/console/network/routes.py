@@ -39,8 +39,15 @@ from app.network.edits.consequences import is_open
 from app.network.edits.results import Invalid
 from app.network.models import Route
 from app.network.rules.facts import route_key
-from app.network.rules.route_terms import BaseFee, Reported, RouteTerms, base_fee_now, overdue_by_limit
-from app.network.rules.terms import NetworkTerms, route_terms
+from app.network.rules.terms import (
+    BaseFee,
+    NetworkTerms,
+    Reported,
+    RouteTerms,
+    base_fee_now,
+    overdue_by_limit,
+    route_terms,
+)
 from app.network.sections import Row
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId, RouteKey

@@ -5,13 +5,13 @@ The reply uses the sentences of the user's page (``app.transfer_page.rules.words
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from app.console.transfers.components import (
     AmountText,
@@ -22,11 +22,17 @@ from app.console.transfers.components import (
     amount_of,
     anomaly_line,
     chain_name,
+    chain_name_of,
     transaction,
     transfer_line,
 )
-from app.console.transfers.event_lines import Context, EventLine, event_lines
-from app.console.transfers.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.console.transfers.labels import (
+    KIND_WORDS,
+    NETWORK_WORDS,
+    NEXT_ACTOR_WORDS,
+    REFUND_REASONS,
+    STAGE_WORDS,
+)
 from app.console.transfers.waits import WaitWords, wait_words
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
@@ -39,12 +45,30 @@ from app.refunds.rules.waits import Contacts, RefundView, Wait, Waiting, refund_
 from app.refunds.services import evidence_of
 from app.transfer_page.rules.steps import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION
 from app.transfer_page.rules.words import Situation, explain
-from app.transfers.queries.anomalies import anomalies_of
+from app.transfers.queries.anomalies import MOST_EVENTS, anomalies_of, entries_at, receipts
 from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.trends import progress_of_chain
-from app.transfers.rules.events.events import BlockEvent, NetworkStatus, TransferReleased, TransferSent
+from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.events import (
+    BlockEvent,
+    ChainReorged,
+    EventsRetracted,
+    NetworkStatus,
+    RefundSigned,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
 from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.reported import (
+    AcceptanceOutcome,
+    EventOutcome,
+    TransferHistory,
+    event_outcomes,
+)
 from app.transfers.rules.state import TransferState, transfer_state
 from app.transfers.rules.status import WITHDRAWS
 from app.transfers.rules.stuck import Progress, StageName, stages_of
@@ -52,6 +76,153 @@ from app.transfers.services.status import progress_of_row, transfer_not_found
 from app.values.amounts import grouped
 from app.values.codes import REFUND_STATUSES
 from app.values.identifiers import TransferId
+
+E = TypeVar("E", bound=TransferEvent)
+
+
+class EventLine(Struct, frozen=True):
+    """One acceptance of one event.
+
+    ``at`` is when it happened, ``received_at`` when it was accepted. ``canonical`` says whether it counts,
+    ``why_not_counted`` why not, in words. ``words`` is what it reports beyond its ``label``.
+    """
+
+    seq: int
+    event_id: str
+    type: str
+    label: str
+    words: str
+    at: datetime
+    received_at: datetime
+    reporter: str
+    chain: str
+    block: int | None
+    transaction: Transaction | None
+    canonical: bool
+    why_not_counted: str
+
+
+class Context(Struct, frozen=True):
+    """The facts that describe a transfer's events. ``signers`` are addresses by signature, both 0x hex."""
+
+    terms: NetworkTerms
+    src_chain_id: int | None
+    dst_chain_id: int | None
+    symbol: str | None
+    signers: Mapping[str, str]
+
+
+def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
+    """Every acceptance, in the order of the events' times. Of a very long log only the first ones."""
+    known = {row.seq: row for row in receipts(connection, history.transfer_id)}
+    entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
+    ended_by = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
+    lines = (_line(each, known[each.seq], ended_by, context) for each in entry)
+    return tuple(sorted(lines, key=lambda line: (line.at, line.seq)))
+
+
+def _line(
+    entry: AcceptanceOutcome,
+    receipt: Row[*tuple[Any, ...]],
+    ended_by: Mapping[int, Row[*tuple[Any, ...]]],
+    context: Context,
+) -> EventLine:
+    event = entry.event
+    chain = chain_name_of(context.terms.chain_infos, entry.chain_id)
+    return EventLine(
+        seq=entry.seq,
+        event_id=event.id,
+        type=event.type,
+        label=event.label,
+        words=_words(event, context),
+        at=event.at,
+        received_at=receipt.received_at,
+        reporter=receipt.reporter,
+        chain=chain.name if chain else "",
+        block=getattr(event, "block", None),
+        transaction=_transaction(event, context),
+        canonical=entry.stands,
+        why_not_counted=_why_not_counted(entry, ended_by, context),
+    )
+
+
+def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
+    chains = context.terms.chain_infos
+    for name, chain_id in (
+        ("src_tx_hash", getattr(event, "src_chain_id", context.src_chain_id)),
+        ("dst_tx_hash", context.dst_chain_id),
+        ("tx_hash", context.src_chain_id),
+    ):
+        if found := transaction(chains, chain_id, getattr(event, name, None)):
+            return found
+    return None
+
+
+_NOT_COUNTED: Final[dict[EventOutcome, str]] = {
+    EventOutcome.STANDS: "",
+    EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
+    EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
+    EventOutcome.REPEATED: "Replaced: it was reported again later",
+    EventOutcome.QUARANTINED: (
+        "Does not count yet: its reporter is limited to some chains, and the send is not known"
+    ),
+    EventOutcome.NOT_COUNTED: (
+        "Does not count: by the transfer's send it is not of the chain it was reported for"
+    ),
+}
+
+
+def _why_not_counted(
+    entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context
+) -> str:
+    by = ended_by.get(entry.by) if entry.by is not None else None
+    match entry.outcome:
+        case EventOutcome.REORGANISED if by is not None:
+            chain = chain_name_of(context.terms.chain_infos, by.chain_id)
+            who = chain.name if chain else "the chain"
+            reorg = cast("ChainReorged", decode_event(by.event_id, by.type, by.body))
+            return f"Its block was orphaned: {who} reorganised from block {reorg.from_block}"
+        case EventOutcome.RETRACTED if by is not None:
+            retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
+            who = "the watcher" if by.reporter == WATCHER else "an operator"
+            return f"Retracted by {who}: {retraction.reason}"
+        case outcome:
+            return _NOT_COUNTED.get(outcome, "Retracted")
+
+
+def _words(event: TransferEvent, context: Context) -> str:
+    """What the event reports beyond its label."""
+    match event:
+        case TransferSent() | TransferSubmitted():
+            return _sent(event, context)
+        case TransferFailed():
+            return event.reason or ""
+        case NetworkStatus():
+            return f"{NETWORK_WORDS.get(event.xfer_status, '')} ({event.xfer_status.name})"
+        case TransferReleased():
+            amount = amount_of(context.terms, context.dst_chain_id, context.symbol, event.amount)
+            return str(amount) if amount else ""
+        case RefundSigned():
+            signer = context.signers.get(f"0x{event.signature.hex()}")
+            return f"by {signer}" if signer else "by a key that does not count for the request shown"
+        case _:
+            delayed_id = getattr(event, "delayed_id", None)
+            return f"under the id {delayed_id}" if delayed_id else ""
+
+
+def _sent(event: TransferSent | TransferSubmitted, context: Context) -> str:
+    chains = context.terms.chain_infos
+    token = event.symbol or getattr(event, "token", None)
+    amount = amount_of(context.terms, event.src_chain_id, token, event.amount)
+    src, dst = chain_name_of(chains, event.src_chain_id), chain_name_of(chains, event.dst_chain_id)
+    parts = [
+        str(amount) if amount else "",
+        f"from {src.name}" if src else "",
+        f"to {dst.name}" if dst else "",
+    ]
+    kind = f" ({KIND_WORDS[event.kind].lower()})" if isinstance(event, TransferSent) else ""
+    return " ".join(part for part in parts if part) + kind
+
 
 REFUND_TRANSACTIONS: Final = frozenset(each.type for each in WITHDRAWS)
 

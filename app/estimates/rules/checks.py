@@ -33,7 +33,7 @@ from app.estimates.rules.refusals import (
     symbol_of,
     written,
 )
-from app.network.rules.route_terms import ChainTerms, FixedRate, RouteBlock, TokenTerms, overdue_by_limit
+from app.network.rules.terms import ChainTerms, FixedRate, RouteBlock, TokenTerms, overdue_by_limit
 from app.values.amounts import MAX_UINT256, PPM
 from app.values.codes import BridgeType, Reason
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.estimates.rules.pricing import CURVE_DECIMALS, Calculation, CurvePrice, Price, Priced, TransferTerms
-from app.network.rules.route_terms import FixedRate
+from app.network.rules.terms import FixedRate
 from app.values.amounts import PPM
 
 Value = int | Fraction | str

@@ -18,7 +18,7 @@ from app.estimates.rules.explained_terms import PPM_UNIT, Term, Unit, dst_unit, 
 from app.estimates.rules.passing import PassingRange, largest_paid, range_within_limits
 from app.estimates.rules.pricing import Calculation, Price, Priced, TransferTerms, price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
-from app.network.rules.route_terms import BaseFee, FixedRate, StableSwapRate
+from app.network.rules.terms import BaseFee, FixedRate, StableSwapRate
 from app.values.amounts import MAX_UINT256, PPM
 from app.values.codes import BridgeType
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from app.network.rules.pools import PoolState
-from app.network.rules.route_terms import ChainTerms, PeggedTerms, RouteBlock, RouteTerms, TokenTerms
+from app.network.rules.terms import ChainTerms, PeggedTerms, RouteBlock, RouteTerms, TokenTerms
 from app.values.identifiers import ChainId, RouteKey
 
 

@@ -21,7 +21,7 @@ from app.estimates.rules.pricing import (
     minimum_times_ppm,
     tier_at,
 )
-from app.network.rules.route_terms import FixedRate
+from app.network.rules.terms import FixedRate
 from app.values.amounts import MAX_UINT256, PPM, mul_div_down, ppm_up
 
 MAX_STEPS: Final = 16

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from app.estimates.rules.inputs import EstimateInputs
 from app.network.rules.pools import PoolState
-from app.network.rules.route_terms import ChainTerms, FeeTier, FixedRate, StableSwapRate, TokenTerms
+from app.network.rules.terms import ChainTerms, FeeTier, FixedRate, StableSwapRate, TokenTerms
 from app.values.amounts import PPM, mul_div_down, mul_div_up, ppm_up, scale_down, scale_factors
 from app.values.codes import BridgeType
 

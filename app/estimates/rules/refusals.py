@@ -13,7 +13,7 @@ from typing import Final, Self
 from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.passing import Advice, lower_tolerance
 from app.estimates.rules.pricing import Price, TransferTerms
-from app.network.rules.route_terms import ChainTerms
+from app.network.rules.terms import ChainTerms
 from app.values.amounts import format_units
 from app.values.codes import Reason
 from app.values.errors import GatewayError

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from itertools import groupby, islice
 from operator import itemgetter
+from threading import Event as Signal
+from threading import Lock
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.cooperation import in_turns
 from app.credentials.queries import last_accepted
@@ -25,24 +29,301 @@ from app.db.engine import run_read, writing
 from app.db.timeouts import timeouts_of
 from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
+from app.feed.queries.log import chains_read_by, events_of_logs
 from app.feed.services.ahead import settle
 from app.feed.services.load import InDoubt, load_known, no_doubts, note_sender
-from app.feed.services.numbering import Names, names_before
-from app.feed.services.posts import WITHOUT_LIMIT, IngestResult, Post, PostQueue, Sender, Take, Terms
 from app.feed.services.write import divided, write
 from app.network.queries import load_configured_facts
 from app.network.rules.facts import NetworkFacts
 from app.observability.counters import NOTHING_COUNTED, Counters
+from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.events import (
     REPORTED,
     ChainHead,
     Event,
     FeeUpdated,
     RefundPrepared,
+    TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.validation import Known, Verdict, is_barrier, validate_segment
+from app.transfers.rules.events.numbering import LogName, as_reported_before, log_name
+from app.transfers.rules.validation import (
+    Accepted,
+    Known,
+    Refused,
+    Repeated,
+    Verdict,
+    is_barrier,
+    validate_segment,
+)
+from app.values.identifiers import BlockNumber, ChainId
 from app.values.times import rfc3339
+
+
+class Terms(Struct, frozen=True):
+    """The terms of a sender. Its functions are called in each transaction of the sender's lines.
+
+    ``admit`` is called before any line is taken, ``charge`` afterwards with the number of new or refused
+    lines. An error of either rolls the transaction back. ``most_in_batch`` limits the lines of one.
+    """
+
+    admit: Callable[[Connection], None] = lambda _connection: None
+    charge: Callable[[Connection, int], None] = lambda _connection, _lines: None
+    most_in_batch: int | None = None
+
+
+WITHOUT_LIMIT: Final = Terms()
+
+
+class Sender(Struct, frozen=True):
+    """Who reports.
+
+    :param reporter: the name stored with every event: of the ingest token, or ``features``.
+    :param scope: what it may report. Other lines are refused one by one.
+    """
+
+    reporter: str
+    scope: Scope = EVERYTHING
+    terms: Terms = WITHOUT_LIMIT
+
+
+class IngestResult(Struct):
+    """The outcomes of the lines."""
+
+    refused: list[RefusedLine] = field(default_factory=list)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The number of readable lines by type and outcome."""
+
+    @property
+    def accepted(self) -> int:
+        """Lines whose facts were new."""
+        return self._number("accepted")
+
+    @property
+    def repeated(self) -> int:
+        """Lines whose facts were known."""
+        return self._number("repeated")
+
+    def _number(self, outcome: str) -> int:
+        return sum(number for (_, counted), number in self.outcomes.items() if counted == outcome)
+
+    def count(self, line: ReadLine, verdict: Verdict) -> None:
+        """Add the verdict about a line."""
+        match verdict:
+            case Accepted():
+                outcome = "accepted"
+            case Repeated():
+                outcome = "repeated"
+            case Refused():
+                self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
+                outcome = "refused"
+        self.outcomes[line.event.type, outcome] += 1
+
+    def add(self, other: IngestResult) -> None:
+        """Add another result; what was refused stays in the order of the lines."""
+        self.outcomes += other.outcomes
+        self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
+
+    def as_json(self) -> dict[str, object]:
+        """The wire's shape."""
+        refused = [{"line": r.line, "id": r.id, "reason": r.reason} for r in self.refused]
+        return {"accepted": self.accepted, "repeated": self.repeated, "refused": refused}
+
+
+class Post(Struct, eq=False):
+    """A batch of one sender's lines on its way into the log. It is done when all of them are committed."""
+
+    sender: Sender
+    lines: Sequence[ReadLine]
+    """Those that are not committed yet, in their order."""
+    uncharged: int = 0
+    """Lines that are charged in addition to those of its first transaction."""
+    result: IngestResult = field(default_factory=IngestResult)
+    """Of what is committed."""
+    goes_alone: bool = False
+    """Whether it needs a transaction of its own."""
+    is_taken: bool = False
+    """Whether a transaction with it is under way."""
+    turn: Signal = field(default_factory=Signal)
+    """Set when it is first in the queue, and when it is done."""
+    report: Sequence[ReadLine] = ()
+    """All that its sender reported at once, also where it is committed in parts; left out, ``lines``."""
+
+    def __post_init__(self) -> None:
+        self.report = self.report or self.lines
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to commit."""
+        return not self.lines and not self.uncharged
+
+    def committed(self, taken: IngestResult) -> None:
+        """Note what a transaction took of it."""
+        self.result.add(taken)
+        self.lines = self.lines[taken.outcomes.total() :]
+        self.uncharged = 0
+
+
+Take = Callable[[], Sequence[Post]]
+"""Returns the posts to commit now, the first in the queue first."""
+
+
+class PostQueue:
+    """The posts of this process that wait for the writer, in the order of their arrival.
+
+    Only the first waits for the database. It commits those that came until it is its turn as well. Where that
+    fails, each of them gets a transaction of its own, so that nobody is refused for another's lines.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._posts: deque[Post] = deque()
+        self._leader: Post | None = None
+
+    def commit(self, post: Post, work: Callable[[Take], None], *, most: int, seconds: float) -> None:
+        """Return when the post is committed.
+
+        :param work: commits the posts that it takes in one transaction, or as many of their lines as there
+            is time for, and notes what it committed in each. It takes none before it is the only writer.
+        :param most: lines of a transaction of several posts.
+        :param seconds: how long to wait to be the first.
+        :raises TimeoutError: of SQLAlchemy: it was not first in time. Nothing of it is committed later.
+        """
+        try:
+            while not post.is_done:
+                self._wait(post, seconds)
+                if not post.is_done:
+                    with self._leading(post, most) as take:
+                        work(take)
+        finally:
+            self._leave(post)
+
+    def _wait(self, post: Post, seconds: float) -> None:
+        """Wait at the end of the queue until it is the turn of the post, or until another committed it."""
+        with self._lock:
+            if post not in self._posts:
+                self._posts.append(post)
+            self._next()
+        while not post.turn.wait(seconds):
+            with self._lock:
+                if not post.is_taken and not post.turn.is_set():
+                    raise PoolTimeout(f"the writer was not free within {seconds:g} s")
+
+    @contextmanager
+    def _leading(self, post: Post, most: int) -> Iterator[Take]:
+        group: list[Post] = []
+        is_committed = False
+
+        def take() -> Sequence[Post]:
+            with self._lock:
+                group.extend(self._together(most))
+                for each in group:
+                    each.is_taken = True
+            return group
+
+        try:
+            yield take
+            is_committed = True
+        except Exception:
+            if len(group) < 2:
+                raise
+            for each in group:
+                each.goes_alone = True
+        finally:
+            self._end_turn(post, group, is_committed=is_committed)
+
+    def _together(self, most: int) -> Iterator[Post]:
+        lines = 0
+        for number, post in enumerate(self._posts):
+            lines += len(post.lines)
+            if number and (post.goes_alone or lines > most):
+                return
+            yield post
+            if post.goes_alone:
+                return
+
+    def _end_turn(self, post: Post, group: Sequence[Post], *, is_committed: bool) -> None:
+        with self._lock:
+            for each in group:
+                each.is_taken = False
+                if each.is_done and each in self._posts:
+                    self._posts.remove(each)
+                    each.turn.set()
+            if not post.is_done:
+                post.turn.clear()
+                if is_committed:  # others have their turn before the rest of a long one
+                    self._posts.remove(post)
+            self._leader = None
+            self._next()
+
+    def _leave(self, post: Post) -> None:
+        with self._lock:
+            if post in self._posts:
+                self._posts.remove(post)
+            if self._leader is post:
+                self._leader = None
+            self._next()
+
+    def _next(self) -> None:
+        if self._leader is None and self._posts:
+            self._leader = self._posts[0]
+            self._leader.turn.set()
+
+
+Names = Mapping[Event, Event]
+"""Events of a post, each under the id that its fact was reported by before."""
+
+
+def names_before(connection: Connection, posts: Sequence[Post]) -> dict[Post, Names]:
+    """By post those of its events that were reported under another id.
+
+    Of several that say the same there are as many as the post with the most of them has. Each post counts
+    after those before it. Only the watcher knows how often a transaction says the same. So this is decided
+    where it reads the block, or has read it while the chain was watched.
+    """
+    of_logs = {post: {line.event: name for line in post.report if (name := _name(line))} for post in posts}
+    chain_ids = {name.chain_id for names in of_logs.values() for name in names.values()}
+    if not chain_ids:
+        return {}
+    watched = load_configured_facts(connection).watched
+    read = chains_read_by(connection, WATCHER, chain_ids)
+    names = {
+        event: name
+        for post, of_post in of_logs.items()
+        for event, name in of_post.items()
+        if name.chain_id in read or _is_watched(post, event, name, watched)
+    }
+    if not names:
+        return {}
+    transfer_ids = {event.transfer_id for event in names if isinstance(event, TransferEvent)}
+    of_chains = {name.tx for event, name in names.items() if not isinstance(event, TransferEvent)}
+    logged = events_of_logs(connection, transfer_ids, of_chains)
+    known = {name.tx for event, by in logged if by == WATCHER and (name := log_name(event))}
+    reported = [event for event, _ in logged]
+    found: dict[Post, Names] = {}
+    for post, of_post in of_logs.items():
+        events = [
+            event
+            for event, name in of_post.items()
+            if name.tx in known or _is_watched(post, event, name, watched)
+        ]
+        again = as_reported_before(events, reported)
+        found[post] = {event: first for event, first in zip(events, again, strict=True) if event != first}
+        reported += again
+    return found
+
+
+def _name(line: ReadLine) -> LogName | None:
+    """The name of the log that a line is about. The lines of an exported log have the right ids."""
+    return None if line.is_exported else log_name(line.event)
+
+
+def _is_watched(post: Post, event: Event, name: LogName, watched: Mapping[ChainId, BlockNumber]) -> bool:
+    if post.sender.reporter == WATCHER:
+        return True
+    first, block = watched.get(name.chain_id), getattr(event, "block", None)
+    return first is not None and (block is None or block >= first)
+
 
 BATCH = 1_000
 """Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""

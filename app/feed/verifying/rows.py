@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
@@ -34,7 +35,6 @@ from app.feed.queries.pools import canonical_liquidity, latest_fee, load_liquidi
 from app.feed.queries.transfers import anomalies_of_subjects, last_rows, load_states, stored_entries
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
-from app.feed.verifying.reasons import with_reasons
 from app.latency.models import LatencyRecord
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
@@ -54,10 +54,18 @@ from app.transfers.models import (
     TransferAccount,
     TransferHash,
 )
-from app.transfers.queries.logged import every_retracted_key
+from app.transfers.queries.logged import every_retracted_key, transfers_log
 from app.transfers.rules.anomalies import AnomalyKind, anomalies_of_rotations
 from app.transfers.rules.effects import SharedChange, account_entries, latency_of
-from app.transfers.rules.events.events import LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
+from app.transfers.rules.events.codec import decode_event, encode_event
+from app.transfers.rules.events.event_fields import id_in_one_form
+from app.transfers.rules.events.events import (
+    LiquidityWithdrawn,
+    TransferSent,
+    TransferSubmitted,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
 from app.transfers.rules.events.reorganisations import retracted_by
 from app.transfers.rules.events.subjects import transfer_of_subject
 from app.transfers.rules.reported import TransferHistory
@@ -65,6 +73,44 @@ from app.transfers.rules.signatures import not_needed, without
 from app.transfers.rules.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, RouteKey, TransferId
+
+
+def with_reasons(
+    connection: Connection, found: Sequence[Difference], histories: Mapping[bytes, TransferHistory]
+) -> list[Difference]:
+    """The differences of rows of transfers, each with its reason."""
+    return [
+        replace(each, reason="; ".join(_reasons(connection, histories[each.key["transfer_id"]])))
+        for each in found
+    ]
+
+
+def _is_respelled(connection: Connection, transfer_id: TransferId) -> bool:
+    """Whether any event of the transfer is stored otherwise than it is read."""
+    return any(
+        id_in_one_form(row.event_id) != row.event_id
+        or encode_event(decode_event(row.event_id, row.type, row.body)) != row.body
+        for row in transfers_log(connection, transfer_id)
+    )
+
+
+def _reasons(connection: Connection, history: TransferHistory) -> Iterator[str]:
+    """What the transfer's log has that earlier releases read in another way."""
+    if _is_respelled(connection, history.transfer_id):
+        yield "its reports spell one account, number or id in several ways"
+    if any(each.chains is not None and isinstance(each.event, TransferSubmitted) for each in history.log):
+        yield "a token that is limited to chains announced it, which decides nothing beside other reports"
+    if history.contradicting():
+        yield "a send contradicts the transfer id"
+    if history.misplaced(history.origin()):
+        yield "reports of one fact together say that it was read on another chain"
+    limits: dict[str, set[frozenset[int] | None]] = defaultdict(set)
+    for each in history.log:
+        if isinstance(each.event, TransferSent):
+            limits[each.event.id].add(each.chains)
+    if any(len(each) > 1 for each in limits.values()):
+        yield "tokens with and without limits reported one send"
+
 
 _USED: Final = (WithdrawDone.type, LiquidityWithdrawn.type)
 _OF_EVENT: Final = ("subject", "event_id")

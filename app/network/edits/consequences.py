@@ -12,16 +12,18 @@ from msgspec import Struct
 from app.audit.previews import Effect, Severity
 from app.network.edits.results import counted
 from app.network.rules.facts import build_facts
-from app.network.rules.route_terms import (
+from app.network.rules.terms import (
     BaseFee,
     FeeTier,
     FixedRate,
+    NetworkTerms,
     Reported,
     StableSwapRate,
     base_fee_now,
     outranking,
+    pegged_is_open,
+    pool_is_open,
 )
-from app.network.rules.terms import NetworkTerms, pegged_is_open, pool_is_open
 from app.network.rules.watch_terms import WatchTerms, build_watch_terms
 from app.network.sections import Row
 from app.values.amounts import format_units, grouped, tokens_text

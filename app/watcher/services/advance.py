@@ -12,8 +12,7 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.db.upserts import upsert
 from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
-from app.feed.services.ingest import Intake, ingest_events_within
-from app.feed.services.posts import IngestResult
+from app.feed.services.ingest import IngestResult, Intake, ingest_events_within
 from app.transfers.queries.logged import newest_seq
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.events import ChainHead, ChainReorged

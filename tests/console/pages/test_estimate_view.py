@@ -9,15 +9,15 @@ from urllib.parse import parse_qs
 import pytest
 from msgspec.structs import replace
 
-from app.console.estimates.explained import EstimateView, decimal_down, estimate_view
 from app.console.estimates.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
+from app.console.estimates.views import EstimateView, decimal_down, estimate_view
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.explanation import CheckOutcome, passing_range
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
 from app.estimates.services import estimate_inputs
-from app.network.rules.route_terms import FeeTier
+from app.network.rules.terms import FeeTier
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text as sa_text
 
-from app.console.search.found_transfers import MOST_INSIDE, Found, search, whole_ones
-from app.console.search.search import MOST_WORDS, network_rows
+from app.console.search import MOST_INSIDE, MOST_WORDS, Found, network_rows, search, whole_ones
 from app.console.transfers.lists import TransferFilters, list_transfers
 from app.db.engine import reading
 from app.transfers.models import ID_END

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.network.rules.pools import PoolCounters, PoolState
-from app.network.rules.route_terms import (
+from app.network.rules.terms import (
     BaseFee,
     ChainTerms,
     FeeTier,

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from app.estimates.rules.inputs import EstimateInputs
 from app.network.rules.pools import PoolState
-from app.network.rules.route_terms import FixedRate, RouteBlock
+from app.network.rules.terms import FixedRate, RouteBlock
 from app.values.codes import ErrCode, Reason
 
 UINT256 = 2**256 - 1

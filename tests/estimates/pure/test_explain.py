@@ -12,7 +12,7 @@ from app.estimates.rules.explanation import CheckOutcome, Explanation
 from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
-from app.network.rules.route_terms import FeeTier
+from app.network.rules.terms import FeeTier
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (
     TOKEN,

@@ -17,7 +17,7 @@ from app.estimates.rules.checks import estimate
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.passing import Advice
 from app.estimates.rules.refusals import Check, EstimateRefused
-from app.network.rules.route_terms import (
+from app.network.rules.terms import (
     BaseFee,
     ChainTerms,
     FeeTier,

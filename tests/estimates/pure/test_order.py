@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.refusals import Check, EstimateRefused
 from app.network.rules.pools import PoolCounters
-from app.network.rules.route_terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
+from app.network.rules.terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason
 from tests.estimates.pure.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 

@@ -11,7 +11,7 @@ import pytest
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.refusals import EstimateRefused
-from app.network.rules.route_terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
+from app.network.rules.terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import NOW, ask, pool_with

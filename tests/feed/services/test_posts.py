@@ -20,8 +20,16 @@ from app.db.engine import reading, writing
 from app.feed.lines import ReadLine, read_line
 from app.feed.models import JournalRow
 from app.feed.projection.journal import Published
-from app.feed.services.ingest import commit_posts, ingest_lines
-from app.feed.services.posts import IngestResult, Post, PostQueue, Sender, Take, Terms
+from app.feed.services.ingest import (
+    IngestResult,
+    Post,
+    PostQueue,
+    Sender,
+    Take,
+    Terms,
+    commit_posts,
+    ingest_lines,
+)
 from app.refunds.models import SignatureAside
 from app.transfers.models import Event
 from app.values.errors import Unauthorized

@@ -14,9 +14,8 @@ from sqlalchemy import func, select
 
 from app.credentials.rules.ingest_token import Scope
 from app.db.engine import reading
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import IngestResult, ingest_lines
 from app.feed.services.log import export_log
-from app.feed.services.posts import IngestResult
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.models import SignatureAside, SignatureNotNeeded

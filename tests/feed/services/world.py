@@ -13,8 +13,7 @@ from sqlalchemy import Connection, Engine, select, text
 from app.db.engine import writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
-from app.feed.services.ingest import ingest_lines
-from app.feed.services.posts import IngestResult
+from app.feed.services.ingest import IngestResult, ingest_lines
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet

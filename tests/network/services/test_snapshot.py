@@ -20,7 +20,7 @@ from app.db.engine import writing
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
-from app.network.rules.route_terms import (
+from app.network.rules.terms import (
     FeeTier,
     FixedRate,
     PeggedTerms,

@@ -14,7 +14,7 @@ from app.estimates.services import estimate_inputs, estimate_transfer
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.edits.results import Invalid
 from app.network.edits.saving import preview_edit, save_edit
-from app.network.rules.route_terms import BaseFee
+from app.network.rules.terms import BaseFee
 from tests.actors import TESTER
 from tests.gateway import Gateway, parts
 from tests.network.services import network_kit as kit
