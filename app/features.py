@@ -42,7 +42,7 @@ from app.http.public import PublicInterface
 from app.latency.services import times_between
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
-from app.network.edits.trying import TRIAL_ESTIMATES
+from app.network.edits.tried_routes import TRIAL_ESTIMATES
 from app.network.handed_in import POOL_USE, REPORTED_FEES, TRANSFER_USE
 from app.network.queries import share_facts
 from app.network.services import NetworkSnapshots

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from app.transfers.rules.events.ids import pool_transfer_id
+from app.transfers.rules.events.contract_ids import pool_transfer_id
 from app.values.codes import XferStatus
 from tests.builders import network as build
 

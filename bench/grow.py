@@ -33,11 +33,11 @@ from app.sandbox.catalogue import network_document
 from app.sandbox.services import SandboxRefused
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.logged import is_empty
-from app.transfers.rules.effects import SharedChange, TrendKey, Trends
+from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import TransferEvent
-from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.event_types import TransferEvent
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.sums import SharedChange, TrendKey, Trends
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.values.times import from_unix_microseconds
 from bench.bulk import HEX, NULL, Row, fill, without_indexes

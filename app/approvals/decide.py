@@ -41,10 +41,10 @@ from app.credentials.services.issued import CredentialRefused
 from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issued_again
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
+from app.network.edits.entered import SEVERAL, Edits
 from app.network.edits.fees import BASE_FEES, FeeEdit
-from app.network.edits.planning import Edit
-from app.network.edits.rows import SEVERAL, Edits
-from app.network.edits.saving import Command, NetworkChange
+from app.network.edits.plan import Edit
+from app.network.edits.save import Command, NetworkChange
 
 
 def _network_again(

@@ -38,8 +38,8 @@ from app.feed.services.retract import NothingToRetract, retract_ids, retract_rep
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import about_how_many, verify
 from app.http.application import current
-from app.transfers.rules.events.events import EVENT_CLASSES
-from app.transfers.rules.events.subjects import subject_of_chain, subject_of_route, subject_of_transfer
+from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.transfers.rules.events.keys import subject_of_chain, subject_of_route, subject_of_transfer
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId, RouteKey
 from app.values.json_values import read_time

@@ -26,7 +26,7 @@ from app.credentials.services.issued import (
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
 from app.http.application import current
-from app.transfers.rules.events.events import REPORTED
+from app.transfers.rules.events.event_types import REPORTED
 from app.values.json_values import read_time
 
 api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a limit of their own.")

@@ -16,9 +16,9 @@ from app.cli.terminal import CheckedCommand, break_glass, cli_actor, say
 from app.db.database import Database
 from app.http.application import current
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
-from app.network.edits.consequences import LISTED
-from app.network.edits.planning import NAMED
-from app.network.edits.results import counted
+from app.network.edits.plan import NAMED
+from app.network.edits.refusals import counted
+from app.network.edits.route_changes import LISTED
 from app.network.from_configs import UNKNOWN, document_from_configs
 
 network = AppGroup("network", help="The network document: chains, tokens, pools, routes and fees.")

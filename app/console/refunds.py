@@ -34,7 +34,7 @@ from app.refunds.rules.waits import (
 from app.refunds.services import evidence_of
 from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.status import count_at_status, oldest_at_status
-from app.transfers.rules.state import transfer_state
+from app.transfers.rules.projected import transfer_state
 from app.values.codes import TransferHistoryStatus as Status
 
 MOST: Final = 100

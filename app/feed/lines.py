@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from app.json_documents import UnreadableJson, loads
 from app.transfers.rules.events.codec import read_event
-from app.transfers.rules.events.event_fields import MAX_ID, Misread
-from app.transfers.rules.events.events import REPORTED, ChainReorged, Event, EventsRetracted
+from app.transfers.rules.events.event_types import REPORTED, ChainReorged, Event, EventsRetracted
+from app.transfers.rules.events.fields import MAX_ID, Misread
 from app.values.identifiers import MAX_CHAIN_ID
 
 MAX_AHEAD = timedelta(minutes=10)

@@ -80,7 +80,7 @@ class PrunedEvent(Base):
         LargeBinary(8), primary_key=True, doc="empty for what was pruned before ids had subjects"
     )
     content_digest: Mapped[bytes] = mapped_column(
-        LargeBinary, doc="of the type and the content (app.transfers.rules.events.contents)"
+        LargeBinary, doc="of the type and the content (app.transfers.rules.events.merging)"
     )
 
 

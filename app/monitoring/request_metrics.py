@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from app.http.application import GatewayFlask
 from app.http.later import LaterResponse
 from app.observability.logs import UNKNOWN, Served
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.values.codes import Reason
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

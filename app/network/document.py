@@ -22,8 +22,8 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, compare
-from app.network.edits.saving import Description, NetworkChange, network_change
-from app.network.edits.trying import names_in, shown, try_change
+from app.network.edits.save import Description, NetworkChange, network_change
+from app.network.edits.tried_routes import names_in, shown, try_change
 from app.network.guards import faults, pins_too_long, refusals
 from app.network.queries import load_rows
 from app.network.schemas import DOCUMENT_VERSION, document_schema

@@ -17,7 +17,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import Uint64
 from app.network.document import document_of
-from app.network.edits.restoring import ChangedRow, changed_rows, whole
+from app.network.edits.restore import ChangedRow, changed_rows, whole
 from app.network.queries import load_rows, rows_with, stopped_chains
 from app.network.sections import SECTIONS, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits

@@ -29,15 +29,15 @@ from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
 from app.transfers.queries.logged import reorgs_reaching, retracted_of_transfers
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged, as_reported
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     NetworkStatus,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
 )
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState
 from app.transfers.rules.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -24,12 +24,12 @@ from app.refunds.rules.call import DelayedFunds, Funds, delayed_funds
 from app.refunds.rules.explanation import RefundExplanation, explain_refund
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
-from app.transfers.rules.events.events import RefundDelayed, TransferDelayed, TransferSent
+from app.transfers.rules.events.event_types import RefundDelayed, TransferDelayed, TransferSent
 from app.transfers.rules.evidence import validate_transfer_refund
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import transfer_state
 from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.rules.refunds.request_rules import RefundContext
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import transfer_state
 from app.transfers.rules.status import StandingEvents
 from app.transfers.services.status import transfer_not_found
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus

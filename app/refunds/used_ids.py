@@ -15,9 +15,9 @@ from sqlalchemy import Connection, delete, insert
 from app.db.types import is_one_of
 from app.refunds.models import PrunedWithdraw, WithdrawDone, WithdrawId
 from app.refunds.queries import UsedId, ids_of_transfers, paid_for, transfers_with_ids, used_on_chains
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState
 from app.transfers.rules.refunds.request import PaidIds, paid_elsewhere, withdraw_ids_of
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -22,7 +22,7 @@ from app.sandbox.catalogue import (
     token_address,
 )
 from app.sandbox.reports import Event, block_at, block_event, event, time_to_depth
-from app.transfers.rules.events.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.transfers.rules.refunds.claimable import signing_digest
 from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind, XferStatus

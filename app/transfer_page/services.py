@@ -44,9 +44,9 @@ from app.transfers.queries.history import TransferEntry, transfers_of_key
 from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import newest_events
 from app.transfers.rules.certainty import Certainty
-from app.transfers.rules.events.events import RefundDelayed, TransferEvent, TransferSubmitted
+from app.transfers.rules.events.event_types import RefundDelayed, TransferEvent, TransferSubmitted
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import UNKNOWN_TIMES, follows_route
-from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.status import StandingEvents
 from app.transfers.rules.stuck import Progress, stages_of
 from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer

@@ -99,7 +99,7 @@ class Event(Base):
 
 
 class Transfer(Base):
-    """A transfer as its canonical events have it (``app.transfers.rules.state.TransferState``).
+    """A transfer as its canonical events have it (``app.transfers.rules.projected.TransferState``).
 
     The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
     transfers loses each when it is over, so it stays small. A hash is only ever looked for whole:
@@ -350,7 +350,7 @@ class ChainProgress(Base):
 
 
 class TrendCount(Base):
-    """The outcomes of transfers of one way that began in one span (``app.transfers.rules.effects.Trends``).
+    """The outcomes of transfers of one way that began in one span (``app.transfers.rules.sums.Trends``).
 
     Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.
     """

@@ -14,7 +14,7 @@ from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.queries.status import WITH_EVIDENCE, TransferRow
-from app.transfers.rules.status_changes import Position
+from app.transfers.rules.published_changes import Position
 from app.values.identifiers import TransferId, account_key
 
 

@@ -16,7 +16,7 @@ from app.db.database import Database
 from app.db.engine import run_read
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.status import TransferRow, transfer_row
-from app.transfers.rules.status_changes import BEGINNING, Position, StatusChange, account_keys
+from app.transfers.rules.published_changes import BEGINNING, Position, StatusChange, account_keys
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,

@@ -18,7 +18,7 @@ from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, PublicInterface
 from app.http.requests import caller, read_query
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from app.transfers.rules.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
+from app.transfers.rules.published_changes import BEGINNING, STATUS_EVENT, Position, parse_position
 from app.transfers.schemas.status_answers import StatusAnswer, progress_headers, status_answer
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key

@@ -19,8 +19,7 @@ from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs,
 from app.transfers.rules.certainty import ChainProof
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Origin
-from app.transfers.rules.events.event_fields import MAX_BLOCK
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     EVENT_CLASSES,
     BlockEvent,
     ChainEvent,
@@ -37,7 +36,8 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.fields import MAX_BLOCK
+from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId

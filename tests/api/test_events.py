@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.transfers.rules.status_changes import Position
+from app.transfers.rules.published_changes import Position
 from app.waiting import queries as touched
 from app.waiting import services, views
 from tests.api.shapes import assert_refused

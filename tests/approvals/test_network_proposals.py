@@ -33,9 +33,9 @@ from app.audit.verification import verify_audit
 from app.console.network.blocks import read_blocks
 from app.db.engine import writing
 from app.network.edits.fees import FeeEdit
-from app.network.edits.planning import Edit
-from app.network.edits.results import InUse, Invalid
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.plan import Edit
+from app.network.edits.refusals import InUse, Invalid
+from app.network.edits.save import preview_edit, save_edit
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
 from tests.gateway import Gateway, gateway_of

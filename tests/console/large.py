@@ -15,8 +15,8 @@ from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_key, new_token
 from app.db.engine import writing
 from app.network.document import import_network
-from app.network.edits.restoring import Undo
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.restore import Undo
+from app.network.edits.save import preview_edit, save_edit
 from app.network.from_configs import document_from_configs
 from app.transfers.models import Anomaly
 from tests.actors import TESTER

@@ -13,7 +13,7 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import Account, find_account, update_account
 from app.audit.rules.records import Actor
 from app.console import accounts as accounts_page
-from app.network.edits.saving import save_edit
+from app.network.edits.save import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.console.forms import EVERYTHING, send

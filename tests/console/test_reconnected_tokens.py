@@ -16,8 +16,8 @@ from werkzeug.test import TestResponse
 
 from app.accounts.rules.roles import Role
 from app.network.document import import_network
-from app.network.edits.restoring import Undo
-from app.network.edits.saving import preview_edit
+from app.network.edits.restore import Undo
+from app.network.edits.save import preview_edit
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE
 from tests.builders.network import text

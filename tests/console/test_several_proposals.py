@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 
 from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
-from app.network.edits.rows import Switch
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.entered import Switch
+from app.network.edits.save import preview_edit, save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.console.connecting import BASE, PATH

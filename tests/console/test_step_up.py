@@ -14,7 +14,7 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.services import list_audit
 from app.console.shell.access import Audience
-from app.network.edits.rows import show_row
+from app.network.edits.entered import show_row
 from tests.console.authenticator import Asked, Authenticator, add_passkey
 from tests.console.forms import form_of
 from tests.console.second_factor import code_of, set_up

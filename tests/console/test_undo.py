@@ -9,8 +9,8 @@ from flask import Flask
 from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
 from app.network.document import import_network
-from app.network.edits.rows import Switch
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.entered import Switch
+from app.network.edits.save import preview_edit, save_edit
 from tests.actors import TESTER
 from tests.console.documents import changed_file
 from tests.console.edits import NEW

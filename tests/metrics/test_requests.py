@@ -15,7 +15,7 @@ from app.http.errors import HTTP_STATUS
 from app.monitoring.request_metrics import RequestMetrics
 from app.observability.counters import NOTHING_COUNTED
 from app.observability.logs import OPERATION, Served
-from app.transfers.rules.events.events import ChainHead
+from app.transfers.rules.events.event_types import ChainHead
 from app.values.codes import Reason
 from tests.applications import OpenApp
 from tests.everyday import volume

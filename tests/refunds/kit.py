@@ -20,7 +20,7 @@ from app.feed.services.ingest import IngestResult
 from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
-from app.transfers.rules.state import transfer_state
+from app.transfers.rules.projected import transfer_state
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import TransferId

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.transfers.rules.events.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.sandbox.feed import fresh_events, sandbox_events
-from app.transfers.rules.events.events import REPORTED, Event, NetworkStatus
+from app.transfers.rules.events.event_types import REPORTED, Event, NetworkStatus
 from app.values.codes import XferStatus
 
 Reported = dict[str, Any]

@@ -11,9 +11,9 @@ import pytest
 
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.feed import fresh_events, fresh_latencies, sandbox_events
-from app.transfers.rules.effects import latency_of
-from app.transfers.rules.events.events import Event
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.events.event_types import Event
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.sums import latency_of
 
 Reported = dict[str, Any]
 ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]

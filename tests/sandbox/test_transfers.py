@@ -15,8 +15,8 @@ from app.sandbox.catalogue import (
     SandboxTransfer,
     sandbox_id,
 )
+from app.transfers.rules.projected import TransferState
 from app.transfers.rules.refunds.request import decode_request
-from app.transfers.rules.state import TransferState
 from app.values.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
 
 Reported = dict[str, Any]

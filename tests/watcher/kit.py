@@ -15,7 +15,7 @@ from app.estimates.models import PoolCounter
 from app.network.rules.facts import NetworkFacts
 from app.network.rules.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.models import Transfer
-from app.transfers.rules.events.ids import pool_transfer_id
+from app.transfers.rules.events.contract_ids import pool_transfer_id
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.loop.faults import FaultBook

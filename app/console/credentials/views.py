@@ -45,7 +45,7 @@ from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key,
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
-from app.transfers.rules.events.events import REPORTED
+from app.transfers.rules.events.event_types import REPORTED
 from app.values.times import day_of, day_start
 
 SCOPE_WORDS: Final = {

@@ -18,7 +18,7 @@ from app.db.engine import reading
 from app.network.rules.terms import NetworkTerms, TokenTerms
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.trends import DAILY, HOURLY, SpanKey, trend_counts
-from app.transfers.rules.effects import Trends
+from app.transfers.rules.sums import Trends
 from app.values.amounts import PPM, format_units
 from app.values.codes import SendKind
 from app.values.identifiers import PoolKey, RouteKey

@@ -35,8 +35,8 @@ from app.db.engine import reading
 from app.db.writes import is_unavailable
 from app.estimates.planned import far_routes
 from app.http.application import current
-from app.network.edits.consequences import chain_names
-from app.network.edits.trying import shown
+from app.network.edits.route_changes import chain_names
+from app.network.edits.tried_routes import shown
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.transfers.queries.anomalies import count_open_anomalies, open_anomalies

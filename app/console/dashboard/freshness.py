@@ -16,7 +16,7 @@ from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
 from app.sandbox.services import is_sandbox
 from app.transfers.queries.trends import chain_progress, last_event
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.values.times import age_in_words
 from app.watcher.rules.watched import UNREAD_AFTER, WatchedChain, WatchState, is_reported
 from app.watcher.services.chains import watched_chains

@@ -28,10 +28,10 @@ from app.db.database import Database
 from app.http.application import current
 from app.network.changes import Change
 from app.network.document import messages_by_path
-from app.network.edits.edit_effects import block_effects
-from app.network.edits.planning import EDITABLE, present_rows
-from app.network.edits.results import FieldError, Invalid
-from app.network.edits.saving import Description, NetworkChange, network_change
+from app.network.edits.plan import EDITABLE, present_rows
+from app.network.edits.preview import block_effects
+from app.network.edits.refusals import FieldError, Invalid
+from app.network.edits.save import Description, NetworkChange, network_change
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
 from app.network.rules.blocking import as_network
 from app.network.sections import Row, Section

@@ -27,7 +27,7 @@ from app.network.models import Pool, Token
 from app.network.queries import load_contacts, rows_with
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.trends import progress_of_chain
-from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.canonical import ChainReading
 from app.values.identifiers import ChainId
 from app.watcher.rules.watched import WatchState, is_reported
 from app.watcher.services.lease import MAX_REASON

@@ -27,8 +27,8 @@ from app.console.watched_chains import watch_pill, watched_now
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
-from app.network.edits.results import Invalid
-from app.network.edits.rows import Switch
+from app.network.edits.entered import Switch
+from app.network.edits.refusals import Invalid
 from app.network.models import Chain
 from app.network.queries import rows_with
 from app.transfers.queries.trends import chain_progress

@@ -31,7 +31,7 @@ from app.console.shell.forms.numbers import number_text, whole_digits, without_s
 from app.console.shell.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
-from app.network.edits.connecting import (
+from app.network.edits.connect import (
     NO_EXAMPLE,
     Example,
     connection_edits,
@@ -43,7 +43,7 @@ from app.network.edits.connecting import (
     token_like,
     unfit_rates,
 )
-from app.network.edits.results import FieldError, Invalid
+from app.network.edits.refusals import FieldError, Invalid
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS

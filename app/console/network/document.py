@@ -34,9 +34,9 @@ from app.http.application import current
 from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, export_network, read_document
-from app.network.edits.planning import SECTION_BY_NAME, Edit
-from app.network.edits.results import FieldError, InUse, Invalid, counted
-from app.network.edits.rows import Edits
+from app.network.edits.entered import Edits
+from app.network.edits.plan import SECTION_BY_NAME, Edit
+from app.network.edits.refusals import FieldError, InUse, Invalid, counted
 from app.network.history import BeforeTheLog, NetworkAt, network_at
 from app.network.queries import load_rows
 from app.network.sections import SECTIONS

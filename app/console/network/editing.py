@@ -26,10 +26,10 @@ from app.console.transfers.components import TransferLine, transfer_line
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
-from app.network.edits.planning import EDITABLE, Edit
-from app.network.edits.restoring import restoring
-from app.network.edits.results import InUse, Invalid
-from app.network.edits.rows import ShownRow, locked_fields, show_row
+from app.network.edits.entered import ShownRow, locked_fields, show_row
+from app.network.edits.plan import EDITABLE, Edit
+from app.network.edits.refusals import InUse, Invalid
+from app.network.edits.restore import restoring
 from app.network.models import Token
 from app.network.models.columns import declared_columns
 from app.network.queries import load_rows, rows_with

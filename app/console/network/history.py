@@ -23,8 +23,8 @@ from app.console.shell.caller import read_id
 from app.console.shell.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.http.application import current
-from app.network.edits.restoring import ChangedLater, ChangedRow, Undo
-from app.network.edits.results import InUse, Invalid
+from app.network.edits.refusals import InUse, Invalid
+from app.network.edits.restore import ChangedLater, ChangedRow, Undo
 from app.network.history import RowHistory, row_history, row_of_change
 
 _PAGE: Final = 20

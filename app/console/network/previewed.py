@@ -21,8 +21,8 @@ from app.console.shell.forms.form import REASON, ConsoleForm, lines_of
 from app.console.shell.row_pages import ROWS_OF
 from app.db.database import Database
 from app.http.application import current
-from app.network.edits.results import RatesMoved
-from app.network.edits.saving import Command, preview_edit, save_edit
+from app.network.edits.refusals import RatesMoved
+from app.network.edits.save import Command, preview_edit, save_edit
 
 
 class PreviewedForm(ConsoleForm):

@@ -35,8 +35,8 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.http.application import current
-from app.network.edits.consequences import is_open
-from app.network.edits.results import Invalid
+from app.network.edits.refusals import Invalid
+from app.network.edits.route_changes import is_open
 from app.network.models import Route
 from app.network.rules.facts import route_key
 from app.network.rules.terms import (

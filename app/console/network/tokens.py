@@ -29,7 +29,7 @@ from app.console.shell.lists import Choice
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
-from app.network.edits.planning import EDITABLE
+from app.network.edits.plan import EDITABLE
 from app.network.models import PeggedPair, Pool, Route, Token
 from app.network.queries import rows_with
 from app.network.sections import Row

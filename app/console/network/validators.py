@@ -29,13 +29,13 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.http.application import current
-from app.network.edits.connecting import opening_edits, opening_set
-from app.network.edits.results import Invalid
-from app.network.edits.rows import Edits
+from app.network.edits.connect import opening_edits, opening_set
+from app.network.edits.entered import Edits
+from app.network.edits.refusals import Invalid
 from app.network.models.account_tables import CONTACT_LENGTH
 from app.network.queries import load_contacts, load_opening_sets
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.events.events import ValidatorsUpdated
+from app.transfers.rules.events.event_types import ValidatorsUpdated
 from app.values.amounts import PPM, grouped
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId

@@ -12,7 +12,7 @@ from sqlalchemy import Row
 from app.console.transfers.labels import ANOMALY_WORDS, STATUS_WORDS, UNKNOWN_ANOMALY, StatusWords
 from app.network.rules.terms import ChainInfo, NetworkTerms
 from app.transfers.queries.status import COUNTED
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.projected import TransferState
 from app.values.amounts import format_units, grouped
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status

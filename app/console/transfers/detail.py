@@ -49,8 +49,9 @@ from app.transfers.queries.anomalies import MOST_EVENTS, anomalies_of, entries_a
 from app.transfers.queries.lists import transfers_with_ids
 from app.transfers.queries.trends import progress_of_chain
 from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.codec import decode_event
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainReorged,
     EventsRetracted,
@@ -62,14 +63,13 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.reported import (
+from app.transfers.rules.history import (
     AcceptanceOutcome,
     EventOutcome,
     TransferHistory,
     event_outcomes,
 )
-from app.transfers.rules.state import TransferState, transfer_state
+from app.transfers.rules.projected import TransferState, transfer_state
 from app.transfers.rules.status import WITHDRAWS
 from app.transfers.rules.stuck import Progress, StageName, stages_of
 from app.transfers.services.status import progress_of_row, transfer_not_found

@@ -15,8 +15,9 @@ from typing import Final
 from msgspec import Struct
 
 from app.credentials.rules.credential import Credential, digest_of, is_plain_name
+from app.transfers.rules.events.contract_ids import is_proven
 from app.transfers.rules.events.counting import Origin, concerned_chain
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     REPORTED,
     ChainEvent,
     ChainReorged,
@@ -26,7 +27,6 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     TransferSent,
 )
-from app.transfers.rules.events.ids import is_proven
 from app.values.amounts import grouped
 from app.values.identifiers import MAX_CHAIN_ID
 from app.values.times import Epoch

@@ -14,8 +14,8 @@ from app.feed.queries.transfers import AnomalyRow, anomalies_of_subjects, first_
 from app.network.rules.pools import PoolCounters
 from app.transfers import models as table
 from app.transfers.rules.anomalies import Anomaly, AnomalyKind
-from app.transfers.rules.events.events import Event
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.events.event_types import Event
+from app.transfers.rules.projected import TransferState
 from app.values.identifiers import ChainId, PoolKey
 
 CHUNK = 500

@@ -34,14 +34,14 @@ from app.refunds.queries import UsedId, transfers_with_ids, used_by_events, with
 from app.refunds.used_ids import write_used
 from app.transfers.queries.logged import first_reorgs
 from app.transfers.rules.anomalies import anomalies_of_rotations
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.canonical import ChainReading, Reorg
+from app.transfers.rules.events.event_types import (
     ChainEvent,
     ChainReorged,
     LiquidityWithdrawn,
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.rules.events.reorganisations import ChainReading, Reorg
 from app.values.codes import TransferHistoryStatus
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId

@@ -12,8 +12,8 @@ from app.db.upserts import upsert
 from app.feed.projection.anomalies import Subject, sync_anomalies
 from app.transfers.models import ContradictedReport
 from app.transfers.rules.anomalies import Anomaly, AnomalyKind
-from app.transfers.rules.events.events import Event
-from app.transfers.rules.events.subjects import transfer_of_subject
+from app.transfers.rules.events.event_types import Event
+from app.transfers.rules.events.keys import transfer_of_subject
 from app.values.identifiers import BlockNumber, ChainId
 
 _table = ContradictedReport

@@ -22,10 +22,10 @@ from app.feed.models import JournalRow
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import last_rows
 from app.network.rules.facts import NetworkFacts
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.published_changes import StatusChange, StatusThen
 from app.transfers.rules.refunds.request import PaidIds
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState
-from app.transfers.rules.status_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
 

@@ -18,7 +18,7 @@ from app.db.types import is_one_of
 from app.db.upserts import add_up, append, upsert
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.rules.median import FINE, window
-from app.transfers.rules.effects import Latency
+from app.transfers.rules.sums import Latency
 from app.values.identifiers import ChainId, TransferId
 
 STEP: Final = timedelta(seconds=10)

@@ -13,8 +13,8 @@ from app.feed.projection.shared import apply_shared
 from app.feed.queries.pools import Part, canonical_liquidity, counting_fees, latest_fee, load_liquidity
 from app.network.queries import load_configured_facts
 from app.network.rules.pools import PoolCounters
-from app.transfers.rules.effects import SharedChange
-from app.transfers.rules.events.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.transfers.rules.events.event_types import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.transfers.rules.sums import SharedChange
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 Liquidity = LiquidityAdded | LiquidityWithdrawn

@@ -30,9 +30,9 @@ from app.refunds.queries import load_histories
 from app.transfers.models import ChainProgress, TrendCount
 from app.transfers.queries.trends import SPANS, SpanKey, load_trends
 from app.transfers.rules.anomalies import Anomaly
-from app.transfers.rules.effects import SharedChange, TrendKey, Trends, VolumeKey
-from app.transfers.rules.events.events import EVENT_CLASSES, ChainEvent
-from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.canonical import ChainReading
+from app.transfers.rules.events.event_types import EVENT_CLASSES, ChainEvent
+from app.transfers.rules.sums import SharedChange, TrendKey, Trends, VolumeKey
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 
 _DELETED_AT_ONCE: Final = 500

@@ -15,11 +15,11 @@ from app.feed.queries.transfers import AsideRow, count_aside, load_aside
 from app.feed.services.log import append
 from app.network.rules.facts import NetworkFacts
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.rules.events.contents import agree
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.event_fields import id_in_one_form
-from app.transfers.rules.events.events import RefundSigned
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.event_types import RefundSigned
+from app.transfers.rules.events.fields import id_in_one_form
+from app.transfers.rules.events.merging import agree
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.signatures import MAX_ASIDE, not_needed, signature_refusal, without
 from app.transfers.rules.validation import LogEntry
 

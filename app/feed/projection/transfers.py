@@ -26,11 +26,11 @@ from app.network.rules.facts import NetworkFacts
 from app.refunds.queries import count_evidence, load_histories
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
-from app.transfers.rules.effects import Latency, SharedChange, account_entries, latency_of
-from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.canonical import ChainReading
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState, transfer_state
 from app.transfers.rules.refunds.request import PaidIds
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState, transfer_state
+from app.transfers.rules.sums import Latency, SharedChange, account_entries, latency_of
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 

@@ -25,11 +25,11 @@ from app.transfers.queries.logged import (
     retracted_keys,
     with_keys,
 )
+from app.transfers.rules.events.canonical import ChainReading, Reorg
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import EVENT_CLASSES, BlockEvent, ChainEvent
-from app.transfers.rules.events.reorganisations import ChainReading, Reorg
-from app.transfers.rules.events.subjects import EventKey, subject_of_chain
+from app.transfers.rules.events.event_types import EVENT_CLASSES, BlockEvent, ChainEvent
+from app.transfers.rules.events.keys import EventKey, subject_of_chain
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 PAGE = 500

@@ -17,9 +17,10 @@ from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
 from app.transfers.models import RetractionTarget
 from app.transfers.queries.logged import with_keys
+from app.transfers.rules.events.canonical import Retraction
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     EVENT_CLASSES,
     BlockEvent,
     ChainReorged,
@@ -27,8 +28,7 @@ from app.transfers.rules.events.events import (
     EventsRetracted,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.reorganisations import Retraction
-from app.transfers.rules.events.subjects import OPERATORS, EventKey, subject_of_chain
+from app.transfers.rules.events.keys import OPERATORS, EventKey, subject_of_chain
 from app.transfers.rules.validation import LatestAcceptance
 from app.values.identifiers import ChainId
 
@@ -162,7 +162,7 @@ def events_of_logs(
 
     Each part is in the order of the log.
 
-    :param transactions: what their ids begin with (``app.transfers.rules.events.numbering``).
+    :param transactions: what their ids begin with (``app.transfers.rules.events.renumbered``).
     """
     table = log.Event
     ids, txs = sorted(transfer_ids), sorted(transactions)

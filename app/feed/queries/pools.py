@@ -51,10 +51,15 @@ from app.transfers.queries.logged import (
     load_reorgs,
     with_keys,
 )
-from app.transfers.rules.effects import VolumeKey
 from app.transfers.rules.events.codec import decode_event
-from app.transfers.rules.events.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
-from app.transfers.rules.events.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
+from app.transfers.rules.events.event_types import (
+    ChainReorged,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+)
+from app.transfers.rules.events.keys import EventKey, route_of_subject, subject_of_chain, subject_of_route
+from app.transfers.rules.sums import VolumeKey
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 CHUNK = 500

@@ -18,9 +18,9 @@ from app.network.models import Pool
 from app.transfers import models as log
 from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
 from app.transfers.queries.logged import IS_REORG, with_keys
-from app.transfers.rules.events.contents import id_digest, subject_digest
-from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.canonical import ChainReading
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.merging import id_digest, subject_digest
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 

@@ -17,13 +17,13 @@ from app.feed.models import JournalRow
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.effects import AccountEntry
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import TransferEvent
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.event_types import TransferEvent
+from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.evidence import RefundEvidence
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.sums import AccountEntry
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId
 

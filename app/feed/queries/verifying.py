@@ -24,7 +24,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from app.transfers.queries.trends import DAILY
-from app.transfers.rules.effects import AccountEntry
+from app.transfers.rules.sums import AccountEntry
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 

@@ -33,7 +33,7 @@ from app.feed.queries.pools import Part
 from app.network.queries import load_network_facts
 from app.observability.outages import FAILURES
 from app.transfers.models import EventAhead
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     ChainEvent,
     ChainReorged,
     Event,

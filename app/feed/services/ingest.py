@@ -37,7 +37,7 @@ from app.network.queries import load_configured_facts
 from app.network.rules.facts import NetworkFacts
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.rules.certainty import WATCHER
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     REPORTED,
     ChainHead,
     Event,
@@ -46,7 +46,7 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.numbering import LogName, as_reported_before, log_name
+from app.transfers.rules.events.renumbered import LogName, as_reported_before, log_name
 from app.transfers.rules.validation import (
     Accepted,
     Known,

@@ -32,10 +32,10 @@ from app.refunds.queries import load_histories
 from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.bounds import MAX_REQUESTS, EventCounts
+from app.transfers.rules.events.canonical import Reorg, orphaned_by
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.contents import Pruned
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainEvent,
     ChainReorged,
@@ -46,9 +46,9 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.reorganisations import Reorg, orphaned_by
-from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.merging import Pruned
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.validation import (
     ChainLimits,
     Known,

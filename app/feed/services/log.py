@@ -29,11 +29,17 @@ from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_pr
 from app.feed.queries.log import acceptances_of, every_retraction, grown_transfers, log_page, named_by
 from app.refunds.models import SignatureNotNeeded
 from app.transfers import models as log
+from app.transfers.rules.events.canonical import Retraction, is_ahead
 from app.transfers.rules.events.codec import encode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import ChainHead, ChainReorged, Event, EventsRetracted, TransferEvent
-from app.transfers.rules.events.reorganisations import Retraction, is_ahead
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.event_types import (
+    ChainHead,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    TransferEvent,
+)
+from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.validation import LogEntry
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId

@@ -38,8 +38,8 @@ from app.feed.services.log import drop
 from app.feed.services.remove import KINDS, Remains, remains_of, remove_entries, remove_transfers
 from app.latency.rules.median import WINDOW
 from app.network.rules.pools import PoolCounters
-from app.transfers.rules.effects import SharedChange
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.sums import SharedChange
 from app.values.codes import FINISHED_STATUSES, TransferHistoryStatus
 from app.values.identifiers import PoolKey, TransferId
 from app.values.times import Epoch

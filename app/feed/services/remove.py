@@ -48,15 +48,15 @@ from app.transfers.models import (
     Transfer,
     TransferNote,
 )
-from app.transfers.rules.effects import SharedChange
+from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.contents import content_digest, id_digest, subject_digest
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import ChainEvent
-from app.transfers.rules.events.reorganisations import ChainReading
-from app.transfers.rules.events.subjects import EventKey, subject_of_transfer
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.events.event_types import ChainEvent
+from app.transfers.rules.events.keys import EventKey, subject_of_transfer
+from app.transfers.rules.events.merging import content_digest, id_digest, subject_digest
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.sums import SharedChange
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -30,9 +30,9 @@ from app.feed.services.ahead import project_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
 from app.transfers import models as log
 from app.transfers.queries.logged import every_retracted_key, retracted_keys, with_keys
-from app.transfers.rules.events.events import EventsRetracted
-from app.transfers.rules.events.reorganisations import retracted_by
-from app.transfers.rules.events.subjects import EventKey, transfer_of_subject
+from app.transfers.rules.events.canonical import retracted_by
+from app.transfers.rules.events.event_types import EventsRetracted
+from app.transfers.rules.events.keys import EventKey, transfer_of_subject
 from app.transfers.rules.validation import LogEntry
 
 REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}

@@ -19,7 +19,8 @@ from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
 from app.feed.services.log import append, drop_heads, drop_superseded
 from app.refunds.queries import transfers_by_id
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.canonical import is_ahead
+from app.transfers.rules.events.event_types import (
     ChainEvent,
     ChainReorged,
     Event,
@@ -31,9 +32,8 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.reorganisations import is_ahead
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refunds.request import withdraw_ids_of
-from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
 from app.values.identifiers import ChainId, TransferId
 

@@ -56,21 +56,21 @@ from app.transfers.models import (
 )
 from app.transfers.queries.logged import every_retracted_key, transfers_log
 from app.transfers.rules.anomalies import AnomalyKind, anomalies_of_rotations
-from app.transfers.rules.effects import SharedChange, account_entries, latency_of
+from app.transfers.rules.events.canonical import retracted_by
 from app.transfers.rules.events.codec import decode_event, encode_event
-from app.transfers.rules.events.event_fields import id_in_one_form
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     LiquidityWithdrawn,
     TransferSent,
     TransferSubmitted,
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.rules.events.reorganisations import retracted_by
-from app.transfers.rules.events.subjects import transfer_of_subject
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.fields import id_in_one_form
+from app.transfers.rules.events.keys import transfer_of_subject
+from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.projected import TransferState, transfer_state
 from app.transfers.rules.signatures import not_needed, without
-from app.transfers.rules.state import TransferState, transfer_state
+from app.transfers.rules.sums import SharedChange, account_entries, latency_of
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, RouteKey, TransferId
 

@@ -56,9 +56,9 @@ from app.transfers.models import Anomaly, Event, RefundBasis, Transfer, Transfer
 from app.transfers.queries.logged import newest_seq
 from app.transfers.queries.trends import SpanKey, trends_between
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.effects import AccountEntry, SharedChange, Trends, account_entries
-from app.transfers.rules.events.event_fields import id_in_one_form
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.fields import id_in_one_form
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.sums import AccountEntry, SharedChange, Trends, account_entries
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey, TransferId
 

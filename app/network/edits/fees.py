@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 
 from app.audit.previews import Effect
 from app.audit.services import fingerprint
-from app.network.edits.consequences import fee_effect, fee_times, route_text
-from app.network.edits.planning import EDITABLE, Edit, plan_edits
-from app.network.edits.results import FieldError, Invalid, counted
-from app.network.edits.saving import Description, NetworkChange, Shown
+from app.network.edits.plan import EDITABLE, Edit, plan_edits
+from app.network.edits.refusals import FieldError, Invalid, counted
+from app.network.edits.route_changes import fee_effect, fee_times, route_text
+from app.network.edits.save import Description, NetworkChange, Shown
 from app.network.handed_in import REPORTED_FEES
 from app.network.models import Route
 from app.network.queries import chain_names, load_rows, token_decimals

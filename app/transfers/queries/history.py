@@ -31,7 +31,7 @@ from app.db.direct import DirectSelect
 from app.db.types import is_in_array
 from app.transfers.models import Event, PrunedTransfer, Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
-from app.transfers.rules.events.events import TransferSent
+from app.transfers.rules.events.event_types import TransferSent
 from app.values.identifiers import ChainId, TransferId
 
 

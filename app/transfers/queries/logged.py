@@ -15,9 +15,10 @@ from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.models import ContradictedReport, Event, EventAhead, RetractedEvent
 from app.transfers.rules.certainty import WATCHER
+from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged, as_reported
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainReorged,
     PlacedEvent,
@@ -27,9 +28,8 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.history import TransferHistory
 from app.values.identifiers import TransferId
 
 

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_
 
 from app.db.types import RowsOf, exact_sum
 from app.transfers.models import ChainProgress, Event, TrendCount
-from app.transfers.rules.effects import TrendKey, Trends
-from app.transfers.rules.events.reorganisations import ChainReading
+from app.transfers.rules.events.canonical import ChainReading
+from app.transfers.rules.sums import TrendKey, Trends
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
 from app.values.times import hour_of

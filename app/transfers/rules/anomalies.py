@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from app.network.rules.facts import NetworkFacts
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     Event,
     NetworkStatus,
     PlacedEvent,

@@ -11,7 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.canonical import orphaned_by
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     NetworkStatus,
     RefundCompleted,
@@ -25,8 +26,7 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reorganisations import orphaned_by
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.status import StandingEvents
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber, ChainId

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from app.network.rules.facts import NetworkFacts
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.events.events import RefundPrepared, RefundSigned, TransferEvent, TransferSent
+from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferEvent, TransferSent
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refunds.claimable import (
     RefundContext,
     RefundVerdict,
@@ -18,7 +19,6 @@ from app.transfers.rules.refunds.claimable import (
     validate_refund,
 )
 from app.transfers.rules.refunds.request import PaidIds, withdraw_id_of
-from app.transfers.rules.reported import TransferHistory
 from app.transfers.rules.status import RefundStanding, StandingEvents
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import TransferId

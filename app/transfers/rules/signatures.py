@@ -18,15 +18,15 @@ from typing import Final
 from msgspec import Struct
 
 from app.network.rules.facts import NetworkFacts
-from app.transfers.rules.events.events import RefundPrepared, RefundSigned, TransferSent
+from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferSent
 from app.transfers.rules.evidence import refund_context
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refunds.claimable import (
     contradictions,
     signature_is_provably_false,
     signature_waits,
     signers_of,
 )
-from app.transfers.rules.reported import TransferHistory
 from app.values.crypto import HASH_BYTES, BadSignature, recover_signer
 from app.values.identifiers import ChainId
 

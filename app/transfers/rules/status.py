@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.contract_ids import is_proven
+from app.transfers.rules.events.event_types import (
     NetworkStatus,
     RefundCompleted,
     RefundDelayed,
@@ -24,7 +25,6 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.ids import is_proven
 from app.values.codes import TransferHistoryStatus, XferStatus
 
 T = TypeVar("T", bound=TransferEvent)

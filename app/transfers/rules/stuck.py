@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     NetworkStatus,
     RefundCompleted,
     RefundDelayed,

@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from app.network.rules.facts import NetworkFacts
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.bounds import EventCounts, too_many
-from app.transfers.rules.events.contents import Pruned, PrunedMatch, agree, together
+from app.transfers.rules.events.contract_ids import Proof, proof_of
 from app.transfers.rules.events.counting import Logged, Origin, as_reported
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainReorged,
     Event,
@@ -29,9 +29,9 @@ from app.transfers.rules.events.events import (
     TransferSent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.ids import Proof, proof_of
-from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.merging import Pruned, PrunedMatch, agree, together
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.signatures import NotTaken, request_refusal, signature_refusal
 
 

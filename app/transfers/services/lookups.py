@@ -18,7 +18,7 @@ from app.transfers.queries.logged import reported_histories
 from app.transfers.queries.status import pruned_statuses
 from app.transfers.queries.trends import chain_progress
 from app.transfers.rules.certainty import Certainty, certainty_of
-from app.transfers.rules.events.events import BlockEvent
+from app.transfers.rules.events.event_types import BlockEvent
 from app.transfers.rules.progress import Progress
 from app.transfers.services.status import (
     TransferStatus,

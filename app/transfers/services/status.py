@@ -21,7 +21,7 @@ from app.transfers.handed_in import CHAIN_DEPTHS, ROUTE_TIMES
 from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
 from app.transfers.queries.status import TransferRow
 from app.transfers.queries.trends import last_event, newest_events, newest_of_chain
-from app.transfers.rules.events.subjects import in_block_order
+from app.transfers.rules.events.keys import in_block_order
 from app.transfers.rules.progress import (
     UNKNOWN_TIMES,
     UNREAD,

@@ -10,10 +10,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.feed.services.retract import retractions_of
-from app.transfers.rules.events.contents import agree
-from app.transfers.rules.events.events import ChainHead, Event, RefundCompleted, TransferConfirmed
-from app.transfers.rules.events.numbering import as_reported_before, is_among
-from app.transfers.rules.events.subjects import EventKey, subject_of_transfer
+from app.transfers.rules.events.event_types import ChainHead, Event, RefundCompleted, TransferConfirmed
+from app.transfers.rules.events.keys import EventKey, subject_of_transfer
+from app.transfers.rules.events.merging import agree
+from app.transfers.rules.events.renumbered import as_reported_before, is_among
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import ChainHead
+from app.transfers.rules.events.event_types import ChainHead
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.fetch import Fetched

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from app.feed.services.retract import retractions_of
 from app.network.rules.watch_terms import FINALIZED
-from app.transfers.rules.events.events import Event
+from app.transfers.rules.events.event_types import Event
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.branches import Branch, branch_of, is_confirmed
 from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from

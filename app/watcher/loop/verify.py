@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import EventsRetracted
+from app.transfers.rules.events.event_types import EventsRetracted
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.correction import Holding, corrected

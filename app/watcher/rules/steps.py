@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import Event
+from app.transfers.rules.events.event_types import Event
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.rules.blocks import BlockId, Header
 from app.watcher.rules.evidence import Entry, Word

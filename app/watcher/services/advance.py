@@ -15,7 +15,7 @@ from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
 from app.feed.services.ingest import IngestResult, Intake, ingest_events_within
 from app.transfers.queries.logged import newest_seq
 from app.transfers.rules.certainty import WATCHER
-from app.transfers.rules.events.events import ChainHead, ChainReorged
+from app.transfers.rules.events.event_types import ChainHead, ChainReorged
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash

@@ -16,9 +16,9 @@ from app.feed.projection.contradicted import forget_contradicted, note_contradic
 from app.transfers.models import ContradictedReport
 from app.transfers.queries.logged import newest_seq
 from app.transfers.rules.certainty import WATCHER
-from app.transfers.rules.events.events import Event
-from app.transfers.rules.events.numbering import is_among
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.event_types import Event
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.renumbered import is_among
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.queries import (
     new_reports_of_others,

@@ -12,8 +12,8 @@ from app.db.engine import reading_consistently, writing
 from app.network.rules.watch_terms import WatchTerms
 from app.transfers.queries.logged import newest_seq
 from app.transfers.rules.certainty import WATCHER
-from app.transfers.rules.events.events import Event, TransferConfirmed, TransferSent
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.event_types import Event, TransferConfirmed, TransferSent
+from app.transfers.rules.events.keys import EventKey
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import (

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from app.transfers.rules.status_changes import StatusChange, event_of
+from app.transfers.rules.published_changes import StatusChange, event_of
 from app.values.identifiers import account_key
 
 TEST_EVENT: Final = "webhook.test"

@@ -22,9 +22,9 @@ from app.feed.services.retract import retract_ids
 from app.refunds.queries import load_histories
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.events.events import EVENT_CLASSES, RefundSigned, TransferConfirmed
+from app.transfers.rules.events.event_types import EVENT_CLASSES, RefundSigned, TransferConfirmed
+from app.transfers.rules.history import EventOutcome, event_outcomes
 from app.transfers.rules.progress import NextActor
-from app.transfers.rules.reported import EventOutcome, event_outcomes
 from app.transfers.rules.stuck import Progress, StageName
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status

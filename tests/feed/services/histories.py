@@ -26,7 +26,7 @@ from app.network.document import NetworkRefused, import_network
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
 from app.transfers.models import Event
-from app.transfers.rules.events.events import ChainHead
+from app.transfers.rules.events.event_types import ChainHead
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build

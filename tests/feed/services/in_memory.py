@@ -13,11 +13,11 @@ from app.feed.queries.pools import LIQUIDITY
 from app.network.rules.pools import PoolCounters
 from app.transfers.models import Event
 from app.transfers.queries.logged import retracted_keys
+from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import ChainReorged, LiquidityAdded, LiquidityWithdrawn
-from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.events.subjects import EventKey, subject_of_chain
+from app.transfers.rules.events.event_types import ChainReorged, LiquidityAdded, LiquidityWithdrawn
+from app.transfers.rules.events.keys import EventKey, subject_of_chain
 from app.values.identifiers import ChainId
 
 

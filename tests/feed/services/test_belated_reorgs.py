@@ -20,7 +20,7 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.retract import retract_ids
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.belated import (
     DAY,

@@ -9,8 +9,8 @@ import pytest
 
 from app.feed.lines import ReadLine, RefusedLine, read_line
 from app.transfers.rules.events.codec import decode_event, encode_event
-from app.transfers.rules.events.event_fields import fields_of
-from app.transfers.rules.events.events import EVENT_CLASSES, Event
+from app.transfers.rules.events.event_types import EVENT_CLASSES, Event
+from app.transfers.rules.events.fields import fields_of
 from tests.feed.services.world import NOW, event
 
 pytestmark = pytest.mark.one_database

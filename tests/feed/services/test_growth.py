@@ -13,7 +13,7 @@ from app.db.engine import reading
 from app.estimates.models import ReportedFee
 from app.feed.services.retract import retract_ids, retract_reporter
 from app.network.document import import_network
-from app.transfers.rules.status_changes import BEGINNING, Position
+from app.transfers.rules.published_changes import BEGINNING, Position
 from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
 from tests.builders import network as build

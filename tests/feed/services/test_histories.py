@@ -21,7 +21,7 @@ from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
 from app.transfers.models import Event
-from app.transfers.rules.events.subjects import OPERATORS
+from app.transfers.rules.events.keys import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume
 from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer

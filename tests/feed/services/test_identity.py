@@ -18,7 +18,7 @@ from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Anomaly, Event, Transfer
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.world import (
     NOW,

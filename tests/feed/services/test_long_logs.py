@@ -2,7 +2,7 @@
 
 from app.db.engine import writing
 from app.transfers.queries.logged import retracted_keys
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.keys import EventKey
 from tests.feed.services.world import feed, sent
 from tests.gateway import Gateway
 

@@ -21,7 +21,7 @@ from app.feed.services.retract import retract_ids
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
 from app.transfers.models import Event, Refund
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.transfers.rules.refunds.claimable import signing_digest
 from app.transfers.rules.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind

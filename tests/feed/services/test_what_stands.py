@@ -18,7 +18,7 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
 from app.transfers.models import Event
-from app.transfers.rules.events.reorganisations import standing_of_transfer
+from app.transfers.rules.events.canonical import standing_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.everyday import volume

@@ -27,7 +27,7 @@ from app.transfers.models import (
     TransferHash,
     TrendCount,
 )
-from app.transfers.rules.events.ids import pool_transfer_id
+from app.transfers.rules.events.contract_ids import pool_transfer_id
 from app.transfers.rules.refunds.claimable import signing_digest
 from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind

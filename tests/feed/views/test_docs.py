@@ -17,8 +17,8 @@ from flask.testing import FlaskClient
 from app.feed import views
 from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
 from app.feed.services.ingest import BATCH
-from app.transfers.rules.events.event_fields import MAX_ID, fields_of
-from app.transfers.rules.events.events import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
+from app.transfers.rules.events.event_types import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
+from app.transfers.rules.events.fields import MAX_ID, fields_of
 from app.values.codes import XferStatus
 from app.values.identifiers import MAX_CHAIN_ID
 from tests.applications import OpenApp

@@ -14,7 +14,7 @@ from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.transfers.models import Anomaly
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.feed.services.world import (
     SENDER,

@@ -15,7 +15,7 @@ from flask import Flask
 from app import cooperation
 from app.console.network.document import Picked, compare_document, picked_edits
 from app.network.document import import_network
-from app.network.edits.saving import preview_edit
+from app.network.edits.save import preview_edit
 from app.network.history import network_at
 from tests.actors import TESTER
 from tests.gateway import gateway_of

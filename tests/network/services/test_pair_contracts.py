@@ -10,10 +10,10 @@ from flask import Flask
 
 from app.db.engine import reading
 from app.network.document import NetworkRefused, export_network, import_network
-from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid
-from app.network.edits.rows import locked_fields, show_row
-from app.network.edits.saving import save_edit
+from app.network.edits.entered import locked_fields, show_row
+from app.network.edits.plan import Edit
+from app.network.edits.refusals import Invalid
+from app.network.edits.save import save_edit
 from app.network.models import PeggedPair
 from app.network.queries import load_rows
 from app.transfers.models import Anomaly

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.transfers.rules.events.ids import pool_withdraw_id
+from app.transfers.rules.events.contract_ids import pool_withdraw_id
 from app.transfers.rules.refunds.request import (
     MAX_REQUEST_BYTES,
     RefundRequest,

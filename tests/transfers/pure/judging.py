@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.transfers.rules.events.counting import Logged, Origin
-from app.transfers.rules.events.events import ChainHead, Event, FeeUpdated, TransferEvent, TransferSent
-from app.transfers.rules.events.subjects import EventKey
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.events.event_types import ChainHead, Event, FeeUpdated, TransferEvent, TransferSent
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.validation import Known, LatestAcceptance, LogEntry, Verdict, validate_event
 from app.values.codes import SendKind
 

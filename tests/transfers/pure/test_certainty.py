@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from app.transfers.rules.certainty import UNKNOWN, Certainty, ChainProof, Level, ReportedBy, certainty_of
+from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     NetworkStatus,
     RefundCompleted,
     RefundDelayed,
@@ -25,8 +26,7 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.reorganisations import Reorg
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.status import TABLE
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.transfers.rules.events.counting import Logged, Origin, counting
-from app.transfers.rules.events.events import TransferSubmitted
+from app.transfers.rules.events.event_types import TransferSubmitted
 from tests.transfers.pure.judging import NOW, TRANSFER
 
 PROVEN = Origin(1, 2, is_sent=True, is_proven=True)

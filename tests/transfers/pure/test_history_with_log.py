@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import fields
 
-from app.transfers.rules.reported import TransferHistory
+from app.transfers.rules.history import TransferHistory
 
 
 def test_everything_but_the_log_is_kept() -> None:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from app.network.rules.facts import NetworkFacts, TokenFacts
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.events.contents import Pruned, content_digest
+from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Origin
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     ChainReorged,
     Event,
     EventsRetracted,
@@ -25,7 +25,7 @@ from app.transfers.rules.events.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
-from app.transfers.rules.events.reorganisations import Reorg
+from app.transfers.rules.events.merging import Pruned, content_digest
 from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.transfers.rules.refunds.request_rules import signing_digest
 from app.transfers.rules.validation import (

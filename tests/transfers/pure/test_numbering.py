@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.transfers.rules.events.events import Event, LiquidityAdded, TransferConfirmed, TransferReleased
-from app.transfers.rules.events.numbering import as_reported_before
+from app.transfers.rules.events.event_types import Event, LiquidityAdded, TransferConfirmed, TransferReleased
+from app.transfers.rules.events.renumbered import as_reported_before
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     NetworkStatus,
     RefundCompleted,
     RefundRequested,

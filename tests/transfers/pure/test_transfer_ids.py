@@ -2,7 +2,7 @@ import pytest
 from eth_abi.packed import encode_packed
 from eth_utils import keccak, to_checksum_address
 
-from app.transfers.rules.events.ids import (
+from app.transfers.rules.events.contract_ids import (
     burn_transfer_id,
     deposit_transfer_id,
     pool_transfer_id,

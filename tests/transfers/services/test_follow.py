@@ -15,7 +15,7 @@ from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
 from app.refunds import services
 from app.transfers.models import Event, Transfer
-from app.transfers.rules.status_changes import BEGINNING, Position, parse_position
+from app.transfers.rules.published_changes import BEGINNING, Position, parse_position
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId, account_key
 from app.waiting import queries as touched

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.transfers.rules.events.events import TransferReleased
+from app.transfers.rules.events.event_types import TransferReleased
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.reader import VERIFY_SECONDS, Reader
 from app.watcher.models import WatchDoubt

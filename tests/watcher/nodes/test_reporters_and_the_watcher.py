@@ -14,7 +14,7 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.verifying.run import verify
 from app.network.models import Chain, NetworkPart
-from app.transfers.rules.events.events import EVENT_CLASSES
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.feed.services.world import feed, forget_events
 from tests.gateway import Gateway
 from tests.watcher.kit import (

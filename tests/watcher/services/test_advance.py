@@ -14,7 +14,7 @@ from app.feed.lines import ReadLine, read_line
 from app.transfers import models as log
 from app.transfers.models import Transfer
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.events import Event
+from app.transfers.rules.events.event_types import Event
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber
 from app.watcher.queries import newest_misses, watch_row

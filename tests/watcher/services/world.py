@@ -12,7 +12,7 @@ from sqlalchemy import update
 from app.db.engine import writing
 from app.network.models import Chain, NetworkPart
 from app.network.rules.watch_terms import WatchTerms
-from app.transfers.rules.events.events import ChainHead, ChainReorged, TransferSent
+from app.transfers.rules.events.event_types import ChainHead, ChainReorged, TransferSent
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.blocks import BlockId, Header

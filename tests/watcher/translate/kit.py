@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from app.network.rules.watch_terms import WatchedNetwork
-from app.transfers.rules.events.events import Event, WithdrawDone
+from app.transfers.rules.events.event_types import Event, WithdrawDone
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import Translation, translate

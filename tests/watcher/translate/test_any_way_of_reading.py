@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.transfers.rules.events.events import BlockEvent, ChainEvent, Event
+from app.transfers.rules.events.event_types import BlockEvent, ChainEvent, Event
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import translate

@@ -9,7 +9,7 @@ import pytest
 
 from app.feed.lines import ReadLine, read_line
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.events import EVENT_CLASSES, Event
+from app.transfers.rules.events.event_types import EVENT_CLASSES, Event
 from app.watcher.rules.logs.translation import head_event, reorged_event
 from tests.watcher.logs import (
     ALICE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.contract_ids import pool_withdraw_id
+from app.transfers.rules.events.event_types import (
     Event,
     LiquidityAdded,
     LiquidityWithdrawn,
@@ -15,7 +16,6 @@ from app.transfers.rules.events.events import (
     TransferReleased,
     WithdrawDone,
 )
-from app.transfers.rules.events.ids import pool_withdraw_id
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import translate

@@ -9,14 +9,14 @@ from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import TransferSent
-from app.transfers.rules.events.ids import (
+from app.transfers.rules.events.contract_ids import (
     Proof,
     burn_transfer_id,
     deposit_transfer_id,
     pool_transfer_id,
     proof_of,
 )
+from app.transfers.rules.events.event_types import TransferSent
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import translate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
+from app.transfers.rules.events.event_types import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log

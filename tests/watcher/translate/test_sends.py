@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import Event, TransferConfirmed, TransferSent
+from app.transfers.rules.events.event_types import Event, TransferConfirmed, TransferSent
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber, ChainId

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import Event, TransferEvent
+from app.transfers.rules.events.event_types import Event, TransferEvent
 from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber

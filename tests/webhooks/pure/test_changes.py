@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from app.transfers.rules.state import TransferState
-from app.transfers.rules.status_changes import StatusChange, StatusThen
+from app.transfers.rules.projected import TransferState
+from app.transfers.rules.published_changes import StatusChange, StatusThen
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.identifiers import TransferId

@@ -15,7 +15,7 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.reprojection import replay
 from app.feed.verifying.run import verify
 from app.transfers.models import Event, Transfer
-from app.transfers.rules.status_changes import BEGINNING
+from app.transfers.rules.published_changes import BEGINNING
 from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.feed.services.world import about, feed, of, proven, released

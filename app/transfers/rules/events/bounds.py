@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     EVENT_CLASSES,
     Event,
     RefundPrepared,

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from app.transfers.rules.events.event_fields import Misread, fields_of
-from app.transfers.rules.events.events import EVENT_CLASSES, Event, TransferSent
-from app.transfers.rules.events.ids import in_one_form
+from app.transfers.rules.events.contract_ids import in_one_form
+from app.transfers.rules.events.event_types import EVENT_CLASSES, Event, TransferSent
+from app.transfers.rules.events.fields import Misread, fields_of
 
 # Fields with a column in the log; all other fields of an event go into its body.
 _COLUMNS = frozenset({"id"})

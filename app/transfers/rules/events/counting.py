@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from app.transfers.rules.events.contents import agree, together
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.contract_ids import Proof, is_proven, proof_of
+from app.transfers.rules.events.event_types import (
     Event,
     PlacedEvent,
     TransferEvent,
@@ -21,8 +21,8 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.ids import Proof, is_proven, proof_of
-from app.transfers.rules.events.subjects import Side
+from app.transfers.rules.events.keys import Side
+from app.transfers.rules.events.merging import agree, together
 from app.values.identifiers import ChainId
 
 E_co = TypeVar("E_co", bound=Event, covariant=True)

@@ -23,7 +23,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 from msgspec import Struct
 
-from app.transfers.rules.events.ids import pool_withdraw_id
+from app.transfers.rules.events.contract_ids import pool_withdraw_id
 from app.transfers.rules.refunds.refund_pb2 import REFUND_TRANSFER, Mint, Withdraw, WithdrawMsg, WithdrawReq
 from app.values.amounts import MAX_UINT256
 from app.values.codes import SendKind

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from app.transfers.rules.events.events import Event, RefundCompleted
-from app.transfers.rules.events.numbering import log_name
+from app.transfers.rules.events.event_types import Event, RefundCompleted
+from app.transfers.rules.events.renumbered import log_name
 from app.values.identifiers import BlockNumber, TransferId
 from app.watcher.rules.logs.payouts import tx_of
 from app.watcher.rules.steps import Waiting, WaitingKind

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from app.network.rules.facts import NetworkFacts
 from app.network.rules.watch_terms import KnownSend
-from app.transfers.rules.events.events import TransferSent
-from app.transfers.rules.events.ids import Proof, proof_of
+from app.transfers.rules.events.contract_ids import Proof, proof_of
+from app.transfers.rules.events.event_types import TransferSent
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber, ChainId, TransferId

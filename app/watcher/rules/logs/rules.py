@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.network.rules.watch_terms import KnownSend, WatchedNetwork, WatchTerms
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.contract_ids import pool_withdraw_id
+from app.transfers.rules.events.event_types import (
     Event,
     LiquidityAdded,
     LiquidityWithdrawn,
@@ -19,7 +20,6 @@ from app.transfers.rules.events.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
-from app.transfers.rules.events.ids import pool_withdraw_id
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.logs import values

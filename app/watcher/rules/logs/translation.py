@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from app.network.rules.watch_terms import WatchedNetwork, WatchTerms
-from app.transfers.rules.events.events import ChainHead, ChainReorged, Event
+from app.transfers.rules.events.event_types import ChainHead, ChainReorged, Event
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.blocks import Header, Log
 from app.watcher.rules.logs import values

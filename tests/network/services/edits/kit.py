@@ -14,11 +14,11 @@ from app.audit.rules.records import Actor, Source
 from app.db.engine import reading, writing
 from app.feed.projection.shared import apply_trends
 from app.network.document import export_network
-from app.network.edits.planning import EDITABLE, Edit
-from app.network.edits.rows import ShownRow, show_row
+from app.network.edits.entered import ShownRow, show_row
+from app.network.edits.plan import EDITABLE, Edit
 from app.network.queries import load_rows, load_versions
 from app.transfers.models import Transfer, TransferAccount
-from app.transfers.rules.effects import TrendKey, Trends
+from app.transfers.rules.sums import TrendKey, Trends
 from app.values.identifiers import ChainId, account_key
 from app.values.times import hour_of, unix_milliseconds
 from tests.gateway import Gateway

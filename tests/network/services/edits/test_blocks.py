@@ -9,8 +9,8 @@ import pytest
 
 from app.audit.previews import Preview, Severity
 from app.console.network.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
-from app.network.edits.results import Invalid
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.refusals import Invalid
+from app.network.edits.save import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, document, records, versions

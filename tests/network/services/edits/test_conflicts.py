@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.audit.services import Conflict, EditRefused, Saved, fingerprint
-from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.plan import Edit
+from app.network.edits.refusals import Invalid
+from app.network.edits.save import preview_edit, save_edit
 from app.values.differences import FieldDifference
 from tests.gateway import Gateway
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, removed, shown

@@ -12,10 +12,10 @@ from sqlalchemy import insert, select
 from app.audit.services import NotConfirmed
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
-from app.network.edits.planning import EDITABLE, Edit
-from app.network.edits.results import InUse, Invalid
-from app.network.edits.rows import show_row
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.entered import show_row
+from app.network.edits.plan import EDITABLE, Edit
+from app.network.edits.refusals import InUse, Invalid
+from app.network.edits.save import preview_edit, save_edit
 from app.network.sections import SECTIONS
 from app.transfers.models import Anomaly
 from tests.gateway import Gateway

@@ -10,8 +10,8 @@ import pytest
 
 from app.audit.previews import Preview, Severity
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
-from app.network.edits.planning import Edit
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.plan import Edit
+from app.network.edits.save import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts

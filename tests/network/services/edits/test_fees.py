@@ -16,9 +16,9 @@ from app.audit.previews import Preview, Severity
 from app.audit.services import Conflict
 from app.console.shell.formats import units
 from app.network.edits.fees import FeeEdit, FeeEffect, multiplied_up
-from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.plan import Edit
+from app.network.edits.refusals import Invalid
+from app.network.edits.save import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions

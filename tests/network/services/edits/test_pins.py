@@ -12,8 +12,8 @@ from app.audit.previews import Severity
 from app.estimates.models import ReportedFee
 from app.estimates.services import estimate_inputs, estimate_transfer
 from app.network.document import NetworkRefused, export_network, import_network
-from app.network.edits.results import Invalid
-from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.refusals import Invalid
+from app.network.edits.save import preview_edit, save_edit
 from app.network.rules.terms import BaseFee
 from tests.actors import TESTER
 from tests.gateway import Gateway, parts

@@ -9,8 +9,8 @@ import pytest
 from app.accounts.rules.proposal import TwoPersons
 from app.estimates.services import estimate_transfer
 from app.network.changes import Change
-from app.network.edits.planning import EDITABLE, Edit
-from app.network.edits.saving import preview_edit, save_edit, sections_that_wait
+from app.network.edits.plan import EDITABLE, Edit
+from app.network.edits.save import preview_edit, save_edit, sections_that_wait
 from app.network.services import NetworkSnapshots
 from app.values.errors import GatewayError
 from tests.gateway import Gateway

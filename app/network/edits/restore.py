@@ -17,10 +17,10 @@ from app.audit.services import EditRefused, fingerprint
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading
-from app.network.edits.planning import EDITABLE, SECTION_BY_NAME, Edit, present_rows
-from app.network.edits.results import FieldError, Invalid, counted
-from app.network.edits.rows import Edits
-from app.network.edits.saving import NetworkChange, Shown
+from app.network.edits.entered import Edits
+from app.network.edits.plan import EDITABLE, SECTION_BY_NAME, Edit, present_rows
+from app.network.edits.refusals import FieldError, Invalid, counted
+from app.network.edits.save import NetworkChange, Shown
 from app.network.guards import without_ended_pin
 from app.network.sections import Row, Section, key_of, section_of
 

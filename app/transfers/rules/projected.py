@@ -10,8 +10,10 @@ from msgspec import Struct
 
 from app.network.rules.facts import NetworkFacts
 from app.transfers.rules.anomalies import Anomaly, anomalies_of_transfer
+from app.transfers.rules.events.canonical import ChainReading, highest_blocks, readings
+from app.transfers.rules.events.contract_ids import is_proven
 from app.transfers.rules.events.counting import Logged, Origin, counting
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     RefundCompleted,
     RefundPrepared,
@@ -23,15 +25,13 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.events.ids import is_proven
-from app.transfers.rules.events.reorganisations import ChainReading, highest_blocks, readings
 from app.transfers.rules.evidence import (
     RefundEvidence,
     TransferRefund,
     validated_refund,
     withdraw_ids,
 )
-from app.transfers.rules.reported import TransferHistory, describing
+from app.transfers.rules.history import TransferHistory, describing
 from app.transfers.rules.status import StandingEvents, StatusAnswer, status_of
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import BlockNumber, ChainId, TransferId

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.network.rules.facts import NetworkFacts
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     RefundCompleted,
     RefundPrepared,
     TransferDelayed,
@@ -24,9 +24,9 @@ from app.transfers.rules.events.events import (
     TransferSent,
     TransferSubmitted,
 )
+from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import counted_from
-from app.transfers.rules.reported import TransferHistory
-from app.transfers.rules.state import TransferState, answer_of
+from app.transfers.rules.projected import TransferState, answer_of
 from app.transfers.rules.status import TABLE, RefundStanding, StandingEvents, StatusAnswer, status_of
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId, account_key

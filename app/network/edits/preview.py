@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 
 from app.audit.previews import Effect, Severity
 from app.network.changes import Change
-from app.network.edits.consequences import (
+from app.network.edits.refusals import counted
+from app.network.edits.route_changes import (
     RouteChanges,
     chain_effects,
     chain_names,
@@ -20,9 +21,8 @@ from app.network.edits.consequences import (
     price_effects,
     watching_effects,
 )
-from app.network.edits.results import counted
-from app.network.edits.saving import NetworkChange, Rows, stops
-from app.network.edits.trying import planned_terms
+from app.network.edits.save import NetworkChange, Rows, stops
+from app.network.edits.tried_routes import planned_terms
 from app.network.handed_in import COUNT_LIMIT, POOL_USE, REPORTED_FEES, TRANSFER_USE
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows

@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 from app.audit.services import fingerprint
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.network.edits.edit_effects import effects_of
-from app.network.edits.planning import EDITABLE, SECTION_BY_NAME, Edit, plan_edits
-from app.network.edits.results import FieldError, Invalid, counted
-from app.network.edits.saving import Description, NetworkChange, Shown
+from app.network.edits.plan import EDITABLE, SECTION_BY_NAME, Edit, plan_edits
+from app.network.edits.preview import effects_of
+from app.network.edits.refusals import FieldError, Invalid, counted
+from app.network.edits.save import Description, NetworkChange, Shown
 from app.network.guards import PAIR_SIDES, sent_through
 from app.network.handed_in import TRANSFER_USE
 from app.network.models import Chain

@@ -21,8 +21,8 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import Change, apply, audited, in_brief
-from app.network.edits.results import RatesMoved, counted
-from app.network.edits.trying import Trials, are_worse, names_in, risks_of, risky, shown
+from app.network.edits.refusals import RatesMoved, counted
+from app.network.edits.tried_routes import Trials, are_worse, names_in, risks_of, risky, shown
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
 from app.values.texts import one_line

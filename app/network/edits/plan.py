@@ -18,10 +18,10 @@ from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
 from app.network.document import messages_by_path
-from app.network.edits.edit_effects import effects_of
-from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
-from app.network.edits.saving import Description, NetworkChange, Rows, network_change
-from app.network.edits.trying import try_change
+from app.network.edits.preview import effects_of
+from app.network.edits.refusals import FieldError, InUse, Invalid, RowUsers
+from app.network.edits.save import Description, NetworkChange, Rows, network_change
+from app.network.edits.tried_routes import try_change
 from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.handed_in import COUNT_LIMIT, TRANSFER_USE
 from app.network.queries import load_rows, rows_with

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from app.transfers.rules.events.events import TransferEvent, TransferSent
+from app.transfers.rules.events.event_types import TransferEvent, TransferSent
 from app.values.amounts import is_ascii_digits, is_uint256
 from app.values.codes import SendKind
 from app.values.crypto import ADDRESS_BYTES, checksum_address, keccak256, parse_evm_address

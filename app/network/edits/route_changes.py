@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from app.audit.previews import Effect, Severity
-from app.network.edits.results import counted
+from app.network.edits.refusals import counted
 from app.network.rules.facts import build_facts
 from app.network.rules.terms import (
     BaseFee,

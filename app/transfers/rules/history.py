@@ -11,6 +11,14 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from app.transfers.rules.events.canonical import (
+    ChainReading,
+    Reorg,
+    not_retracted,
+    readings,
+    standing_acceptances,
+    standing_of_transfer,
+)
 from app.transfers.rules.events.counting import (
     Logged,
     Origin,
@@ -23,7 +31,7 @@ from app.transfers.rules.events.counting import (
     most_trusted,
     origin_of,
 )
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     NetworkStatus,
     PlacedEvent,
@@ -35,14 +43,6 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     TransferSent,
     TransferSubmitted,
-)
-from app.transfers.rules.events.reorganisations import (
-    ChainReading,
-    Reorg,
-    not_retracted,
-    readings,
-    standing_acceptances,
-    standing_of_transfer,
 )
 from app.transfers.rules.refunds.request import PaidIds
 from app.transfers.rules.status import StandingEvents

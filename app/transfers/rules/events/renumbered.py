@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from app.transfers.rules.events.contents import agree
-from app.transfers.rules.events.events import BlockEvent, ChainEvent, Event
-from app.transfers.rules.events.subjects import EventKey, in_block_order
+from app.transfers.rules.events.event_types import BlockEvent, ChainEvent, Event
+from app.transfers.rules.events.keys import EventKey, in_block_order
+from app.transfers.rules.events.merging import agree
 from app.values.identifiers import ChainId
 
 _OF_LOG: Final = re.compile(r"((?P<tx>(?P<chain>[0-9]+):0x[0-9a-f]{64}:0x[0-9a-f]{64}):[0-9]+)(?P<rest>:.*)?")

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final
 from msgspec import Struct
 
 from app.network.rules.facts import Taken
-from app.transfers.rules.events import event_fields as fields
-from app.transfers.rules.events.subjects import (
+from app.transfers.rules.events import fields
+from app.transfers.rules.events.keys import (
     OPERATORS,
     EventKey,
     Side,

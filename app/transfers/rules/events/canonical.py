@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.transfers.rules.events.counting import Logged, Origin, Retracted, most_trusted
-from app.transfers.rules.events.event_fields import MAX_BLOCK
-from app.transfers.rules.events.events import (
+from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainReorged,
     Event,
@@ -25,7 +24,8 @@ from app.transfers.rules.events.events import (
     TransferEvent,
     TransferSent,
 )
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.fields import MAX_BLOCK
+from app.transfers.rules.events.keys import EventKey
 from app.values.identifiers import BlockNumber, ChainId
 
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from app.audit.services import fingerprint
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.network.edits.planning import SECTION_BY_NAME, Edit
-from app.network.edits.results import counted
-from app.network.edits.rows import Edits
+from app.network.edits.entered import Edits
+from app.network.edits.plan import SECTION_BY_NAME, Edit
+from app.network.edits.refusals import counted
 from app.network.guards import PIN
 from app.network.models import OpeningValidator, Pool
 from app.network.models.columns import declared

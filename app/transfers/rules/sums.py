@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from app.network.rules.pools import PoolCounters
-from app.transfers.rules.state import TransferState
+from app.transfers.rules.projected import TransferState
 from app.values.codes import REFUND_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, TransferId, account_key
 from app.values.times import MICROSECOND, hour_of, minute_of, unix_milliseconds

@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
-from app.transfers.rules.events.events import EVENT_CLASSES, Event, TransferEvent, TransferSent
-from app.transfers.rules.events.ids import evm_form, in_one_form, is_proven
-from app.transfers.rules.events.subjects import EventKey
+from app.transfers.rules.events.contract_ids import evm_form, in_one_form, is_proven
+from app.transfers.rules.events.event_types import EVENT_CLASSES, Event, TransferEvent, TransferSent
+from app.transfers.rules.events.keys import EventKey
 
 E = TypeVar("E", bound=Event)
 
