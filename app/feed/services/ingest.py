@@ -31,7 +31,7 @@ from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.queries.log import chains_read_by, events_of_logs
 from app.feed.services.ahead import settle
-from app.feed.services.load import InDoubt, load_known, no_doubts, note_sender
+from app.feed.services.load import load_known, note_sender
 from app.feed.services.write import divided, write
 from app.network.queries import load_configured_facts
 from app.network.rules.facts import NetworkFacts
@@ -343,15 +343,11 @@ UNREADABLE: Final = ("unreadable", "refused")
 
 
 class Intake(Struct, frozen=True):
-    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits.
-
-    :param in_doubt: which blocks of a chain the watcher may still take something back from.
-    """
+    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits."""
 
     max_reorg_blocks: int
     counters: Counters = NOTHING_COUNTED
     queue: PostQueue = field(default_factory=PostQueue)
-    in_doubt: InDoubt = no_doubts
 
 
 def ingest_lines(
@@ -491,9 +487,7 @@ def _take(
     while parts:
         part = parts.popleft()
         events = [_named(line.event, post, names) for post, line in part]
-        known = load_known(
-            connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks, intake.in_doubt
-        )
+        known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
         verdicts = list(_verdicts(connection, part, names, known))
         if len(numbers := divided(connection, events, known)) > 1:
             rest = iter(part)

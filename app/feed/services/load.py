@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from operator import attrgetter
+from typing import Final
 
 from sqlalchemy import Connection
 
 from app.credentials.rules.ingest_token import EVERYTHING, OWN_REPORTERS
+from app.db.engine import HandedIn
 from app.feed.queries.chains import (
     Acceptance,
     accepted_again,
@@ -58,13 +60,8 @@ from app.transfers.rules.validation import (
 )
 from app.values.identifiers import BlockNumber, ChainId
 
-InDoubt = Callable[[Connection, ChainId, Set[BlockNumber]], Set[BlockNumber]]
+IN_DOUBT: Final = HandedIn[[ChainId, Set[BlockNumber]], Set[BlockNumber]]("in_doubt")
 """Those of a chain's blocks from which the watcher may still take something back."""
-
-
-def no_doubts(_connection: Connection, _chain_id: ChainId, _blocks: Set[BlockNumber]) -> Set[BlockNumber]:
-    """Where no chain is watched."""
-    return frozenset()
 
 
 def load_known(
@@ -72,7 +69,6 @@ def load_known(
     events: Collection[Event],
     reporter: str,
     max_reorg_blocks: int,
-    in_doubt: InDoubt,
 ) -> Known:
     """Everything that is needed to validate these events. What none of them needs is not read.
 
@@ -100,7 +96,7 @@ def load_known(
         histories=histories,
         orphaned=_orphaned(connection, of_others, positions.last_reversal),
         outranked=outranked_keys(connection, latest) if latest else frozenset(),
-        only_watched=_only_watched(connection, about_transfers, histories, latest, in_doubt),
+        only_watched=_only_watched(connection, about_transfers, histories, latest),
         dropped=dropped_before(
             connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
         ),
@@ -166,7 +162,6 @@ def _only_watched(
     events: Iterable[TransferEvent],
     histories: Mapping[bytes, TransferHistory],
     latest: Mapping[EventKey, LatestAcceptance],
-    in_doubt: InDoubt,
 ) -> Set[EventKey]:
     """Repeated events in blocks in doubt that only the watcher has reported so far."""
     of_chains: dict[ChainId, dict[EventKey, BlockNumber]] = defaultdict(dict)
@@ -178,7 +173,7 @@ def _only_watched(
                 of_chains[chain_id][event.key] = known.block
     found: set[EventKey] = set()
     for chain_id, blocks in of_chains.items():
-        doubted = in_doubt(connection, chain_id, {*blocks.values()})
+        doubted = IN_DOUBT(connection, chain_id, {*blocks.values()})
         found |= {key for key, block in blocks.items() if block in doubted}
     others = (row for row in acceptances_of(connection, found) if row.reporter != WATCHER)
     return found.difference(EventKey(row.subject, row.event_id) for row in others)
