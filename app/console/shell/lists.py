@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Final
 
 from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
 from flask_admin.contrib.sqla.filters import BaseSQLAFilter
 from flask_admin.model.base import ViewArgs
+from flask_admin.model.typefmt import BASE_FORMATTERS
+from sqlalchemy import Boolean, Integer, LargeBinary, String
 
 from app.console.shell.access import READ
+from app.console.shell.formats import cut, grouped, when
 from app.console.shell.views import ConsoleView
 from app.db.models import Base, db
+from app.db.types import ExactInteger, Hash32, Uint64
+from app.values.amounts import is_ascii_digits
+from app.values.identifiers import MAX_UINT64
 
 
 class Choice(BaseSQLAFilter):
@@ -56,8 +64,44 @@ class Present(Choice):
         return query.filter(column.is_not(None) if value == "1" else column.is_(None))
 
 
+class Is(BaseSQLAFilter):
+    """The value of a column as an operator types it. The list ignores one that the column cannot have, with a
+    message.
+    """
+
+    def validate(self, value: str) -> bool:
+        return self._stored(value) is not None
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        return query.filter(self.get_column(alias) == self._stored(value))
+
+    def operation(self) -> str:
+        return "is"
+
+    def _stored(self, value: str) -> Any:
+        """As the column has it; None where it cannot have it."""
+        kind, text = self.column.type, value.strip()
+        if isinstance(kind, LargeBinary | Hash32):
+            digits = text.removeprefix("0x")
+            return bytes.fromhex(digits) if _HEX.fullmatch(digits) else None
+        if isinstance(kind, Integer | Uint64):
+            most = MAX_UINT64 if isinstance(kind, Uint64) else _MAX_INT64
+            return int(text) if is_ascii_digits(text) and int(text) <= most else None
+        return text
+
+
+_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+", re.ASCII)
+_MAX_INT64: Final = 2**63 - 1
+
+_WORDS: Final = {"src": "source", "dst": "destination", "addr": "address", "tx": "transaction"}
+"""Parts of the names of columns, as headings have them."""
+
 _LONGEST_SEARCH: Final = 200
 _LAST_PAGE: Final = 1_000_000
+
+
+def _amount(_view: Any, _context: Any, row: Any, name: str) -> str:
+    return grouped(getattr(row, name))
 
 
 class ListView(ConsoleView, ModelView):
@@ -91,13 +135,42 @@ class ListView(ConsoleView, ModelView):
     named_filter_urls = True
     list_template = "console/list.html"
 
+    column_type_formatters = {
+        **BASE_FORMATTERS,
+        bytes: lambda _view, value, _name: cut(f"0x{value.hex()}"),
+        datetime: lambda _view, value, _name: when(value),
+    }
+
     def __init__(self) -> None:
+        columns = self.model_class.__table__.columns
+        amounts = {column.key for column in columns if isinstance(column.type, ExactInteger)}
+        own = self.column_formatters or {}
+        self.column_formatters = dict.fromkeys(amounts, _amount) | own
+        self.numbers = self.numbers | (amounts - own.keys())
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
 
     def get_column_name(self, field: str) -> str:
-        """A column's heading: its label, or its name in sentence case. The library capitalizes each word."""
-        words = field.replace("_", " ")
+        """A column's heading: its label, or its name in sentence case, such as *Source chain*."""
+        words = " ".join(_WORDS.get(part, part) for part in field.split("_")).replace("chain id", "chain")
         return (self.column_labels or {}).get(field, words[:1].upper() + words[1:])
+
+    def scaffold_filters(self, name: Any) -> list[BaseSQLAFilter]:
+        """The filter of a column that ``column_filters`` has by its name: its value, or yes and no.
+
+        :raises ValueError: it has no column of that name, or one that needs a filter of its own.
+        """
+        column = getattr(self.model_class, name, None) if isinstance(name, str) else name
+        kind = getattr(column, "type", None)
+        heading = self.get_column_name(column.key) if kind is not None else ""
+        if isinstance(kind, Boolean):
+            return [Flag(column, heading)]
+        if isinstance(kind, Integer | Uint64 | String | LargeBinary | Hash32):
+            return [Is(column, heading)]
+        raise ValueError(
+            f"column_filters of {type(self).__name__}: {name!r} cannot be filtered by its value. Write the "
+            "name of a column with a number, a text or yes and no, or a filter such as "
+            'Choice(Model.column, "Heading", [("value", "its words")])'
+        )
 
     def get_list(self, *args: Any, **kwargs: Any) -> tuple[int | None, list[Any]]:
         """The rows, read to the end. The page reads more on other connections, and must hold none meanwhile:
