@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import psutil
 
-from bench.watching.setting import FIRST_BLOCK
+from bench.watching.setting import FIRST_BLOCK, PROVIDERS
 from tests.databases import new_postgres_database
 from tests.deploy.files import ROOT
 from tests.load.served import ask, cpu_seconds, serving
@@ -53,9 +53,9 @@ class Arena:
         """The URL of a new database with the gateway's tables."""
         return new_postgres_database(self.server, self.template)
 
-    def url(self, name: str) -> str:
+    def url(self, name: str, provider: str = PROVIDERS[0]) -> str:
         """One of the URLs of the node; its requests are counted under the name."""
-        return f"http://127.0.0.1:{self.node}/{name}"
+        return f"http://{provider}:{self.node}/{name}"
 
     def calls(self) -> dict[str, Any]:
         """By name, how often each method was called and when the first request came."""

@@ -17,7 +17,7 @@ import orjson
 import uvloop
 
 from bench.watching.chain import Chain
-from bench.watching.setting import CHAIN
+from bench.watching.setting import CHAIN, PROVIDERS
 
 MOST_LOGS = 10_000
 """In one answer, as with many providers."""
@@ -45,6 +45,9 @@ def answer(chain: Chain, method: str, params: list[Any]) -> str:
         case "eth_getBlockByNumber":
             number = _number(params[0], chain.head)
             return chain.block(number, bool(params[1])) if number <= chain.head else "null"
+        case "eth_getBlockReceipts" | "eth_getTransactionReceipt":
+            is_of_block = method == "eth_getBlockReceipts"
+            return chain.receipts(_number(params[0], chain.head)) if is_of_block else chain.receipt(params[0])
         case "eth_getLogs":
             return _logs(chain, params[0])
         case "eth_chainId":
@@ -143,7 +146,8 @@ def _one(chain: Chain, received: Counter[str], request: dict[str, Any]) -> str:
 async def serve(chain: Chain, port: int) -> None:
     """Answer until the process is ended."""
     received: dict[str, Received] = {}
-    server = await asyncio.get_running_loop().create_server(lambda: Http(chain, received), "127.0.0.1", port)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Http(chain, received), PROVIDERS, port)
     async with server:
         await server.serve_forever()
 

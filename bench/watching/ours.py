@@ -15,7 +15,7 @@ from app.transfers.models import Event
 from app.values.identifiers import ChainId
 from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
-from bench.watching.setting import CHAIN, watching
+from bench.watching.setting import CHAIN, PROVIDERS, watching
 from tests.gateway import Gateway, current_gateway
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on
@@ -40,10 +40,13 @@ class Watched:
 
 
 def watch(arena: Arena, round_number: int) -> Watched:
-    """Read the chain through two URLs, until all of it is proven."""
+    """Read the chain through the URLs of two providers, until all of it is proven."""
     database, log = arena.migrated(), arena.folder / f"watcher-{round_number}.log"
     names = [f"ours-{round_number}-{place}" for place, _ in enumerate(URLS)]
-    urls = {variable: arena.url(name) for variable, name in zip(URLS, names, strict=True)}
+    urls = {
+        variable: arena.url(name, provider)
+        for variable, name, provider in zip(URLS, names, PROVIDERS, strict=True)
+    }
     with gateway_on(database):
         gateway = current_gateway()
         import_network(*gateway.editing, orjson.dumps(watching(URLS)), actor=OPERATOR)

@@ -13,6 +13,9 @@ from bench.watching.contracts import Bridges
 CHAIN: Final = 56
 """The chain of the sandbox with all kinds of contracts."""
 
+PROVIDERS: Final = ("127.0.0.1", "127.0.0.2")
+"""Where the node answers: two addresses are two providers."""
+
 FIRST_BLOCK: Final = 40_000_000
 BLOCK_SECONDS: Final = 3
 ON_TOP: Final = 200
