@@ -17,8 +17,8 @@ from functools import lru_cache
 
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber
-from app.watcher.blocks import Log
-from app.watcher.proofs import Receipt, encode, encode_list, encode_number, receipts_root
+from app.watcher.rules.blocks import Log
+from app.watcher.rules.proofs import Receipt, encode, encode_list, encode_number, receipts_root
 from bench.watching.contracts import make
 from bench.watching.setting import BLOCK_SECONDS, CHAIN, FIRST_BLOCK, ON_TOP, bridges
 
