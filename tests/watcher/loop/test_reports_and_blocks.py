@@ -53,7 +53,7 @@ def denied_later(world: World) -> int:
     """A block with a payout that one of two URLs returns. The other one will deny it when it answers."""
     world.nodes[1].fault = lambda _body: (500, {}, b"")
     number = world.mine(1, PAYOUT)
-    world.nodes[1].false[number] = FalseBlock((unrelated(number),), "false", blank=True)
+    world.nodes[1].false[number] = FalseBlock((unrelated(number),), "false", lists=True)
     world.polls(1)
     assert world.status(PAID) == DELIVERED
     return number
