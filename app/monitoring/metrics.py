@@ -160,7 +160,7 @@ def _feed(
     database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
 ) -> Sequence[Metric]:
     ages = figures.reporter_ages(database, environment_tokens)
-    contradicted = dict.fromkeys(ages, 0) | figures.contradicted_reports(database)
+    contradicted = {**dict.fromkeys(ages, 0), **figures.contradicted_reports(database)}
     rows = [((name, ""), age) for name, age in ages.items()]
     rows += [(("", str(chain_id)), age) for chain_id, age in figures.chain_ages(database, snapshots).items()]
     lags = figures.chain_lags(database, snapshots)

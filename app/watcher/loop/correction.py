@@ -102,7 +102,10 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     unreadable = {tx_of(log_id(chain_id, each.log)): each.log.block for each in translation.unreadable}
     half = half_known([*outside, *translation.waiting], unreadable)
     others = _compared(holding, translation, reported, half)
-    unclear = {*(tx for tx, block in half.txs.items() if holding.covers(block)), *_too_early(translation)}
+    unclear: set[str | _Kind] = {
+        *(tx for tx, block in half.txs.items() if holding.covers(block)),
+        *_too_early(translation),
+    }
     found = _difference(holding, translation, reported, paid, unclear, others.taken)
     found.missing -= {log for log in found.missing if tx_of(log) in set(_waited(inside))}
     reason = f"not in blocks {first} to {last} of chain {chain_id} ({read_by})"
