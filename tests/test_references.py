@@ -239,10 +239,10 @@ LIVE = {
     "tests/test_it.py": "PATHS = ['transfers/none.py', 'app.none.x']\n",
     "docs/layout.md": (
         "# Layout\n\n## Rooms\n| room |\n| `app/values/` | x |\n| `app/transfers/` | x |\n\n"
-        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`transfers/status`\n"
+        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`transfers/rules/status`\n"
     ),
     "docs/interface.md": '<a id="errors"></a>\n## The errors\nAsk POST /admin/none or `admin/`.\n',
-    "README.md": "[layout](docs/layout.md) and `app/values`, `transfers/status.py`.\n",
+    "README.md": "[layout](docs/layout.md) and `app/values`, `transfers/rules/status.py`.\n",
 }
 """A small repository in which every reference leads somewhere."""
 
@@ -285,7 +285,6 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
         ("app/values/new.py", "# Interface, estimate rule 4.2\n", "not in the repository"),
         ("tests/test_new.py", '"""What the wire facts say."""\n', "not in the repository"),
         ("app/cellar/wine.py", "", "app/cellar/ has no line"),
-        ("app/values/estimate/price.py", "", "app/values/estimate/ has no line"),
         ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/attic/` | x |\n", "there is no room app/attic/"),
         ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/values/` | x |\n", "more than one line"),
     ],

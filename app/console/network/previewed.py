@@ -32,7 +32,7 @@ class PreviewedForm(ConsoleForm):
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
     ``risks`` sums up the rates that it confirms (``Preview.risks``), ``change_reason`` is why the change is
     made, for the audit log and a second operator.
-    ``rows`` names the page of rows that a preview of many shows (``console/row_pages.py``).
+    ``rows`` names the page of rows that a preview of many shows (``console/shell/row_pages.py``).
     ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
 

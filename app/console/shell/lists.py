@@ -141,12 +141,17 @@ class ListView(ConsoleView, ModelView):
         datetime: lambda _view, value, _name: when(value),
     }
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Amounts are shown as such where the list says nothing else of them."""
+        super().__init_subclass__(**kwargs)
+        if "model_class" in cls.__dict__:
+            columns = cls.model_class.__table__.columns
+            own: dict[str, Any] = cls.__dict__.get("column_formatters", {})
+            amounts = {column.key for column in columns if isinstance(column.type, ExactInteger)} - own.keys()
+            cls.column_formatters = dict.fromkeys(amounts, _amount) | own
+            cls.numbers = cls.numbers | amounts
+
     def __init__(self) -> None:
-        columns = self.model_class.__table__.columns
-        amounts = {column.key for column in columns if isinstance(column.type, ExactInteger)}
-        own = self.column_formatters or {}
-        self.column_formatters = dict.fromkeys(amounts, _amount) | own
-        self.numbers = self.numbers | (amounts - own.keys())
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
 
     def get_column_name(self, field: str) -> str:
@@ -161,11 +166,10 @@ class ListView(ConsoleView, ModelView):
         """
         column = getattr(self.model_class, name, None) if isinstance(name, str) else name
         kind = getattr(column, "type", None)
-        heading = self.get_column_name(column.key) if kind is not None else ""
-        if isinstance(kind, Boolean):
-            return [Flag(column, heading)]
-        if isinstance(kind, Integer | Uint64 | String | LargeBinary | Hash32):
-            return [Is(column, heading)]
+        if column is not None and isinstance(kind, Boolean):
+            return [Flag(column, self.get_column_name(column.key))]
+        if column is not None and isinstance(kind, Integer | Uint64 | String | LargeBinary | Hash32):
+            return [Is(column, self.get_column_name(column.key))]
         raise ValueError(
             f"column_filters of {type(self).__name__}: {name!r} cannot be filtered by its value. Write the "
             "name of a column with a number, a text or yes and no, or a filter such as "

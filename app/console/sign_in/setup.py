@@ -50,7 +50,7 @@ _SETTINGS: Final[dict[str, Any]] = {
         "webauthn": "app.console.sign_in.passkey_pages.PasskeyFactor",
     },
     "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
-    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: accounts/admin.py has ours
+    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: console/accounts.py has ours
     "WAN_SIGNIN_URL": "/sign-in/passkey",
     "WAN_REGISTER_URL": "/account/passkey",
     "WAN_DELETE_URL": "/account/remove-passkey",
