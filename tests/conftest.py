@@ -49,7 +49,7 @@ settings.register_profile(
 settings.load_profile("gateway")
 
 ON_ONE_DATABASE = {
-    "admin": "pages, forms, roles and form tokens; what the pages read is tested in admin/pages, on both",
+    "console": "pages, forms, roles and form tokens; what the pages read is tested in console/pages, on both",
     "api": "parsing and rendering of HTTP; what is read is tested in queries and services, on both",
     "cli": "texts of commands",
     "grpcweb": "parsing and rendering of gRPC-Web",
@@ -60,7 +60,7 @@ ON_ONE_DATABASE = {
 MARKED = {"one_database": BACKENDS[:1], "every_database": BACKENDS, "postgresql_alone": BACKENDS[1:]}
 """Marks of tests, and the databases that a test with the mark runs on."""
 
-EVERY_DATABASE_AGAIN = ("admin/pages",)
+EVERY_DATABASE_AGAIN = ("console/pages",)
 """Folders inside of these whose tests run on both."""
 
 

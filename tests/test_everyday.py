@@ -17,7 +17,7 @@ from tests.everyday import TESTS, area_of, database_of, database_of_file, one_of
 ROOT = TESTS.parent
 
 A_FEATURE = [
-    "admin", "api", "browser", "clients", "contract", "estimates", "feed", "grpcweb", "journeys", "latency",
+    "api", "browser", "clients", "console", "contract", "estimates", "feed", "grpcweb", "journeys", "latency",
     "openapi",
 ]  # fmt: skip
 """The areas of a feature that answers clients and has a page of the console."""
@@ -64,10 +64,10 @@ def test_every_file_runs_something(request: pytest.FixtureRequest, monkeypatch: 
         return part(request.session.items)
 
     monkeypatch.setattr("tests.everyday.AREAS", frozenset())
-    everyday, sampled = runs(ALL), runs("admin")
+    everyday, sampled = runs(ALL), runs("console")
     assert sampled <= everyday
     assert {test.path for test in sampled} == {test.path for test in everyday}
-    assert [test for test in everyday - sampled if area_of(test) == "admin"] == []
+    assert [test for test in everyday - sampled if area_of(test) == "console"] == []
 
 
 def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:

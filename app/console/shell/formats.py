@@ -99,7 +99,7 @@ def browser_name(agent: str) -> str:
     return f"{browser} on {system}" if system else browser
 
 
-STATIC: Final = Path(__file__).parent / "static"
+STATIC: Final = Path(__file__).parents[1] / "static"
 
 _SHOWN_WHOLE: Final = 20
 """Texts up to this length are not cut."""
