@@ -28,7 +28,7 @@ from app.watcher.rules.blocks import (
     in_order,
 )
 from app.watcher.rules.proofs import BloomTest
-from app.watcher.rules.steps import Span
+from app.watcher.rules.steps import Span, SpanState
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ class Fetched(Struct, frozen=True):
 
     :param headers: of every block with a log, of the last block, and of the one before the first.
     :param doubtful: the filter of the last block says that it has logs, but none was returned.
+    :param agreed: another provider returned the same when it was read.
     """
 
     blocks: Blocks
@@ -45,6 +46,7 @@ class Fetched(Struct, frozen=True):
     headers: Mapping[BlockNumber, Header]
     source: str
     doubtful: bool
+    agreed: bool = False
 
     @property
     def end(self) -> Header:
@@ -78,7 +80,8 @@ class Fetched(Struct, frozen=True):
 
     def span(self) -> Span:
         """What is stored of the range."""
-        return span_of(self.blocks, self.logs, self.source)
+        span = span_of(self.blocks, self.logs, self.source)
+        return replace(span, state=SpanState.REREAD, weighed=True) if self.agreed else span
 
     def stored_headers(self) -> list[Header]:
         """The headers by which a later reorganisation is found: of blocks with logs, and the ends."""
@@ -214,8 +217,8 @@ def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
     return Fetched(blocks, logs, headers, node.name, doubtful=False)
 
 
-def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
-    """The logs of a range, without the headers of their blocks, to compare them with what was read before.
+def read_logs(view: View, node: Node, blocks: Blocks) -> tuple[Sequence[Log], Header]:
+    """The logs of a range and the header of its last block, to compare them with what another URL returned.
 
     :raises Moved: the range is not on the branch that was read.
     """
@@ -224,10 +227,11 @@ def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
     def part(of: Blocks) -> RangeAnswer:
         return node.logs(view.wanted, of.first, of.last)
 
-    for answer in in_parts(node, blocks, part, lambda answer: answer.logs):
+    answers = list(in_parts(node, blocks, part, lambda answer: answer.logs))
+    for answer in answers:
         _check_stored(view, answer.end)
         logs += answer.logs
-    return list(_in_order(logs, view.wanted, blocks))
+    return _in_order(logs, view.wanted, blocks), answers[-1].end
 
 
 def _check_stored(view: View, header: Header) -> None:

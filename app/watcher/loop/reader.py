@@ -15,13 +15,14 @@ from threading import Lock
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.branches import request_others
 from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
+from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from, read_logs
 from app.watcher.loop.findings import new_doubts, said_of
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.verify import (
@@ -39,7 +40,7 @@ from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved, RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Trouble
-from app.watcher.rules.blocks import BlockId
+from app.watcher.rules.blocks import BlockId, digest
 from app.watcher.rules.logs.translation import Translation, translate
 from app.watcher.rules.steps import Doubt, Span, SpanState, Step
 from app.watcher.services.advance import Advanced, advance
@@ -59,7 +60,30 @@ def read_range(view: View) -> Fetched | None:
     :raises NoNode: no URL can be used now.
     :raises Moved: the chain changed at each try.
     """
-    return _read(view, next_range(view))
+    fetched = _read(view, next_range(view))
+    return None if fetched is None else _compared(view, fetched)
+
+
+def _compared(view: View, fetched: Fetched) -> Fetched:
+    """A range with whether another provider returns the same, where one can be requested at once.
+
+    Of what both returned nothing is in doubt, so nothing is stored of its blocks, which may be very many.
+    """
+    blocks, voice = fetched.blocks, view.nodes.voice(fetched.source)
+    if blocks.first <= view.known_to or any(
+        blocks.first <= block <= blocks.last for block in view.readings.doubts
+    ):
+        return fetched
+    for node in view.nodes.usable():
+        if node.voice != voice:
+            try:
+                logs, end = read_logs(view, node, blocks)
+            except RpcFault as fault:
+                view.nodes.failed(node, fault)
+            else:
+                is_same = end.hash == fetched.end.hash and digest(logs) == digest(fetched.logs)
+                return replace(fetched, agreed=is_same)
+    return fetched
 
 
 def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
@@ -72,7 +96,7 @@ def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
     # Final blocks are below all that is read live. Of others only the range itself is known.
     deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
-    doubts = _doubts(view, fetched, reported)
+    doubts = [] if fetched.agreed else _doubts(view, fetched, reported)
     disputed = {doubt.block for doubt in doubts if doubt.disputed}
     translation = translate(
         view.network,
@@ -248,7 +272,9 @@ class Reader(Struct):
     seen_at: float = float("-inf")
     since_reread: int = 0
     to_compare: bool = False
-    """A range of the backfill was written: it is requested of another voice before the next one is read."""
+    """A range of the backfill was written of which nothing is agreed: it is requested of another voice before
+    the next one is read.
+    """
     verified_at: float = float("-inf")
     verifiable_at: float = float("-inf")
     earlier_at: float = float("-inf")
@@ -305,9 +331,9 @@ class Reader(Struct):
         if self.waiting:
             with self.share.turn() as mine:
                 if mine:
-                    self._write(
-                        report_range(self.view, self.waiting.popleft(), self._reported()), backfill=True
-                    )
+                    fetched = self.waiting.popleft()
+                    self._write(report_range(self.view, fetched, self._reported()), backfill=True)
+                    self.to_compare = not fetched.agreed and len(self.view.nodes.voices) > 1
             # The next range is read while others write.
             return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
         if len(due(self.view)) > REREAD_EVERY or self._is_long() or unknown(self.view) is not None:
@@ -410,7 +436,6 @@ class Reader(Struct):
             self.accepted = written.accepted
             if backfill:
                 self.share.wrote(written)
-                self.to_compare = len(self.view.nodes.voices) > 1
             self.view.taken(outcome.step)
             self.seen_at = self.view.monotonic()
             if outcome.step.forget_from is not None:

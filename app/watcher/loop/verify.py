@@ -22,7 +22,7 @@ from app.transfers.rules.events.event_types import EventsRetracted
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.correction import Holding, corrected
-from app.watcher.loop.fetch import check_times, fetch_all, in_parts, read_from, read_logs, span_of
+from app.watcher.loop.fetch import check_times, fetch_all, read_from, read_logs, span_of
 from app.watcher.loop.findings import (
     Settled,
     case_of,
@@ -39,15 +39,7 @@ from app.watcher.rpc.faults import Conflicting, Moved, RpcFault
 from app.watcher.rpc.node import MOST_CALLS, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rpc.receipts import listed, receipts_of_block
-from app.watcher.rules.blocks import (
-    Header,
-    ImpossibleAnswer,
-    Log,
-    are_of,
-    check_blocks,
-    check_parents,
-    in_order,
-)
+from app.watcher.rules.blocks import Header, ImpossibleAnswer, Log, are_of, check_blocks, check_parents
 from app.watcher.rules.evidence import Level
 from app.watcher.rules.logs.payouts import log_id, log_of
 from app.watcher.rules.logs.translation import head_event
@@ -136,7 +128,7 @@ def _read(view: View, node: Node, blocks: Blocks) -> list[Log]:
     """
     if (vote := view.votes.get(node.voice)) is not None and vote.hash != OURS:
         raise Conflicting("it does not name the branch that is read")
-    return read_logs(view, node, blocks)
+    return list(read_logs(view, node, blocks)[0])
 
 
 def _within(logs: Iterable[Log], span: Span | Blocks) -> list[Log]:
@@ -356,13 +348,8 @@ def _second(view: View, node: Node, blocks: Blocks, *, whole: bool) -> _Reading 
 
 def _logs_only(view: View, node: Node, blocks: Blocks) -> _Reading:
     """With the header of the last block."""
-    answers = list(
-        in_parts(
-            node, blocks, lambda of: node.logs(view.wanted, of.first, of.last), lambda answer: answer.logs
-        )
-    )
-    logs = in_order(log for answer in answers for log in answer.logs)
-    return _Reading(node, _by_block(logs), {blocks.last: answers[-1].end})
+    logs, end = read_logs(view, node, blocks)
+    return _Reading(node, _by_block(logs), {blocks.last: end})
 
 
 def _with_headers(view: View, node: Node, blocks: Blocks) -> _Reading:
