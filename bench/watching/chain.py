@@ -18,7 +18,7 @@ from functools import lru_cache
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
-from app.watcher.rules.proofs import Receipt, encode, encode_list, encode_number, receipts_root
+from app.watcher.rules.proofs import EMPTY_ROOT, Receipt, encode, encode_list, encode_number, receipts_root
 from bench.watching.contracts import make
 from bench.watching.setting import BLOCK_SECONDS, CHAIN, FIRST_BLOCK, ON_TOP, bridges
 
@@ -46,6 +46,7 @@ RECEIPT = (
     '"status":"0x1","cumulativeGasUsed":"0x%x","gasUsed":"0x5208","logsBloom":"0x%s","logs":[%s]}'
 )
 GAS = 0x5208
+NO_LOGS = "0" * 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +89,29 @@ class Chain:
         for number, place in enumerate(sorted(places)):
             self._append(FIRST_BLOCK + place, number)
         self._blocks = [log.block for log in self.logs]
-        self._hashes = {FIRST_BLOCK - 1: "0x" + hashlib.sha256(str(CHAIN).encode()).hexdigest()}
-        for number in range(FIRST_BLOCK, self.head + 1):
+        self._roots = {number: receipts_root([log.receipt for log in of]) for number, of in self._of.items()}
+        self._blooms = {
+            number: _bloom(tuple((log.address, log.topic) for log in of)) for number, of in self._of.items()
+        }
+        self._hashes: dict[int, str] = {}
+        for number in range(FIRST_BLOCK - 1, self.head + 1):
             self._hashes[number] = "0x" + keccak256(self._header(number)).hex()
+        self._texts = {log.tx_hash: self._text(log) for log in self.logs}
 
     def time_of(self, block: int) -> int:
         """Unix seconds."""
         return self._began + (block - FIRST_BLOCK) * BLOCK_SECONDS
+
+    def hash_of(self, number: int) -> str:
+        """With 0x. Those of blocks that no reader asks for are made up."""
+        return self._hashes.get(number) or "0x" + hashlib.sha256(f"{CHAIN}:{number}".encode()).hexdigest()
 
     def _header(self, number: int) -> bytes:
         """The encoded fields, in the order since London."""
         nothing, gas = bytes(32), GAS * len(self._of.get(number, ()))
         return encode_list(
             (
-                encode(bytes.fromhex(self._hashes[number - 1][2:])), encode(nothing), encode(bytes(20)),
+                encode(bytes.fromhex(self.hash_of(number - 1)[2:])), encode(nothing), encode(bytes(20)),
                 encode(nothing), encode(nothing), encode(self._root(number)),
                 encode(bytes.fromhex(self._bloom(number))), encode_number(0), encode_number(number),
                 encode_number(0x1C9C380), encode_number(gas), encode_number(self.time_of(number)),
@@ -110,10 +120,10 @@ class Chain:
         )  # fmt: skip
 
     def _root(self, number: int) -> bytes:
-        return receipts_root([log.receipt for log in self._of.get(number, ())])
+        return self._roots.get(number, EMPTY_ROOT)
 
     def _bloom(self, number: int) -> str:
-        return _bloom(tuple((log.address, log.topic) for log in self._of.get(number, ())))
+        return self._blooms.get(number, NO_LOGS)
 
     def logs_between(
         self, first: int, last: int, addresses: Collection[str], topics: Collection[str]
@@ -121,12 +131,12 @@ class Chain:
         """Those that match, as JSON; empty filters match all."""
         for log in self.logs[bisect_left(self._blocks, first) : bisect_right(self._blocks, last)]:
             if (not addresses or log.address in addresses) and (not topics or log.topic in topics):
-                yield self._text(log)
+                yield self._texts[log.tx_hash]
 
     def block(self, number: int, whole: bool) -> str:
         """A block as JSON, with the whole transactions or with their hashes."""
         logs = self._of.get(number, ())
-        own, parent = self._hashes[number], self._hashes[number - 1]
+        own, parent = self.hash_of(number), self.hash_of(number - 1)
         if whole:
             transactions = ",".join(
                 TRANSACTION % (log.tx_hash, place, number, own, log.address) for place, log in enumerate(logs)
@@ -150,7 +160,7 @@ class Chain:
     def _receipt(self, log: Written) -> str:
         bloom = _bloom(((log.address, log.topic),))
         own, gas = self._hashes[log.block], GAS * (log.place + 1)
-        return RECEIPT % (log.tx_hash, log.place, log.block, own, gas, bloom, self._text(log))
+        return RECEIPT % (log.tx_hash, log.place, log.block, own, gas, bloom, self._texts[log.tx_hash])
 
     def _text(self, log: Written) -> str:
         return LOG % (
