@@ -439,15 +439,18 @@ def reorgs_since(connection: Connection, chain_id: ChainId, seq: int, above: int
 def known_sends(
     connection: Connection, chain_id: ChainId, transfer_ids: Collection[TransferId]
 ) -> dict[TransferId, KnownSend]:
-    """The sends that are known, or were before they were pruned, and do not come from another chain."""
-    sends = select(Transfer.transfer_id, Transfer.kind, Transfer.dst_chain_id).where(
-        is_one_of(connection, Transfer.transfer_id, transfer_ids),
-        or_(Transfer.src_chain_id == chain_id, Transfer.src_chain_id.is_(None)),
-    )
+    """The sends that are known, or were before they were pruned, and do not come from another chain.
+
+    The chain is compared here: with it among the conditions, a database without statistics reads all
+    transfers of the chain by its index.
+    """
+    columns = Transfer.transfer_id, Transfer.kind, Transfer.src_chain_id, Transfer.dst_chain_id
+    sends = select(*columns).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
     pruned = pruned_transfers(connection, transfer_ids)
     return {TransferId(transfer_id): KnownSend(is_pruned=True) for transfer_id in pruned} | {
         row.transfer_id: KnownSend(SendKind(row.kind) if row.kind else None, row.dst_chain_id)
         for row in connection.execute(sends)
+        if row.src_chain_id in (chain_id, None)
     }
 
 
