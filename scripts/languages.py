@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT: Final = Path(__file__).resolve().parent.parent
 PAGES: Final = ROOT / "app" / "transfer_page"
 TRANSLATIONS: Final = PAGES / "translations"
-REASONS: Final = ROOT / "app" / "refunds" / "explanation.py"
+REASONS: Final = ROOT / "app" / "refunds" / "rules" / "explanation.py"
 """The pages show the reasons for which a contract may refuse."""
 
 METHODS: Final = [("**.py", "python"), ("**/templates/**.html", "jinja2")]

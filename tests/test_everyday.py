@@ -17,7 +17,7 @@ from tests.everyday import TESTS, area_of, database_of, database_of_file, one_of
 ROOT = TESTS.parent
 
 A_FEATURE = [
-    "api", "browser", "clients", "console", "contract", "estimates", "feed", "grpcweb", "journeys", "latency",
+    "api", "clients", "console", "contract", "estimates", "feed", "grpcweb", "journeys", "latency",
     "openapi",
 ]  # fmt: skip
 """The areas of a feature that answers clients and has a page of the console."""
@@ -102,12 +102,9 @@ def test_each_area_names_code_that_is_there() -> None:
     [
         ([], []),
         (["CHANGELOG.md"], []),
-        (["app/cli/database.py"], [ALL]),
-        (
-            ["app/cli/sandbox.py"],
-            ["cli", "faults", "migrating", "pages", "restores", "sandbox"],
-        ),
-        (["app/console/latency.py"], A_FEATURE),
+        (["app/db/engine.py"], [ALL]),
+        (["app/cli/sandbox.py"], ["cli", "faults", "migrating", "pages", "restores"]),
+        (["app/latency/views.py"], A_FEATURE),
         (["tests/watcher/kit.py", "app/sandbox/catalogue.py"], ["sandbox", "watcher"]),
         (["docs/api/status.md"], ["browser", "clients", "pages", "site"]),
         (["app/network/models.py"], [ALL]),

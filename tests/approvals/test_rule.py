@@ -30,7 +30,7 @@ WRITERS = {
     "credentials/services/issued.py": {"kind.model"},
     "credentials/services/issuing.py": {"kind.model"},
     "network/document.py": {"apply"},
-    "network/edits/saving.py": {"apply"},
+    "network/edits/save.py": {"apply"},
     "approvals/decide.py": {"run"},
     "sandbox/services.py": {"import_within"},  # into an empty database alone
 }

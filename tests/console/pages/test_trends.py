@@ -162,7 +162,7 @@ def test_pools_warn_at_transfer_pace(gateway: Gateway) -> None:
 
 def test_every_reason_of_an_estimate_has_words() -> None:
     """Those that the sources of estimates name, and what every door may answer."""
-    sources = Path(app.estimates.__file__).parent.glob("*.py")
+    sources = Path(app.estimates.__file__).parent.rglob("*.py")
     named = {name for path in sources for name in re.findall(r"Reason\.([A-Z_]+)", path.read_text())}
     assert len(named) > 20
     assert {Reason[name].value for name in named} <= REFUSAL_WORDS.keys()
