@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from app.values.identifiers import BlockNumber, ChainId
 from app.cli import watch  # noqa: F401  all that a watcher has in memory
+from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node, Wanted
