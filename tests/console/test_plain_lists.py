@@ -45,6 +45,7 @@ def test_column_is_filtered_by_its_name(app: Flask) -> None:
     assert isinstance(chain, Is) and chain.name == "Source chain"
     assert chain.validate("56") and chain.validate(str(2**64 - 1))
     assert not chain.validate("x") and not chain.validate(str(2**64)) and not chain.validate("-1")
+    assert not chain.validate("9" * 5_000)
     assert transfer_id.validate("0x" + "07" * 32) and not transfer_id.validate("0x7")
     assert symbol.validate("USDT")
     assert isinstance(disabled, Flag)

@@ -86,12 +86,16 @@ class Is(BaseSQLAFilter):
             return bytes.fromhex(digits) if _HEX.fullmatch(digits) else None
         if isinstance(kind, Integer | Uint64):
             most = MAX_UINT64 if isinstance(kind, Uint64) else _MAX_INT64
-            return int(text) if is_ascii_digits(text) and int(text) <= most else None
+            is_number = is_ascii_digits(text) and len(text) <= _MOST_DIGITS
+            return int(text) if is_number and int(text) <= most else None
         return text
 
 
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+", re.ASCII)
 _MAX_INT64: Final = 2**63 - 1
+_MOST_DIGITS: Final = 20
+"""Of 2^64-1. Python refuses to read numbers of thousands of digits."""
+
 
 _WORDS: Final = {"src": "source", "dst": "destination", "addr": "address", "tx": "transaction"}
 """Parts of the names of columns, as headings have them."""

@@ -133,7 +133,7 @@ class Known(Struct, kw_only=True):
     """Events that a proven block of a watched chain does not hold (docs/interface.md#standing)."""
     only_watched: Set[EventKey] = frozenset()
     """Those that only the watcher has reported so far, and may still suspend. The same report of anybody else
-    counts beside its own."""
+    counts, too."""
     dropped: Set[EventKey] = frozenset()
     """Heads of chains that the log had and no longer needs."""
     pruned: Pruned = field(default_factory=Pruned)

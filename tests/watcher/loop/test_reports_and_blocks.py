@@ -279,10 +279,9 @@ def test_execution_of_a_delayed_payout_hides_no_false_report(
     assert world.status(PAID) == DELIVERED
 
 
+@pytest.mark.one_database
 def test_poll_finds_new_reports_by_their_place_in_the_log(gateway: Gateway) -> None:
     """However many events the log has of the chain, or of transfers. PostgreSQL chooses by its statistics."""
-    if gateway.engine.dialect.name != "sqlite":
-        pytest.skip("PostgreSQL chooses by its statistics")
     plans: list[str] = []
 
     def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
