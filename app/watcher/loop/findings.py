@@ -150,6 +150,7 @@ def _doubt(
     )
     counts = doubt.reported.intersection(counting)
     final = doubt.reported if agreed else case.final | (_final_now(view, doubt, finding) & counts)
+    final -= {entry for entry, is_ in finding.standing.items() if is_ is Standing.FALSE}
     return replace(doubt, final=final, is_open=not counts <= final)
 
 

@@ -81,7 +81,8 @@ class Word(Struct, frozen=True):
     :param claims: the logs that it returned, once at least, in ``eth_getLogs`` or in a receipt.
     :param denies: the logs that it denied last (:func:`heard`).
     :param logs: its last answer to ``eth_getLogs``; None before the first.
-    :param receipts: its last ones of the whole block; None before any that are not empty.
+    :param receipts: its last ones of the whole block, of those that match its root if any did; None before
+        any that are not empty.
     :param silent: it was to be requested the last time, and no URL of it answered or had the block.
     :param forged: its header of this hash has other fields than the verified one.
     """
@@ -122,12 +123,15 @@ def heard(word: Word, answer: Answer, known: Iterable[Entry]) -> Word:
     returned |= NONE if answer.receipts is None else answer.receipts.entries
     claims = word.claims | returned
     denied = {entry for entry in known if _is_denied(entry, answer)}
+    receipts = answer.receipts
+    if receipts is None or (word.receipts is not None and word.receipts.match and not receipts.match):
+        receipts = word.receipts  # a proof stays one
     return replace(
         word,
         claims=claims,
         denies=(word.denies | denied) - claims,
         logs=word.logs if answer.logs is None else answer.logs,
-        receipts=word.receipts if answer.receipts is None else answer.receipts,
+        receipts=receipts,
     )
 
 

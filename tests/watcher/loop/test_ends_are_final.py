@@ -14,7 +14,7 @@ from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, leaves_out, relay, send, status
 from tests.watcher.loop.proven import payouts_of
-from tests.watcher.loop.table import DELIVERED, INVENTED, PENDING, Chain, World, does
+from tests.watcher.loop.table import DELIVERED, INVENTED, PAYOUT, PENDING, SEND, Chain, World, does
 
 
 def is_final(client: FlaskClient) -> bool:
@@ -102,3 +102,21 @@ def test_url_that_lacks_the_block_is_waited_for(
     world.polls(1, seconds=700)
     world.polls(2)
     assert world.status(INVENTED) == PENDING
+
+
+def test_end_that_receipts_disproved_stays_away_when_no_receipts_match_any_more(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world.nodes[1].receipts_of_blocks = False  # one by one they match
+    world.goes_on()
+    number = world.mine(1, SEND, PAYOUT)
+    does("invents a payout, with receipts that hold it")(watched.nodes[0], number)
+    world.polls(3)
+    assert (world.status(INVENTED), number in world.doubts) == (PENDING, False)
+    world.nodes[1].receipts_of_blocks = True
+    world.begin()
+    for _ in range(20):
+        world.mine()
+        world.polls(2, seconds=100)
+        assert world.status(INVENTED) == PENDING

@@ -94,6 +94,12 @@ def test_denial_holds_until_the_log_is_returned() -> None:
     assert not heard(word, Answer(logs=frozenset({PAID})), {PAID}).denies
 
 
+def test_receipts_that_match_are_not_replaced_by_some_that_do_not() -> None:
+    others = Receipts(frozenset({MADE_UP}), match=False, filters_match=False)
+    word = heard(heard(Word(), Answer(receipts=others), ()), Answer(receipts=ALL), ())
+    assert heard(word, Answer(receipts=others), ()).receipts == ALL
+
+
 def test_vote_lapses_when_a_voice_has_not_answered_for_long() -> None:
     votes = {"a": Vote("0xa", 0.0), "b": Vote("0xb", 1.0)}
     for now, chosen in ((ALONE_SECONDS, Choice("0xa", True)), (ALONE_SECONDS + 0.5, Choice("0xb", False))):
