@@ -11,14 +11,29 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.db.engine import writing
+from app.network.document import import_within, read_document
 from app.watcher.loop import reader as reading_loop
 from app.watcher.services.advance import Advanced
+from tests.builders import network as build
 from tests.everyday import SEED, volume
-from tests.feed.services.world import forget_events
+from tests.feed.services.world import NOW, forget_events, network
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode, FalseBlock, Part
-from tests.watcher.kit import NAMES, Watched, answers, executed, queued, refund, relay, row, send, status
+from tests.watcher.kit import (
+    NAMES,
+    Watched,
+    answers,
+    executed,
+    queued,
+    refund,
+    relay,
+    row,
+    send,
+    status,
+    terms,
+)
 from tests.watcher.loop.table import Chain, World, unrelated
 
 HISTORIES = volume(100, 2)
@@ -288,8 +303,17 @@ def killed(writes: int, *, after: bool) -> Iterator[None]:
         reading_loop.advance = right
 
 
+def serve_depth_of_watcher(gateway: Gateway) -> None:
+    """An end is answered as final at the depth where the watcher finds its block final, and not later."""
+    document = network()
+    document["chains"][0]["finality"] = terms().finality
+    with writing(gateway.engine) as connection:
+        import_within(connection, read_document(build.text(document)), NOW)
+
+
 @pytest.mark.parametrize("part", range(20))
 def test_nothing_false_is_final_and_all_is_read(gateway: Gateway, client: FlaskClient, part: int) -> None:
+    serve_depth_of_watcher(gateway)
     is_slow = gateway.engine.dialect.name != "sqlite"
     for number in range(-(-HISTORIES // 10) if is_slow else HISTORIES):
         forget_events(gateway)
