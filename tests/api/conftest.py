@@ -39,7 +39,9 @@ def something_was_compared(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("both_doors"):
         cases = UNCARRIED.get(request.node.originalname)
         uncarried = cases is not None and re.search(cases, request.node.name) is not None
-        assert (TwoDoors.compared == before) == uncarried, "asked over gRPC-Web, or not, against the list"
+        assert (TwoDoors.compared == before) == uncarried, (
+            "METHOD_OF of tests/grpcweb/two_doors.py has what both doors serve, UNCARRIED what one cannot ask"
+        )
 
 
 @pytest.fixture

@@ -123,5 +123,5 @@ def assert_refused(
     assert err == {"code": code, "msg": err["msg"]}
     assert isinstance(err["msg"], str)
     assert err["msg"]
-    assert body == ZEROES.get(path or "", {})
+    assert body == ZEROES.get(path or "", {}), "ZEROES has each field of an answer with its zero"
     return str(err["msg"])

@@ -29,8 +29,9 @@ SMALL = "/admin/account/"
 """A page for everybody who is signed in that reads little."""
 
 
-def test_every_route_has_a_line_here(app: Flask) -> None:
-    assert {rule.endpoint for rule in console_rules(app)} == set(EXPECTED)
+def test_every_route_has_a_line(app: Flask) -> None:
+    routes = {rule.endpoint for rule in console_rules(app)}
+    assert routes == set(EXPECTED), "EXPECTED of tests/console/roles.py has each route, who may GET and POST"
 
 
 def test_sign_in_library_adds_no_commands(app: Flask) -> None:

@@ -95,7 +95,7 @@ def test_dashboard_shows_exactly_gateway_metrics(exposed: Exposition) -> None:
         known = {label for name in named for label in told[name]} | {*OF_THE_SCRAPE, ""}
         assert set(found) <= known, where
     shown = {HISTOGRAM.sub("", name) for _, query in queries() for name in WORDS.findall(query)}
-    assert told.keys() - shown == set(), "not on the dashboard"
+    assert told.keys() - shown == set(), "not on deploy/grafana/dashboard.json"
 
 
 def test_every_metric_is_documented_with_its_labels(exposed: Exposition) -> None:
@@ -103,7 +103,7 @@ def test_every_metric_is_documented_with_its_labels(exposed: Exposition) -> None
         r"^\| `(gateway_\w+)(?:\{([^}]*)\})?` ", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE
     )
     written = {name: {*labels.split(",")} - {""} for name, labels in rows}
-    assert written == labels_of(exposed.text())
+    assert written == labels_of(exposed.text()), "docs/metrics.md has a row for each metric, with its labels"
 
 
 def test_promtool_accepts_configuration_and_rules() -> None:

@@ -91,7 +91,9 @@ def test_generating_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_every_message_is_the_wires() -> None:
     lines = WIRE.replace("\n  ", " ").strip().splitlines()
-    assert {line.partition(":")[0] for line in lines} == set(FILE.message_types_by_name)
+    assert {line.partition(":")[0] for line in lines} == set(FILE.message_types_by_name), (
+        "WIRE has each message of proto/gateway.proto"
+    )
     for line in lines:
         assert written(line.partition(":")[0]) == line
 
@@ -106,7 +108,7 @@ def test_the_service() -> None:
     assert service.full_name == "sgn.gateway.v1.Web"
     named = {method.name: (method.input_type.name, method.output_type.name) for method in service.methods}
     ours = {name: (asked.DESCRIPTOR.name, told.DESCRIPTOR.name) for name, (asked, told) in METHODS.items()}
-    assert named == ours
+    assert named == ours, "METHODS of tests/grpcweb/wire.py has each method of proto/gateway.proto"
     assert {name: method.answer.DESCRIPTOR.name for name, method in methods().items()} == {
         name: told for name, (_, told) in ours.items()
     }

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote_to_bytes
 
 from flask.testing import FlaskClient
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from werkzeug.test import TestResponse
@@ -29,9 +30,9 @@ METHOD_OF = {
     CONFIGS: "GetTransferConfigs",
     CONFIGS_FOR_ALL: "GetTransferConfigsForAll",
 }
-BITS = {"src_chain_id": 32, "dst_chain_id": 32, "slippage_tolerance": 32}
-BITS_OF = {ESTIMATE: BITS, LATENCY: {"src_chain_id": 64, "dst_chain_id": 64}}
-TEXTS_OF = {ESTIMATE: ("token_symbol", "amt", "usr_addr"), LATENCY: ()}
+"""The operations that both doors serve. A query is carried field by field, as its message has them."""
+
+BITS = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
 
 
 class TwoDoors(FlaskClient):
@@ -99,6 +100,8 @@ def carried_history(asked: TestResponse) -> Message | None:
 
 def carried_query(path: str, query: str) -> Message | None:
     """Not carried: what comes twice or is not text, numbers that are none or missing, an explicit false."""
+    asked = METHODS[METHOD_OF[path]][0]
+    kinds = {field.name: field.type for field in asked.DESCRIPTOR.fields}
     values: dict[str, str] = {}
     for part in query.split("&"):
         name, _, raw = part.partition("=")
@@ -106,7 +109,7 @@ def carried_query(path: str, query: str) -> Message | None:
             name = unquote_to_bytes(name.encode("latin-1")).decode()
         except UnicodeDecodeError:
             continue
-        if name not in (*BITS_OF[path], *TEXTS_OF[path], "is_pegged"):
+        if name not in kinds:
             continue
         if name in values or re.search("%(?![0-9A-Fa-f]{2})", raw):
             return None
@@ -114,17 +117,20 @@ def carried_query(path: str, query: str) -> Message | None:
             values[name] = unquote_to_bytes(raw.replace("+", " ").encode("latin-1")).decode()
         except UnicodeDecodeError:
             return None
-    fields: dict[str, Any] = {name: values.get(name, "") for name in TEXTS_OF[path]}
-    for name, bits in BITS_OF[path].items():
+    fields: dict[str, Any] = {}
+    for name, kind in kinds.items():
         text = values.get(name, "")
-        if not re.fullmatch("[0-9]{1,78}", text) or int(text) >= 1 << bits:
-            return None
-        fields[name] = int(text)
-    if flag := values.get("is_pegged") if path == ESTIMATE else None:
-        if flag.lower() not in ("true", "t", "1"):
-            return None
-        fields["is_pegged"] = True
-    return METHODS[METHOD_OF[path]][0](**fields)
+        if kind in BITS:
+            if not re.fullmatch("[0-9]{1,78}", text) or int(text) >= 1 << BITS[kind]:
+                return None
+            fields[name] = int(text)
+        elif kind == FieldDescriptor.TYPE_BOOL:
+            if text and text.lower() not in ("true", "t", "1"):
+                return None
+            fields[name] = bool(text)
+        else:
+            fields[name] = text
+    return asked(**fields)
 
 
 def compare(path: str, over_http: TestResponse, over_grpc: Answer) -> None:

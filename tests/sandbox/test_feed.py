@@ -46,7 +46,8 @@ def test_asks_for_an_offset() -> None:
 
 
 def test_uses_every_event_type_and_every_word(events: list[Event]) -> None:
-    assert {event.type for event in events} == set(REPORTED)
+    types = {event.type for event in events}
+    assert types == set(REPORTED), "let the sandbox tell of it: app/sandbox/feed.py"
     words = {event.xfer_status for event in events if isinstance(event, NetworkStatus)}
     assert words == set(XferStatus) - {XferStatus.UNKNOWN}
 
