@@ -92,6 +92,7 @@ sbom: ## write the bill of materials of what the gateway runs with into build/sb
 
 ##@ Generated files
 
+# There is no uv.lock: it holds the address of the registry, and who installs from a mirror could not use it.
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command 'make requirements'
 requirements: ## resolve what pyproject.toml names into requirements.txt and requirements-dev.txt, with hashes (ARGS="--upgrade-package NAME")
