@@ -147,7 +147,7 @@ class Applications:
 
     def opener(
         self,
-        database: SharedDatabase,
+        shared_database: SharedDatabase,
         clock: Clock = system_clock,
         client_class: type[FlaskClient] = FlaskClient,
     ) -> OpenApp:
@@ -155,10 +155,10 @@ class Applications:
 
         Its ``own=True`` makes one for this test alone, for it will be changed (routes, hooks).
         """
-        self._shared.add(usual_settings(database.url)[0].database_url)
+        self._shared.add(usual_settings(shared_database.url)[0].database_url)
 
         def open_app(*, own: bool = False, clock: Clock = clock, **changes: Any) -> Flask:
-            url = changes.pop("database_url", database.url)
+            url = changes.pop("database_url", shared_database.url)
             usual = changes in USUAL
             settings = usual_settings(url)[USUAL.index(changes)] if usual else make_settings(url, **changes)
             return self._open(settings, clock, client_class, own)

@@ -213,7 +213,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def database(request: pytest.FixtureRequest, backend: str) -> SharedDatabase:
+def shared_database(request: pytest.FixtureRequest, backend: str) -> SharedDatabase:
     """An empty, migrated database."""
     shared: SharedDatabase = request.getfixturevalue(f"shared_{backend}")
     shared.empty()
@@ -221,9 +221,9 @@ def database(request: pytest.FixtureRequest, backend: str) -> SharedDatabase:
 
 
 @pytest.fixture
-def database_url(database: SharedDatabase) -> str:
+def database_url(shared_database: SharedDatabase) -> str:
     """The URL of an empty, migrated database."""
-    return database.url
+    return shared_database.url
 
 
 @pytest.fixture(scope="session")
@@ -242,9 +242,9 @@ def applications(all_applications: Applications) -> Iterator[Applications]:
 
 
 @pytest.fixture
-def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+def open_app(applications: Applications, shared_database: SharedDatabase) -> OpenApp:
     """Gives applications with these settings on the test's database; see ``Applications.open``."""
-    return applications.opener(database)
+    return applications.opener(shared_database)
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from tests.gateway import Gateway
 SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
-def fill_sandbox(database: SharedDatabase, gateway: Gateway) -> None:
+def fill_sandbox(shared_database: SharedDatabase, gateway: Gateway) -> None:
     """Fill the empty database with the sandbox.
 
     :param gateway: of an application on this database whose clock says ``SANDBOX_NOW``; its context is open.
     """
-    database.fill(
+    shared_database.fill(
         "tests.console.pages",
         lambda: load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER),
     )

@@ -35,9 +35,11 @@ def imported(app: Flask) -> bytes:
     return export_network(gateway_of(app).database)
 
 
-def test_next_test_reuses_application(some_applications: Applications, database: SharedDatabase) -> None:
+def test_next_test_reuses_application(
+    some_applications: Applications, shared_database: SharedDatabase
+) -> None:
     """With a new gateway."""
-    opener = some_applications.opener(database)
+    opener = some_applications.opener(shared_database)
     app = opener()
     first = gateway_of(app)
     assert opener() is not app  # within a test two stand for two processes
@@ -63,9 +65,9 @@ def test_a_gateway_is_renewed_whole(app: Flask) -> None:
 
 
 def test_observed_application_is_not_reused(
-    some_applications: Applications, database: SharedDatabase
+    some_applications: Applications, shared_database: SharedDatabase
 ) -> None:
-    opener = some_applications.opener(database)
+    opener = some_applications.opener(shared_database)
     app = opener()
     event.listen(gateway_of(app).engine, "before_cursor_execute", lambda *_: None)
     some_applications.release()
@@ -76,9 +78,9 @@ def test_observed_application_is_not_reused(
 
 @pytest.mark.parametrize("changes", [{"own": True}, {"metrics_port": 9100}])
 def test_changed_application_is_not_reused(
-    some_applications: Applications, database: SharedDatabase, changes: dict[str, object]
+    some_applications: Applications, shared_database: SharedDatabase, changes: dict[str, object]
 ) -> None:
-    opener = some_applications.opener(database)
+    opener = some_applications.opener(shared_database)
     app = opener(**changes)
     some_applications.release()
     assert opener(**changes) is not app
@@ -86,9 +88,9 @@ def test_changed_application_is_not_reused(
 
 
 def test_last_unusual_applications_are_reused(
-    some_applications: Applications, database: SharedDatabase
+    some_applications: Applications, shared_database: SharedDatabase
 ) -> None:
-    opener = some_applications.opener(database)
+    opener = some_applications.opener(shared_database)
     made = [opener(trusted_proxies=n) for n in range(1, MOST_UNUSUAL + 2)]
     some_applications.release()
     for _ in range(2):  # its connections were closed meanwhile
@@ -96,23 +98,23 @@ def test_last_unusual_applications_are_reused(
         assert app in made
         assert imported(app)
         some_applications.release()
-        database.empty()
+        shared_database.empty()
     assert opener(trusted_proxies=1) not in made
     some_applications.release()
 
 
-def test_an_emptied_database_has_no_row(app: Flask, database: SharedDatabase) -> None:
+def test_an_emptied_database_has_no_row(app: Flask, shared_database: SharedDatabase) -> None:
     imported(app)
-    assert len(database.filled()) > 5
-    database.empty()
-    assert database.filled() == []
+    assert len(shared_database.filled()) > 5
+    shared_database.empty()
+    assert shared_database.filled() == []
 
 
-def test_restored_rows_equal_the_originals(app: Flask, database: SharedDatabase) -> None:
+def test_restored_rows_equal_the_originals(app: Flask, shared_database: SharedDatabase) -> None:
     exported = []
     for _ in range(2):
-        database.empty()
-        database.fill("tests.test_sharing", lambda: exported.append(imported(app)))
+        shared_database.empty()
+        shared_database.fill("tests.test_sharing", lambda: exported.append(imported(app)))
         with reading(gateway_of(app).engine) as connection:
             assert connection.scalar(select(func.count()).select_from(EstimateCount)) == 0
         assert export_network(gateway_of(app).database) == exported[0]
@@ -122,7 +124,7 @@ def test_restored_rows_equal_the_originals(app: Flask, database: SharedDatabase)
         connection.execute(insert(BlockedNetwork).values(values))
 
 
-def test_only_an_empty_database_is_filled(app: Flask, database: SharedDatabase) -> None:
+def test_only_an_empty_database_is_filled(app: Flask, shared_database: SharedDatabase) -> None:
     imported(app)
     with pytest.raises(AssertionError, match="only an empty database"):
-        database.fill("tests.test_sharing, twice", lambda: None)
+        shared_database.fill("tests.test_sharing, twice", lambda: None)

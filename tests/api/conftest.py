@@ -46,17 +46,17 @@ def something_was_compared(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def open_app(
-    applications: Applications, database: SharedDatabase, client_class: type[FlaskClient]
+    applications: Applications, shared_database: SharedDatabase, client_class: type[FlaskClient]
 ) -> OpenApp:
     """Gives applications with these settings on the test's database, at NOW."""
-    return applications.opener(database, lambda: NOW, client_class)
+    return applications.opener(shared_database, lambda: NOW, client_class)
 
 
 @pytest.fixture
-def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
+def app(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     """The usual application, its network configured."""
     app = open_app()
-    database.fill("tests.api", lambda: configure(app))
+    shared_database.fill("tests.api", lambda: configure(app))
     return app
 
 

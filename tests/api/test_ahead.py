@@ -27,9 +27,9 @@ MINUTE = timedelta(minutes=1)
 class World:
     """An application whose clock is moved, and what it is asked."""
 
-    def __init__(self, applications: Applications, database: SharedDatabase) -> None:
+    def __init__(self, applications: Applications, shared_database: SharedDatabase) -> None:
         self.clock = MovableClock()
-        self.app = applications.opener(database, self.clock, FlaskClient)()
+        self.app = applications.opener(shared_database, self.clock, FlaskClient)()
         self._client = self.app.test_client()
         configure(self.app)
 
@@ -48,8 +48,8 @@ class World:
 
 
 @pytest.fixture
-def world(applications: Applications, database: SharedDatabase) -> World:
-    return World(applications, database)
+def world(applications: Applications, shared_database: SharedDatabase) -> World:
+    return World(applications, shared_database)
 
 
 def at(world: World, told: dict[str, Any], **by: float) -> dict[str, Any]:

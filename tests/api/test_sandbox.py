@@ -39,7 +39,7 @@ VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
 
 
 @pytest.fixture
-def client(open_app: OpenApp, database: SharedDatabase) -> FlaskClient:
+def client(open_app: OpenApp, shared_database: SharedDatabase) -> FlaskClient:
     app = open_app()
 
     def fill() -> None:
@@ -51,7 +51,7 @@ def client(open_app: OpenApp, database: SharedDatabase) -> FlaskClient:
                 actor=TESTER,
             )
 
-    database.fill("tests.api sandbox", fill)
+    shared_database.fill("tests.api sandbox", fill)
     return app.test_client()
 
 

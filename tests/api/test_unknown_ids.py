@@ -53,10 +53,10 @@ def statements_of(app: Flask) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
+def app(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     """The configuration is cached, as in production. A hundred transfers are known."""
     app = open_app(config_max_age_seconds=30)
-    database.fill("tests.api", lambda: configure(app))
+    shared_database.fill("tests.api", lambda: configure(app))
     tell(app, *(sent(transfer_id, timedelta(hours=1)) for transfer_id in KNOWN))
     tell(app, *(released(transfer_id, timedelta(minutes=50), block=200) for transfer_id in KNOWN))
     return app

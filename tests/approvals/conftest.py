@@ -21,12 +21,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
+def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
     gateway = current_gateway().but(clock=clock)
 
     def fill() -> None:
         import_network(*gateway.editing, text(network()), actor=TESTER)
         add_people(gateway, PEOPLE)
 
-    database.fill("tests.approvals", fill)
+    shared_database.fill("tests.approvals", fill)
     return gateway.but(two_persons=TwoPersons(frozenset(GUARDABLE)))

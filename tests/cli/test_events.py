@@ -24,8 +24,8 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(app: Flask, database: SharedDatabase) -> Iterator[Run]:
-    fill_network(database, current_gateway().engine)
+def run(app: Flask, shared_database: SharedDatabase) -> Iterator[Run]:
+    fill_network(shared_database, current_gateway().engine)
     runner: FlaskCliRunner = app.test_cli_runner()
     yield lambda *args, **kwargs: runner.invoke(args=["events", *args], **kwargs)
 

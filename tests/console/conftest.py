@@ -32,9 +32,9 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def open_app(applications: Applications, database: SharedDatabase, clock: MovableClock) -> OpenApp:
+def open_app(applications: Applications, shared_database: SharedDatabase, clock: MovableClock) -> OpenApp:
     """Gives applications with the console on the test's database."""
-    return partial(applications.opener(database, clock), doors=ALL_DOORS)
+    return partial(applications.opener(shared_database, clock), doors=ALL_DOORS)
 
 
 @pytest.fixture
@@ -49,21 +49,21 @@ def gateway(app: Flask) -> Gateway:
 
 
 @pytest.fixture
-def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
+def sandbox(app: Flask, shared_database: SharedDatabase) -> Gateway:
     """The gateway with the sandbox in it."""
 
     def fill() -> None:
         with app.app_context():
             load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
 
-    database.fill("tests.console sandbox", fill)
+    shared_database.fill("tests.console sandbox", fill)
     return gateway_of(app)
 
 
 @pytest.fixture
-def network(gateway: Gateway, database: SharedDatabase) -> Gateway:
+def network(gateway: Gateway, shared_database: SharedDatabase) -> Gateway:
     """The gateway with the small network of the services' tests."""
-    database.fill(
+    shared_database.fill(
         "tests.console network", lambda: import_network(*gateway.editing, text(small_network()), actor=TESTER)
     )
     return gateway

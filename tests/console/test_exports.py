@@ -36,11 +36,11 @@ def test_every_export_cell_is_guarded(app: Flask, sandbox: Gateway, monkeypatch:
 
 
 def test_a_transfer_is_no_formula(
-    app: Flask, gateway: Gateway, clock: MovableClock, database: SharedDatabase
+    app: Flask, gateway: Gateway, clock: MovableClock, shared_database: SharedDatabase
 ) -> None:
     """What reporters send is written with an apostrophe before it; ids and amounts stay as they are."""
     clock.now = NOW
-    fill_network(database, gateway.engine)
+    fill_network(shared_database, gateway.engine)
     put(gateway, *({"status": 7, "since": 60, "symbol": f, "sender": f, "receiver": f} for f in FORMULAS))
     viewer, texts = signed_in(app, Role.VIEWER), {f"'{formula}" for formula in FORMULAS}
 

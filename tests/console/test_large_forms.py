@@ -26,11 +26,11 @@ CHAIN = {"id": str(NEW), "name": "New", "explore_url": "https://explorer.example
 
 
 @pytest.fixture
-def large(app: Flask, database: SharedDatabase) -> Flask:
+def large(app: Flask, shared_database: SharedDatabase) -> Flask:
     def fill() -> None:
         import_network(*gateway_of(app).audited, NO_APPROVALS, text(tripled_document()), actor=TESTER)
 
-    database.fill("tests.console three times production", fill)
+    shared_database.fill("tests.console three times production", fill)
     return app
 
 

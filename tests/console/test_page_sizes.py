@@ -30,9 +30,9 @@ TOTAL = sum(emptied(json.dumps(production_document()).encode()).values())
 
 
 @pytest.fixture
-def large(app: Flask, database: SharedDatabase) -> Flask:
+def large(app: Flask, shared_database: SharedDatabase) -> Flask:
     """A gateway whose first record is an import of the size of production."""
-    database.fill("tests.console production", lambda: import_production(app))
+    shared_database.fill("tests.console production", lambda: import_production(app))
     return app
 
 
@@ -156,7 +156,7 @@ EVERY_PAGE = (
 
 
 @pytest.fixture
-def crowded(open_app: OpenApp, database: SharedDatabase) -> Flask:
+def crowded(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     """The large configuration, with long lists of everything else and a proposal to undo all of it."""
     app = open_app(own=True, two_persons=("pegged_pairs",))
 
@@ -164,7 +164,7 @@ def crowded(open_app: OpenApp, database: SharedDatabase) -> Flask:
         import_production(app)
         fill_lists(app)
 
-    database.fill("tests.console crowded", fill)
+    shared_database.fill("tests.console crowded", fill)
     return app
 
 

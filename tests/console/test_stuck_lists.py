@@ -27,10 +27,10 @@ DAY = 24 * HOUR
 
 
 @pytest.fixture
-def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Gateway:
+def world(gateway: Gateway, clock: MovableClock, shared_database: SharedDatabase) -> Gateway:
     """The small network at its own time, with transfers in both lists and in neither."""
     clock.now = NOW
-    fill_network(database, gateway.engine)
+    fill_network(shared_database, gateway.engine)
     put(
         gateway,
         {"status": 3, "since": 2 * HOUR},

@@ -55,10 +55,10 @@ def detail_of(gateway: Gateway, shown_id: str) -> str:
 
 
 @pytest.fixture
-def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Gateway:
+def world(gateway: Gateway, clock: MovableClock, shared_database: SharedDatabase) -> Gateway:
     """The small network at its own time."""
     clock.now = NOW
-    fill_network(database, gateway.engine)
+    fill_network(shared_database, gateway.engine)
     return gateway
 
 

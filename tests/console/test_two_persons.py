@@ -237,7 +237,7 @@ def earlier(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(app: Flask, gateway: Gateway, database: SharedDatabase) -> Gateway:
+def filled(app: Flask, gateway: Gateway, shared_database: SharedDatabase) -> Gateway:
     """The small network with a row of each kind that can be removed; an account, a token, a key to change."""
 
     def fill() -> None:
@@ -253,7 +253,7 @@ def filled(app: Flask, gateway: Gateway, database: SharedDatabase) -> Gateway:
         issue(*gateway.editing, new_token("relayer"), actor=TESTER)
         issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
 
-    database.fill("tests.console.test_two_persons", fill)
+    shared_database.fill("tests.console.test_two_persons", fill)
     return gateway
 
 

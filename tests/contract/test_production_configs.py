@@ -56,14 +56,14 @@ def run(app: Flask, *arguments: str) -> Result:
 
 
 @pytest.fixture
-def production(app: Flask, database: SharedDatabase) -> Flask:
+def production(app: Flask, shared_database: SharedDatabase) -> Flask:
     """A gateway that was given the production configuration by its command."""
 
     def fill() -> None:
         imported = run(app, "import", "--from-configs", str(FILE))
         assert imported.exit_code == 0, imported.output
 
-    database.fill("production configs", fill)
+    shared_database.fill("production configs", fill)
     return app
 
 

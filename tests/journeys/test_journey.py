@@ -48,15 +48,15 @@ DONE, CURRENT, TO_COME = Progress.DONE, Progress.CURRENT, Progress.TO_COME
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture
-def sandbox(applications: Applications, database: SharedDatabase) -> Iterator[Gateway]:
-    application = applications.opener(database, lambda: SANDBOX_NOW)()
+def sandbox(applications: Applications, shared_database: SharedDatabase) -> Iterator[Gateway]:
+    application = applications.opener(shared_database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        fill_sandbox(database, current_gateway())
+        fill_sandbox(shared_database, current_gateway())
         yield current_gateway()
 
 

@@ -30,10 +30,10 @@ def timer() -> Timer:
 
 
 @pytest.fixture
-def gateway(open_app: OpenApp, database: SharedDatabase, timer: Timer) -> Gateway:
+def gateway(open_app: OpenApp, shared_database: SharedDatabase, timer: Timer) -> Gateway:
     """A process whose clock and whose memory go by the timer."""
     gateway = gateway_of(open_app())
-    fill_network(database, gateway.engine)
+    fill_network(shared_database, gateway.engine)
     kept_reads = CachedReads(AGE, writes_of(gateway.engine), timer)
     return gateway.but(clock=lambda: NOW + timedelta(seconds=timer.now), cached=kept_reads)
 

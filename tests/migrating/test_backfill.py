@@ -60,9 +60,9 @@ main()
 
 
 @pytest.fixture
-def fed(database: SharedDatabase, app: Flask) -> Gateway:
+def fed(shared_database: SharedDatabase, app: Flask) -> Gateway:
     """Transfers, of which every third was written by code that did not know when it began."""
-    gateway = small_network(database, clock=lambda: NOW)
+    gateway = small_network(shared_database, clock=lambda: NOW)
     feed(gateway, *(sent(n) for n in range(TRANSFERS)))
     return gateway
 
@@ -120,8 +120,10 @@ def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
 
 
 @pytest.fixture
-def run(app: Flask, database: SharedDatabase, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    fill_network(database, current_gateway().engine)
+def run(
+    app: Flask, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    fill_network(shared_database, current_gateway().engine)
     monkeypatch.setattr(backfills, "KNOWN", (BEGINNINGS,))
     runner: FlaskCliRunner = app.test_cli_runner()
     return lambda *args: runner.invoke(args=["backfill", *args])
@@ -153,10 +155,10 @@ def test_a_database_without_a_log_is_refused(run: Callable[..., Result]) -> None
 
 @pytest.mark.soak("processes that are killed; where it goes on is tested above")
 @pytest.mark.postgresql_alone
-def test_it_survives_being_killed(fed: Gateway, database: SharedDatabase) -> None:
+def test_it_survives_being_killed(fed: Gateway, shared_database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
     forget(fed)
-    keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": database.url}
+    keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": shared_database.url}
     program = [sys.executable, "-c", FROM_HERE, "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
     places = list[bytes]()
     for _ in range(3):

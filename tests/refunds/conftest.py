@@ -15,9 +15,9 @@ from tests.refunds.kit import Asker
 
 
 @pytest.fixture
-def app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
-    application = applications.opener(database, lambda: NOW)()
-    fill_network(database, gateway_of(application).engine)
+def app(applications: Applications, shared_database: SharedDatabase) -> Iterator[Flask]:
+    application = applications.opener(shared_database, lambda: NOW)()
+    fill_network(shared_database, gateway_of(application).engine)
     with application.app_context():
         yield application
 

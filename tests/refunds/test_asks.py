@@ -194,8 +194,8 @@ def test_ten_a_minute(client: FlaskClient, door: str) -> None:
     assert client.post(STATUS, json={"transfer_id": transfer_id(1)}, **here).status_code == 200
 
 
-def test_a_limit_of_ones_own(applications: Applications, database: SharedDatabase) -> None:
-    app = applications.opener(database, lambda: NOW)(own=True, refund_request_limit="1/hour")
+def test_a_limit_of_ones_own(applications: Applications, shared_database: SharedDatabase) -> None:
+    app = applications.opener(shared_database, lambda: NOW)(own=True, refund_request_limit="1/hour")
     req = withdraw_req(transfer_id(1), withdraw_type=0)
     first, second = (ask(app.test_client(), "http", req) for _ in range(2))
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")

@@ -114,8 +114,8 @@ def test_the_manners_of_the_door(ask: Asker) -> None:
         assert_refused(ask.client.post(path), 405, "method_not_allowed", EVIDENCE)
 
 
-def test_the_sandbox(applications: Applications, database: SharedDatabase) -> None:
-    app = applications.opener(database, lambda: NOW)()
+def test_the_sandbox(applications: Applications, shared_database: SharedDatabase) -> None:
+    app = applications.opener(shared_database, lambda: NOW)()
     client: FlaskClient = app.test_client()
     with app.app_context():
         load_sandbox(

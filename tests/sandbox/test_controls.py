@@ -31,11 +31,11 @@ Answer = dict[str, Any]
 
 
 @pytest.fixture
-def sandbox(open_app: OpenApp, database: SharedDatabase) -> Iterator[FlaskClient]:
+def sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> Iterator[FlaskClient]:
     """A client of a gateway whose made-up transfers can be moved."""
     app = open_app(sandbox_controls=True, clock=lambda: SANDBOX_NOW)
     with app.app_context():
-        fill_sandbox(database, current_gateway())
+        fill_sandbox(shared_database, current_gateway())
         yield app.test_client()
 
 
@@ -194,10 +194,10 @@ def test_stories_differ_by_first_event() -> None:
     assert len(set(sends)) == len(STORIES) == len(SANDBOX_TRANSFERS)
 
 
-def test_controls_are_served_only_where_set(open_app: OpenApp, database: SharedDatabase) -> None:
+def test_controls_are_served_only_where_set(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
-        fill_sandbox(database, current_gateway())
+        fill_sandbox(shared_database, current_gateway())
         client = app.test_client()
         assert client.post(PATH, json={"story": "0005"}).status_code == 404
         assert PATH not in client.get("/openapi.json").get_json()["paths"]
@@ -210,13 +210,13 @@ def test_another_database_has_none(open_app: OpenApp) -> None:
         assert (response.status_code, response.headers["X-Gateway-Reason"]) == (404, "path_not_found")
 
 
-def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, database: SharedDatabase) -> None:
+def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
         gateway = current_gateway()
         with pytest.raises(SystemExit, match="DATABASE_URL is not a sandbox"):
             check_controls(gateway.database)
-        fill_sandbox(database, gateway)
+        fill_sandbox(shared_database, gateway)
         check_controls(gateway.database)
 
 

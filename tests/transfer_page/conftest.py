@@ -14,23 +14,23 @@ from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 
 @pytest.fixture
-def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+def open_app(applications: Applications, shared_database: SharedDatabase) -> OpenApp:
     """Gives applications with these settings on the test's database, at NOW."""
-    return applications.opener(database, lambda: NOW)
+    return applications.opener(shared_database, lambda: NOW)
 
 
 @pytest.fixture
-def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
+def app(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     """The usual application, its network configured."""
     app = open_app()
-    database.fill("tests.api", lambda: configure(app))
+    shared_database.fill("tests.api", lambda: configure(app))
     return app
 
 
 @pytest.fixture
-def sandbox(applications: Applications, database: SharedDatabase) -> FlaskClient:
+def sandbox(applications: Applications, shared_database: SharedDatabase) -> FlaskClient:
     """A client of an application with the sandbox."""
-    app = applications.opener(database, lambda: SANDBOX_NOW)()
+    app = applications.opener(shared_database, lambda: SANDBOX_NOW)()
     with app.app_context():
-        fill_sandbox(database, gateway_of(app))
+        fill_sandbox(shared_database, gateway_of(app))
     return app.test_client()

@@ -13,8 +13,8 @@ from tests.watcher.services.world import Clock
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=Clock(), max_reorg_blocks=50)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=Clock(), max_reorg_blocks=50)
 
 
 @pytest.fixture

@@ -15,25 +15,25 @@ from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 
 @pytest.fixture
-def app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
+def app(applications: Applications, shared_database: SharedDatabase) -> Iterator[Flask]:
     """Without the console: its pages are read, not served. Inside its context."""
-    application = applications.opener(database)()
+    application = applications.opener(shared_database)()
     with application.app_context():
         yield application
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
     """The small network at its NOW, without a transfer."""
-    return small_network(database, clock=lambda: NOW)
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture
-def sandbox_app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
+def sandbox_app(applications: Applications, shared_database: SharedDatabase) -> Iterator[Flask]:
     """The application with the sandbox loaded, inside its context."""
-    application = applications.opener(database, lambda: SANDBOX_NOW)()
+    application = applications.opener(shared_database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        fill_sandbox(database, current_gateway())
+        fill_sandbox(shared_database, current_gateway())
         yield application
 
 

@@ -10,6 +10,6 @@ from tests.databases import SharedDatabase
 
 
 @pytest.fixture
-def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+def open_app(applications: Applications, shared_database: SharedDatabase) -> OpenApp:
     """Gives applications with these settings on the test's database, at NOW."""
-    return applications.opener(database, lambda: NOW)
+    return applications.opener(shared_database, lambda: NOW)

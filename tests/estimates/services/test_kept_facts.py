@@ -94,10 +94,12 @@ def statements(gateway: Gateway) -> Any:
     statements.end()
 
 
-def test_mixed_operations_never_answer_stale_facts(open_app: OpenApp, database: SharedDatabase) -> None:
+def test_mixed_operations_never_answer_stale_facts(
+    open_app: OpenApp, shared_database: SharedDatabase
+) -> None:
     """In any order of writes and requests."""
     gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(database, gateways[0].engine)
+    fill_network(shared_database, gateways[0].engine)
 
     @settings(max_examples=volume(200, 12))
     @given(st.lists(moves, max_size=25), st.sampled_from([2, 60]))
@@ -112,9 +114,9 @@ def test_mixed_operations_never_answer_stale_facts(open_app: OpenApp, database: 
     hold()
 
 
-def test_other_process_change_counts_after_age(open_app: OpenApp, database: SharedDatabase) -> None:
+def test_other_process_change_counts_after_age(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(database, gateways[0].engine)
+    fill_network(shared_database, gateways[0].engine)
     both = TwoProcesses(gateways, AGE)
     assert both.ask(0) == 0
     both.wait(0.9)
@@ -127,10 +129,10 @@ def test_other_process_change_counts_after_age(open_app: OpenApp, database: Shar
 
 @pytest.mark.parametrize("epoch_seconds", [60, 2])
 def test_ended_epoch_volume_is_not_reused(
-    open_app: OpenApp, database: SharedDatabase, epoch_seconds: int
+    open_app: OpenApp, shared_database: SharedDatabase, epoch_seconds: int
 ) -> None:
     gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(database, gateways[0].engine)
+    fill_network(shared_database, gateways[0].engine)
     both = TwoProcesses(gateways, AGE, epoch_seconds)
     both.wait(0.5)
     both.write(0, 5)

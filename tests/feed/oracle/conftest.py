@@ -32,30 +32,30 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def app(applications: Applications, database: SharedDatabase, clock: Clock) -> Iterator[Flask]:
-    application = applications.opener(database, clock)()
+def app(applications: Applications, shared_database: SharedDatabase, clock: Clock) -> Iterator[Flask]:
+    application = applications.opener(shared_database, clock)()
     with application.app_context():
         yield application
 
 
 @pytest.fixture
-def begin(app: Flask, database: SharedDatabase, clock: Clock) -> Begin:
+def begin(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Begin:
     """Empties the gateway and gives a play of another feed."""
 
     def fill() -> None:
         gateway = gateway_of(app)
         with writing(gateway.engine) as connection:
             import_within(connection, read_document(build.text(network())), NOW)
-        _tokens[database.url] = {}
+        _tokens[shared_database.url] = {}
         for name, chains in REPORTERS.items():
             made = new_token(name.replace(" ", "-"), chains=sorted(chains or ()))
-            _tokens[database.url][name] = issue(*gateway.editing, made, actor=TESTER).text
+            _tokens[shared_database.url][name] = issue(*gateway.editing, made, actor=TESTER).text
 
     def anew() -> Play:
         clock.now = NOW
-        database.empty()
-        database.fill("tests.feed.oracle", fill)
+        shared_database.empty()
+        shared_database.fill("tests.feed.oracle", fill)
         renew_gateway(app, clock)
-        return Play(app, clock, WORLD, _tokens[database.url])
+        return Play(app, clock, WORLD, _tokens[shared_database.url])
 
     return anew

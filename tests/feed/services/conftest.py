@@ -20,8 +20,8 @@ from tests.gateway import Gateway
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture

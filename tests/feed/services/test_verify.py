@@ -87,7 +87,7 @@ WRONG: dict[str, Damage] = {
 
 
 @pytest.fixture
-def filled(app: Flask, database: SharedDatabase) -> Gateway:
+def filled(app: Flask, shared_database: SharedDatabase) -> Gateway:
     """A gateway whose log has something of everything."""
     gateway = current_gateway().but(clock=lambda: NOW)
 
@@ -95,7 +95,7 @@ def filled(app: Flask, database: SharedDatabase) -> Gateway:
         write_network(gateway.engine)
         full(gateway)
 
-    database.fill(full, fill)
+    shared_database.fill(full, fill)
     return gateway
 
 

@@ -103,18 +103,18 @@ def write_network(engine: Engine) -> None:
         build_network(connection)
 
 
-def fill_network(database: SharedDatabase, engine: Engine) -> None:
+def fill_network(shared_database: SharedDatabase, engine: Engine) -> None:
     """Fill the empty database with the small network."""
-    database.fill(fill_network, lambda: write_network(engine))
+    shared_database.fill(fill_network, lambda: write_network(engine))
 
 
-def small_network(database: SharedDatabase, **changes: Any) -> Gateway:
+def small_network(shared_database: SharedDatabase, **changes: Any) -> Gateway:
     """The gateway of the current application, on the empty database filled with the small network.
 
     :param changes: to its fields, such as the clock.
     """
     gateway = current_gateway().but(**changes)
-    fill_network(database, gateway.engine)
+    fill_network(shared_database, gateway.engine)
     return gateway
 
 

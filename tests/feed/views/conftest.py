@@ -16,15 +16,15 @@ from tests.gateway import Gateway, gateway_of
 
 
 @pytest.fixture
-def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+def open_app(applications: Applications, shared_database: SharedDatabase) -> OpenApp:
     """Gives applications with these settings on the test's database, at NOW."""
-    return applications.opener(database, lambda: NOW)
+    return applications.opener(shared_database, lambda: NOW)
 
 
 @pytest.fixture
-def app(open_app: OpenApp, database: SharedDatabase) -> Iterator[Flask]:
+def app(open_app: OpenApp, shared_database: SharedDatabase) -> Iterator[Flask]:
     application = open_app()
-    fill_network(database, gateway_of(application).engine)
+    fill_network(shared_database, gateway_of(application).engine)
     with application.app_context():
         yield application
 

@@ -32,8 +32,8 @@ pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture

@@ -90,8 +90,8 @@ def _stop() -> None:
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture

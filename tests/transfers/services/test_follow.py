@@ -50,8 +50,8 @@ Told = list[tuple[TransferId, int, int]]
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 def statuses(gateway: Gateway) -> dict[TransferId, int]:

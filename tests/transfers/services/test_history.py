@@ -31,8 +31,8 @@ READS_OF_A_LOOK_UP = 5
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    return small_network(database, clock=lambda: NOW)
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
+    return small_network(shared_database, clock=lambda: NOW)
 
 
 def add(connection: Connection, made: Sequence[tuple[int, float, str, str]]) -> None:

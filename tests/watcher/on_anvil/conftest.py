@@ -40,11 +40,11 @@ def chains(running: Chains) -> Chains:
 
 
 @pytest.fixture
-def open_gateway(applications: Applications, database: SharedDatabase) -> Callable[..., Flask]:
+def open_gateway(applications: Applications, shared_database: SharedDatabase) -> Callable[..., Flask]:
     """An application that knows both chains; the settings of how they are watched may be given."""
 
     def opened(**watching: object) -> Flask:
-        app = applications.opener(database, lambda: NOW)()
+        app = applications.opener(shared_database, lambda: NOW)()
         moment = gateway_of(app).clock()
         with writing(gateway_of(app).engine) as connection:
             import_within(connection, read_document(text(network(**watching))), moment)

@@ -95,7 +95,7 @@ def found_by_reread(gateway: Gateway) -> int:
 def test_nothing_is_missed_and_nothing_twice(
     kinds: tuple[str, ...],
     open_gateway: Callable[..., Flask],
-    database: SharedDatabase,
+    shared_database: SharedDatabase,
     chains: Chains,
     proxies: dict[int, Proxy],
     plan: Plan,
@@ -106,7 +106,7 @@ def test_nothing_is_missed_and_nothing_twice(
     chance, planted, by_reread, rounds = random.Random(f"{SEED} {kinds}"), 0, 0, 0
     while lacking(proxies, kinds):
         rounds += 1
-        database.empty()
+        shared_database.empty()
         chains.begin_again()
         for proxy in proxies.values():
             proxy.omitted.clear()

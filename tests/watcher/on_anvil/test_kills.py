@@ -115,16 +115,16 @@ def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
 
 @pytest.mark.minutes("kills and starts a process many times")
 def test_killed_at_any_moment(
-    open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
+    open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:
     plan = full_plan(START, spread=12) if SOAK else small_plan(START)
     chance, log = random.Random(SEED), tmp_path / "log"
     expected = quiet_run(open_gateway(), chains, plan)
-    database.empty()
+    shared_database.empty()
     chains.begin_again()
     app = open_gateway(finality=FINALITY, poll_seconds=0.2)
     last, killed = plan.last + QUIET_TURNS, 0
-    with app.app_context(), forging(database.url, chains, log) as forge:
+    with app.app_context(), forging(shared_database.url, chains, log) as forge:
         gateway = gateway_of(app)
         due = list(range(FIRST_TURN, last + 1))
         while due or killed < KILLS:
@@ -155,12 +155,12 @@ def advance(app: Flask, chains: Chains, plan: Plan, turn: int) -> None:
     not SOAK, reason="takes as long as a lease; make soak. Fake nodes: tests/watcher/test_process.py"
 )
 def test_a_standby_takes_over(
-    open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
+    open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:
     plan, log = full_plan(START, spread=12), tmp_path / "log"
     app = open_gateway(finality=FINALITY, poll_seconds=0.2)
     took = []
-    with app.app_context(), forging(database.url, chains, log) as forge:
+    with app.app_context(), forging(shared_database.url, chains, log) as forge:
         gateway, turn = gateway_of(app), FIRST_TURN
         for _ in range(3):
             forge.start()

@@ -42,13 +42,13 @@ def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
 
 @pytest.mark.minutes("two runs on real chains")
 def test_reorgs_change_no_answer(
-    open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, plan: Plan
+    open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, plan: Plan
 ) -> None:
-    expected = run_undisturbed(open_gateway, database, chains, plan)
+    expected = run_undisturbed(open_gateway, shared_database, chains, plan)
     chance, left, depths = random.Random(SEED), COUNT, Counter[int]()
     totals: Counter[str] = Counter()
     while left > 0:
-        database.empty()
+        shared_database.empty()
         chains.begin_again()
         app = open_gateway(finality=chance.choice((0, 2, 6, 12)))
         with app.app_context():
@@ -69,7 +69,7 @@ def test_reorgs_change_no_answer(
 
 
 def run_undisturbed(
-    open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, plan: Plan
+    open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, plan: Plan
 ) -> dict[int, Answers]:
     app = open_gateway()
     with app.app_context():

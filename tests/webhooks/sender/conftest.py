@@ -18,5 +18,5 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(database, clock=clock, allowed=parse_networks(["127.0.0.0/8"]))
+def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
+    return small_network(shared_database, clock=clock, allowed=parse_networks(["127.0.0.0/8"]))

@@ -31,8 +31,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(database, clock=clock)
+def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
+    return small_network(shared_database, clock=clock)
 
 
 def told(gateway: Gateway) -> list[tuple[str, str, bool]]:

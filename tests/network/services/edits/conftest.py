@@ -14,9 +14,9 @@ from tests.network.services.network_kit import network, text
 
 
 @pytest.fixture
-def gateway(app: Flask, database: SharedDatabase) -> Gateway:
+def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
     gateway = current_gateway().but(clock=lambda: NOON)
-    database.fill(
+    shared_database.fill(
         "tests.network.services.edits",
         lambda: import_network(*gateway.editing, text(network()), actor=TESTER),
     )
