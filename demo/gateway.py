@@ -16,16 +16,19 @@ import orjson
 from flask_migrate import upgrade
 
 from app import create_app
+from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.passwords import generate_password
+from app.audit.keys import AuditKeys
 from app.cli.terminal import cli_actor
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
+from app.http.application import part_of
 from app.network.document import import_within, read_document
 from config import ALL_DOORS, load_settings
 from demo.processes import start
-from tests.gateway import current_gateway
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tmp" / "demo"
@@ -60,13 +63,13 @@ def prepare(settings: Mapping[str, str], network: Mapping[str, Any]) -> str:
     password = generate_password()
     with app.app_context():
         upgrade(directory=str(ROOT / "migrations"))
-        gateway = current_gateway()
-        with writing(gateway.engine) as connection:
-            import_within(connection, read_document(orjson.dumps(network)), gateway.clock())
+        database = part_of(app, Database)
+        with writing(database.engine) as connection:
+            import_within(connection, read_document(orjson.dumps(network)), database.clock())
         create_account(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
+            database,
+            part_of(app, AuditKeys),
+            part_of(app, TwoPersons),
             OPERATOR,
             password,
             Role.ADMIN,
