@@ -19,19 +19,26 @@ from jinja2.bccache import Bucket, BytecodeCache
 from msgspec.structs import replace
 
 from app import create_app
+from app.accounts.rules.proposal import TwoPersons
 from app.accounts.services import passwords
+from app.audit.keys import AuditKeys
 from app.db.database import HINTS_MAX_AGE_SECONDS, CachedReads, Database
 from app.db.models import db
 from app.db.writes import Writes, writes_of
 from app.features import add_features
 from app.feed.services.ingest import Intake
-from app.http.application import part_of
+from app.http.application import add_part, part_of
 from app.values.times import Clock, system_clock
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 
 OpenApp = Callable[..., Flask]
+
+_MADE = "made"
+"""Under this name an application keeps its ``Database`` as it was made, whatever a test replaces."""
+
+Audited = tuple[Database, AuditKeys]
+Editing = tuple[Database, AuditKeys, TwoPersons]
 
 CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 """Argon2id that takes no time: the console's tests verify what they hash themselves."""
@@ -92,20 +99,35 @@ def close_connections() -> None:
         engine.dispose()
 
 
-def renew_gateway(app: Flask, clock: Clock) -> None:
+def renew_parts(app: Flask, clock: Clock) -> None:
     """Replace the parts by ones that have served nothing. Engines and settings stay."""
     settings: Settings = app.config["SETTINGS"]
-    old = part_of(app, Database)
-    engine = old.engine
+    made: Database = app.extensions[_MADE]
+    engine = made.engine
     seconds = settings.config_max_age_seconds, HINTS_MAX_AGE_SECONDS
     facts, hints = (FACTS_KEPT_SECONDS, FACTS_KEPT_SECONDS) if _is_usual(settings) else seconds
     database = replace(
-        old,
+        made,
         clock=clock,
         cached=CachedReads(facts, writes_of(engine)),
         hints=CachedReads(hints, Writes()),
     )
     add_features(app, settings, database, part_of(app, Intake).counters)
+
+
+def audited_of(app: Flask) -> Audited:
+    """What a deed takes that is recorded."""
+    return part_of(app, Database), part_of(app, AuditKeys)
+
+
+def editing_of(app: Flask) -> Editing:
+    """What an edit takes: it is recorded, and may wait for a second person."""
+    return *audited_of(app), part_of(app, TwoPersons)
+
+
+def change_part(app: Flask, kind: type[Database | Intake], **changes: Any) -> None:
+    """Have the application hold a part that differs in these fields."""
+    add_part(app, kind, replace(part_of(app, kind), **changes))
 
 
 class CompiledTemplates(BytecodeCache):
@@ -171,14 +193,15 @@ class Applications:
         remembers = settings.metrics_port is not None or settings.database_replica_url
         kept = not own and not remembers and settings.database_url in self._shared
         if app := self._again(settings) if kept else None:
-            renew_gateway(app, clock)
+            renew_parts(app, clock)
         else:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 cheap_passwords(monkeypatch)
                 app = create_app(settings, clock=clock)
             app.jinja_env.bytecode_cache = COMPILED
+            app.extensions[_MADE] = part_of(app, Database)
             if kept and _is_usual(settings):
-                renew_gateway(app, clock)
+                renew_parts(app, clock)
             app.extensions["listeners"] = _listeners(app)
         app.test_client_class = client_class
         self._taken.append((app, kept))
@@ -214,10 +237,11 @@ class Applications:
 
 def _listeners(app: Flask) -> list[int]:
     """How many listen to each event of the engines: a test may have left one there."""
-    gateway = gateway_of(app)
+    database = part_of(app, Database)
+    engines: tuple[Any, ...] = database.engine, database.reads
     return [
         len(list(getattr(listened.dispatch, name)))
-        for engine in (gateway.engine, gateway.reads)
+        for engine in engines
         for listened in (engine, engine.pool, engine.dialect)
         for name in sorted(listened.dispatch._event_names)
     ]

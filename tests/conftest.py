@@ -32,10 +32,27 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
 from app import create_app
+from app.accounts.rules.proposal import TwoPersons
+from app.audit.keys import AuditKeys
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.db.database import Database
+from app.estimates.services import EstimateCounts
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from tests import everyday
 from tests.alone import taking_turns
-from tests.applications import Applications, OpenApp, close_connections, make_settings
+from tests.applications import (
+    Applications,
+    Audited,
+    Editing,
+    OpenApp,
+    audited_of,
+    close_connections,
+    editing_of,
+    make_settings,
+)
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 from tests.everyday import volume
 
@@ -259,3 +276,51 @@ def app(open_app: OpenApp) -> Iterator[Flask]:
 def client(app: Flask) -> FlaskClient:
     """A client of every door."""
     return app.test_client()
+
+
+@pytest.fixture
+def database(app: Flask) -> Database:
+    """The connections of ``app`` to its databases, and its clock."""
+    return part_of(app, Database)
+
+
+@pytest.fixture
+def snapshots(app: Flask) -> SnapshotSource:
+    return part_of(app, SnapshotSource)
+
+
+@pytest.fixture
+def intake(app: Flask) -> Intake:
+    return part_of(app, Intake)
+
+
+@pytest.fixture
+def audit_keys(app: Flask) -> AuditKeys:
+    return part_of(app, AuditKeys)
+
+
+@pytest.fixture
+def two_persons(app: Flask) -> TwoPersons:
+    return part_of(app, TwoPersons)
+
+
+@pytest.fixture
+def environment_tokens(app: Flask) -> EnvironmentTokens:
+    return part_of(app, EnvironmentTokens)
+
+
+@pytest.fixture
+def estimate_counts(app: Flask) -> EstimateCounts:
+    return part_of(app, EstimateCounts)
+
+
+@pytest.fixture
+def audited(app: Flask) -> Audited:
+    """What a deed takes that is recorded: ``deed(*audited, ...)``."""
+    return audited_of(app)
+
+
+@pytest.fixture
+def editing(app: Flask) -> Editing:
+    """What an edit takes: ``edit(*editing, ...)``. It is recorded, and may wait for a second person."""
+    return editing_of(app)

@@ -14,7 +14,7 @@ from app.estimates.models import EstimateCount
 from app.network.document import export_network, import_network
 from app.network.models import BlockedNetwork
 from tests.actors import TESTER
-from tests.applications import MOST_UNUSUAL, Applications, renew_gateway
+from tests.applications import MOST_UNUSUAL, Applications, renew_parts
 from tests.databases import SharedDatabase
 from tests.gateway import Gateway, gateway_of
 from tests.network.services.network_kit import network, text
@@ -53,7 +53,7 @@ def test_next_test_reuses_application(
 
 def test_a_gateway_is_renewed_whole(app: Flask) -> None:
     before = gateway_of(app)
-    renew_gateway(app, lambda: NOON)
+    renew_parts(app, lambda: NOON)
     after = gateway_of(app)
     same = {name for name in Gateway.__struct_fields__ if getattr(after, name) is getattr(before, name)}
     assert same == set()

@@ -19,7 +19,7 @@ from app.watcher.models import ChainWatch
 from app.watcher.queries import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
-from tests.applications import OpenApp, renew_gateway
+from tests.applications import OpenApp, renew_parts
 from tests.gateway import gateway_of
 from tests.grpcweb.wire import frame, post
 
@@ -179,7 +179,7 @@ def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient) -> Non
             released(past, HOUR - timedelta(seconds=seconds)),
         )
     assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"
-    renew_gateway(app, gateway_of(app).clock)
+    renew_parts(app, gateway_of(app).clock)
     under_way = of_nothing | {"Next-Poll-Seconds": "42"}
     assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == under_way
     assert fields_of(client, ID) == under_way
@@ -196,7 +196,7 @@ def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> 
 def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID))
     clock = gateway_of(app).clock
-    renew_gateway(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
+    renew_parts(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
     assert asked(client, transfer_id=ID)["As-Of"] == NOON
     tell(app, event("chain.head", chain_id=1, block=5))
     assert asked(client, transfer_id=ID)["As-Of"] == "2026-03-08T12:05:00Z"

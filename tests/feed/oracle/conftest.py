@@ -11,7 +11,7 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.engine import writing
 from app.network.document import import_within, read_document
 from tests.actors import TESTER
-from tests.applications import Applications, renew_gateway
+from tests.applications import Applications, renew_parts
 from tests.builders import network as build
 from tests.databases import SharedDatabase
 from tests.feed.oracle.items import REPORTERS
@@ -55,7 +55,7 @@ def begin(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Begin:
         clock.now = NOW
         shared_database.empty()
         shared_database.fill("tests.feed.oracle", fill)
-        renew_gateway(app, clock)
+        renew_parts(app, clock)
         return Play(app, clock, WORLD, _tokens[shared_database.url])
 
     return anew
