@@ -25,7 +25,9 @@ from typing import Final
 import orjson
 import psutil
 
-from app.feed.services.ingest import ingest_lines
+from app.db.database import Database
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.network.document import import_network
 from app.sandbox.catalogue import network_document
 from bench.contenders import SHIPPED, Setting, command, settings_for
@@ -34,7 +36,7 @@ from bench.duels.noise import cores, read_clocks, share_of_others
 from bench.duels.ratios import Interval
 from bench.duels.report import Line, duel_lines, print_bars, verdict_on
 from bench.duels.rounds import Duel, Round, duel, p99, rate
-from tests.gateway import Gateway, current_gateway
+from tests.applications import editing_of
 from tests.load.events import events
 from tests.load.questions import OPERATOR
 from tests.load.served import Served, cpu_seconds, serving
@@ -52,13 +54,13 @@ SMALL: Final = 10
 LARGE: Final = 1_000
 
 
-def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
+def measure(database: Database, intake: Intake, first: int, now: datetime) -> list[float]:
     """Microseconds per event, a figure a round."""
     figures = []
     for number in range(ROUNDS):
         lines = list(events(first + number * PER_ROUND, PER_ROUND, now))
         start = time.perf_counter()
-        verdict = ingest_lines(gateway.database, gateway.intake, lines, "bench")
+        verdict = ingest_lines(database, intake, lines, "bench")
         figures.append((time.perf_counter() - start) / PER_ROUND * 1e6)
         if verdict.accepted != PER_ROUND:
             raise SystemExit(f"the feed was not taken: {verdict.refused[:1]}")
@@ -182,18 +184,16 @@ def main(arguments: list[str] | None = None) -> int:
     now = datetime.now(UTC)
     costs: list[float] = []
     print("events already in | µs an event (median, min to max) | events a second | times the start")
-    with postgres_server() as database, gateway_on(database.url):
-        gateway = current_gateway()
-        import_network(*gateway.editing, orjson.dumps(network_document()), actor=OPERATOR)
-        ingest_lines(
-            gateway.database, gateway.intake, events(0, PER_ROUND, now), "bench"
-        )  # warms up and is not counted
+    with postgres_server() as postgres, gateway_on(postgres.url) as app:
+        database, intake = part_of(app, Database), part_of(app, Intake)
+        import_network(*editing_of(app), orjson.dumps(network_document()), actor=OPERATOR)
+        ingest_lines(database, intake, events(0, PER_ROUND, now), "bench")  # warms up and is not counted
         already = PER_ROUND
         for level in LEVELS[:1] if quick else LEVELS:
             if level > already:
-                ingest_lines(gateway.database, gateway.intake, events(already, level - already, now), "bench")
+                ingest_lines(database, intake, events(already, level - already, now), "bench")
                 already = level
-            figures = measure(gateway, already, now)
+            figures = measure(database, intake, already, now)
             already += ROUNDS * PER_ROUND
             cost = statistics.median(figures)
             costs.append(cost)
@@ -202,7 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{level:>17,} | {spread:>33} | {1e6 / cost:>15,.0f} | {ratio:>15.2f}", flush=True)
         print(f"{costs[-1] / costs[0]:.2f} times the cost at the start; the bar is {BAR}\n", flush=True)
         pairs, seconds = (1, 1.0) if quick else (7, 4.0)
-        held = print_bars(small_posts(database.url, database.process, pairs=pairs, seconds=seconds))
+        held = print_bars(small_posts(postgres.url, postgres.process, pairs=pairs, seconds=seconds))
     return int(costs[-1] / costs[0] > BAR or not (held or quick))
 
 

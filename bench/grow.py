@@ -15,8 +15,10 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
+from app.audit.keys import AuditKeys
 from app.audit.rules.records import Actor
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolVolume
 from app.feed.lines import ReadLine, read_line
@@ -49,7 +51,6 @@ from bench.synthetic_transfers import (
     senders,
     synthetic_routes,
 )
-from tests.gateway import Gateway
 
 CHUNK: Final = 20_000
 """Transfers whose rows are held in memory at a time."""
@@ -63,7 +64,8 @@ _HOUR: Final = 60 * _MINUTE
 
 
 def grow(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     transfers: SyntheticTransfers,
     *,
     actor: Actor,
@@ -77,13 +79,13 @@ def grow(
     :param progress: called after each chunk with its number of transfers.
     :raises SandboxRefused: when the database holds anything.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if not is_empty(connection):
             raise SandboxRefused(
                 "the database is not empty; transfers are made up in an empty one only "
                 "(set DATABASE_URL to a new database)"
             )
-        now = gateway.clock()
+        now = database.clock()
         import_within(connection, read_document(orjson.dumps(network_document())), now)
         mark = {"id": 1, "transfers": transfers.count, "grown_at": now}
         connection.execute(insert(GrownDatabase).values(mark))
@@ -96,10 +98,10 @@ def grow(
             steps = [[Step(place, _history(transfer, now))] for transfer in chunk]
             project(connection, steps, Projections(facts), now)
             progress(len(chunk))
-        recount(connection, gateway.clock())  # minutes later
+        recount(connection, database.clock())  # minutes later
         made_up = f"{transfers.count} transfers made up"
-        record(connection, gateway.audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
-    _tidy(gateway)
+        record(connection, audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
+    _tidy(database)
 
 
 def _write_completed(
@@ -265,8 +267,8 @@ def _history(transfer: SyntheticTransfer, now: datetime) -> TransferHistory:
     return TransferHistory(TransferId(bytes.fromhex(transfer.digest)), log)
 
 
-def _tidy(gateway: Gateway) -> None:
+def _tidy(database: Database) -> None:
     """Vacuum PostgreSQL now, so that autovacuum does not run during a measurement."""
-    if gateway.engine.dialect.name == "postgresql":
-        with gateway.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    if database.engine.dialect.name == "postgresql":
+        with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("VACUUM (ANALYZE)")

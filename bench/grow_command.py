@@ -9,11 +9,13 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
+from app.audit.keys import AuditKeys
 from app.cli.terminal import cli_actor
+from app.db.database import Database
+from app.http.application import current
 from app.sandbox.services import SandboxRefused
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers
-from tests.gateway import current_gateway
 
 
 @click.command("grow")
@@ -32,14 +34,14 @@ def grow_transfers(transfers: int, days: float, pair_share: float) -> None:
 
     They are as if they had been fed, ended an hour ago, and are the same every time.
     """
-    gateway, started = current_gateway(), time.monotonic()
+    started = time.monotonic()
     bar: Any
     with click.progressbar(
         length=transfers, label="transfers", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         try:
-            grown = SyntheticTransfers(transfers, gateway.clock(), days, pair_share)
-            grow(gateway, grown, actor=cli_actor(), progress=bar.update)
+            grown = SyntheticTransfers(transfers, current(Database).clock(), days, pair_share)
+            grow(current(Database), current(AuditKeys), grown, actor=cli_actor(), progress=bar.update)
         except SandboxRefused as refused:
             raise click.ClickException(str(refused)) from None
     seconds = time.monotonic() - started

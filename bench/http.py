@@ -18,7 +18,8 @@ from pathlib import Path
 import orjson
 import psutil
 
-from app.db.database import READ_CONNECTIONS
+from app.db.database import READ_CONNECTIONS, Database
+from app.http.application import part_of
 from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
 from app.http.public import PUBLIC_HEADERS
 from app.values.times import system_clock
@@ -26,7 +27,6 @@ from bench.contenders import Contender, Kind, Server, Setting, command, settings
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
 from bench.duels.rounds import Round, duel, measure
-from tests.gateway import current_gateway
 from tests.load.questions import (
     TRANSFERS,
     Question,
@@ -176,9 +176,9 @@ def events_come_in(arena: Arena) -> Iterator[None]:
     over = threading.Event()
 
     def report() -> None:
-        with gateway_on(arena.postgres_url):
+        with gateway_on(arena.postgres_url) as app:
             while not over.wait(EVENTS_AT_ONCE / EVENTS_A_SECOND):
-                feed(current_gateway(), islice(arena.releases, EVENTS_AT_ONCE))
+                feed(app, islice(arena.releases, EVENTS_AT_ONCE))
 
     reporting = threading.Thread(target=report)
     reporting.start()
@@ -193,9 +193,9 @@ def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
     """Fill both databases alike. Returns the requests of each kind."""
     ids: list[str] = []
     for url in (setting.sqlite_url, setting.postgres_url):
-        with gateway_on(url):
-            fill(current_gateway(), transfers, min(transfers, WAITING))
-            ids = transfer_ids(current_gateway())
+        with gateway_on(url) as app:
+            fill(app, transfers, min(transfers, WAITING))
+            ids = transfer_ids(part_of(app, Database))
     again = ids[:: max(1, len(ids) // AGAIN)]
     kinds: dict[Kind, list[Question]] = {
         "nothing": [Question("/")],

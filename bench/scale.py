@@ -21,6 +21,7 @@ from typing import Final
 import orjson
 import psutil
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
 from app.feed.projection.latencies import follow_window
@@ -31,7 +32,7 @@ from bench.duels.report import Line, duel_lines, print_bars, print_contestants, 
 from bench.duels.rounds import Round, duel, measure, p50, p99
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
-from tests.gateway import Gateway, current_gateway
+from tests.applications import audited_of
 from tests.load.questions import (
     OPERATOR,
     Question,
@@ -68,9 +69,9 @@ class Level:
     """One database, and the gateway that serves it."""
 
     transfers: int
-    gateway: Gateway
+    database: Database
     served: Served
-    database: psutil.Process
+    database_process: psutil.Process
     questions: dict[str, Path]
 
     def turn(self, what: str, options: argparse.Namespace) -> Callable[[], Round]:
@@ -78,10 +79,10 @@ class Level:
         contender = Contender(f"{what}, {self.transfers:,} transfers", SHIPPED, "status")
 
         def round_of_it() -> Round:
-            with writing(self.gateway.engine) as connection:
-                follow_window(connection, self.gateway.clock())  # as the feed does all the time
+            with writing(self.database.engine) as connection:
+                follow_window(connection, self.database.clock())  # as the feed does all the time
             return measure(
-                contender, self.served, self.database, self.questions[what],
+                contender, self.served, self.database_process, self.questions[what],
                 connections=options.connections, seconds=options.seconds,
             )  # fmt: skip
 
@@ -119,20 +120,21 @@ def _level(transfers: int) -> Iterator[Level]:
     """A database with so many transfers, all released in the last seven days, served by gunicorn."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-scale-")))
-        database = stack.enter_context(postgres_server(FILLING))
-        with gateway_on(database.url):
-            gateway, started = current_gateway(), time.monotonic()
+        postgres = stack.enter_context(postgres_server(FILLING))
+        with gateway_on(postgres.url) as app:
+            started = time.monotonic()
             for engine in db.engines.values():
                 engine.dispose()  # those of the migrations had the timeouts of answers
-            gateway.database.work_as_command()
-            grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
+            database, audit_keys = audited_of(app)
+            database.work_as_command()
+            grow(database, audit_keys, SyntheticTransfers(transfers, database.clock()), actor=OPERATOR)
         seconds = time.monotonic() - started
         sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
-        setting = Setting(sqlite_url="", postgres_url=database.url)
+        setting = Setting(sqlite_url="", postgres_url=postgres.url)
         served = stack.enter_context(
             serving(command(SHIPPED, setting), settings_for(SHIPPED, setting), folder / "log")
         )
-        yield Level(transfers, gateway, served, database.process, _questions(transfers, folder, served))
+        yield Level(transfers, database, served, postgres.process, _questions(transfers, folder, served))
 
 
 def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[list[Line], list[Round]]:

@@ -29,7 +29,9 @@ from typing import Final
 import orjson
 from sqlalchemy import text
 
+from app.db.database import Database
 from app.db.engine import run_read
+from app.http.application import current
 from app.network.document import import_network
 from app.values.codes import TransferHistoryStatus as Status
 from bench import day
@@ -37,11 +39,11 @@ from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, setting
 from bench.duels.noise import cores, read_clocks, share_of_others
 from bench.duels.rounds import rate
 from bench.feed import LARGE, Reporters, token
-from tests.gateway import current_gateway
+from tests.applications import editing_of
 from tests.load.questions import OPERATOR, status_questions, write_questions
 from tests.load.served import Served, ask, serving
 from tests.load.steady import GOOD, Seen, steady_load
-from tests.postgres import Database, gateway_on, postgres_server
+from tests.postgres import PostgresServer, gateway_on, postgres_server
 
 SPEED: Final = 100
 PART: Final = 0.5
@@ -135,7 +137,7 @@ class Replay:
 class World:
     """A served gateway that is given the day."""
 
-    def __init__(self, served: Served, database: Database, folder: Path) -> None:
+    def __init__(self, served: Served, database: PostgresServer, folder: Path) -> None:
         self._served, self._database, self._folder = served, database, folder
         self._today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         self._questions = folder / "questions"
@@ -222,7 +224,7 @@ def _written(times: Sequence[float], unit: float = 1) -> str:
 def _database_bytes() -> int:
     """Of all tables and indexes."""
     size = text("SELECT pg_database_size(current_database())")
-    return int(run_read(current_gateway().reads, lambda connection: connection.scalar(size)) or 0)
+    return int(run_read(current(Database).reads, lambda connection: connection.scalar(size)) or 0)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -232,10 +234,10 @@ def main(arguments: list[str] | None = None) -> int:
     quick = parser.parse_args(arguments).quick
     with (
         postgres_server() as database,
-        gateway_on(database.url),
+        gateway_on(database.url) as app,
         tempfile.TemporaryDirectory(prefix="gateway-bench-world-") as name,
     ):
-        import_network(*current_gateway().editing, day.document(), actor=OPERATOR)
+        import_network(*editing_of(app), day.document(), actor=OPERATOR)
         server, setting = (GUNICORN, OURS, POSTGRES), Setting("", database.url)
         settings = settings_for(server, setting) | {
             "INGEST_TOKENS": ",".join(map(token, range(day.REPORTERS)))

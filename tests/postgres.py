@@ -20,7 +20,7 @@ from config import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class PostgresServer:
     """An empty database, and the process over all those that serve it."""
 
     url: str
@@ -35,7 +35,7 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
-def postgres_server(settings: Mapping[str, str] | None = None) -> Iterator[Database]:
+def postgres_server(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
     """A server of this run's own; everything is thrown away afterwards.
 
     :param settings: of PostgreSQL, which otherwise runs as it comes.
@@ -53,7 +53,7 @@ def postgres_server(settings: Mapping[str, str] | None = None) -> Iterator[Datab
         server.start()
         try:
             process_id = int((folder / "pg" / "postmaster.pid").read_text().split()[0])
-            yield Database(server.get_uri(driver="psycopg"), psutil.Process(process_id))
+            yield PostgresServer(server.get_uri(driver="psycopg"), psutil.Process(process_id))
         finally:
             server.cleanup()
 

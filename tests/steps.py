@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import event as sql_event
 
-from tests.gateway import Gateway
+from app.db.database import Database
 
 
 def steps(work: Callable[[], object]) -> int:
@@ -30,15 +30,15 @@ def steps(work: Callable[[], object]) -> int:
 
 
 @contextmanager
-def statements(gateway: Gateway) -> Iterator[list[str]]:
+def statements(database: Database) -> Iterator[list[str]]:
     """The statements that are executed in the block."""
     executed: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         executed.append(statement)
 
-    sql_event.listen(gateway.engine, "before_cursor_execute", note)
+    sql_event.listen(database.engine, "before_cursor_execute", note)
     try:
         yield executed
     finally:
-        sql_event.remove(gateway.engine, "before_cursor_execute", note)
+        sql_event.remove(database.engine, "before_cursor_execute", note)

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy.pool import QueuePool
 
 from app import create_app
-from app.db.database import READ_CONNECTIONS
+from app.db.database import READ_CONNECTIONS, Database
+from app.http.application import part_of
 from app.http.limits import limits_of
 from config import ALL_DOORS, FROM_FILES, GONE, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
-from tests.gateway import current_gateway
 
 
 @pytest.fixture(autouse=True)
@@ -338,6 +338,6 @@ def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_read_connections_are_as_documented(tmp_path: Path) -> None:
     app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
     with app.app_context():
-        pool = current_gateway().reads.pool
+        pool = part_of(app, Database).reads.pool
     assert isinstance(pool, QueuePool)
     assert pool.size() == READ_CONNECTIONS

@@ -19,11 +19,9 @@ from app.sandbox.catalogue import (
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
 )
-from app.sandbox.services import load_sandbox
 from config import FROM_FILES, Settings
-from tests.actors import TESTER
 from tests.curl import curl_of
-from tests.gateway import current_gateway
+from tests.sandboxes import load_into
 from tests.site.snippets import blocks_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,9 +45,7 @@ DEFAULTS = {
 @pytest.fixture
 def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     """A client of a gateway that holds the sandbox, as after the first `make run`."""
-    load_sandbox(
-        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-    )
+    load_into(app)
     return client
 
 

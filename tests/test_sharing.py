@@ -11,15 +11,19 @@ from sqlalchemy import event, func, insert, select
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import EstimateCount
+from app.grpcweb.calls import Methods
+from app.http.application import part_of
+from app.http.public import PublicInterface
 from app.network.document import export_network, import_network
 from app.network.models import BlockedNetwork
+from app.transfers.services.lookups import Wording
 from tests.actors import TESTER
-from tests.applications import MOST_UNUSUAL, Applications, renew_parts
+from tests.applications import MOST_UNUSUAL, Applications, editing_of, renew_parts
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, gateway_of
 from tests.network.services.network_kit import network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OF_INTERFACES = {PublicInterface, Methods, Wording}
 STAYS = {"engine", "reads", "feed", "public", "answers"}
 """Connections to the database. All else of an application may know what a test did."""
 
@@ -31,36 +35,35 @@ def some_applications() -> Applications:
 
 
 def imported(app: Flask) -> bytes:
-    import_network(*gateway_of(app).editing, text(network()), actor=TESTER)
-    return export_network(gateway_of(app).database)
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return export_network(part_of(app, Database))
 
 
 def test_next_test_reuses_application(
     some_applications: Applications, shared_database: SharedDatabase
 ) -> None:
-    """With a new gateway."""
+    """With new parts."""
     opener = some_applications.opener(shared_database)
     app = opener()
-    first = gateway_of(app)
+    database = part_of(app, Database)
     assert opener() is not app  # within a test two stand for two processes
     some_applications.release()
     again = [opener(), opener()]
     assert app in again
-    assert gateway_of(app) is not first
+    assert part_of(app, Database) is not database
     some_applications.release()
     some_applications.close()
 
 
-def test_a_gateway_is_renewed_whole(app: Flask) -> None:
-    before = gateway_of(app)
+def test_all_parts_are_renewed(app: Flask, database: Database) -> None:
+    before = dict(app.extensions["parts"])
     renew_parts(app, lambda: NOON)
-    after = gateway_of(app)
-    same = {name for name in Gateway.__struct_fields__ if getattr(after, name) is getattr(before, name)}
-    assert same == set()
+    after = app.extensions["parts"]
+    assert {kind for kind in before if after[kind] is before[kind]} == OF_INTERFACES
     assert {
         name
         for name in Database.__struct_fields__
-        if getattr(after.database, name) is getattr(before.database, name)
+        if getattr(after[Database], name) is getattr(database, name)
     } == STAYS
 
 
@@ -69,7 +72,7 @@ def test_observed_application_is_not_reused(
 ) -> None:
     opener = some_applications.opener(shared_database)
     app = opener()
-    event.listen(gateway_of(app).engine, "before_cursor_execute", lambda *_: None)
+    event.listen(part_of(app, Database).engine, "before_cursor_execute", lambda *_: None)
     some_applications.release()
     assert opener() is not app
     some_applications.release()
@@ -110,16 +113,18 @@ def test_an_emptied_database_has_no_row(app: Flask, shared_database: SharedDatab
     assert shared_database.filled() == []
 
 
-def test_restored_rows_equal_the_originals(app: Flask, shared_database: SharedDatabase) -> None:
+def test_restored_rows_equal_the_originals(
+    app: Flask, shared_database: SharedDatabase, database: Database
+) -> None:
     exported = []
     for _ in range(2):
         shared_database.empty()
         shared_database.fill("tests.test_sharing", lambda: exported.append(imported(app)))
-        with reading(gateway_of(app).engine) as connection:
+        with reading(database.engine) as connection:
             assert connection.scalar(select(func.count()).select_from(EstimateCount)) == 0
-        assert export_network(gateway_of(app).database) == exported[0]
+        assert export_network(database) == exported[0]
     assert len(exported) == 1  # the second time they came from memory
-    with writing(gateway_of(app).engine) as connection:  # its number is none of theirs
+    with writing(database.engine) as connection:  # its number is none of theirs
         values = {"cidr": "198.51.100.0/24", "reason": "test", "expires_at": None}
         connection.execute(insert(BlockedNetwork).values(values))
 

@@ -11,13 +11,15 @@ from typing import Final
 import orjson
 import psycopg
 
-from app.feed.services.ingest import ingest_lines
+from app.db.database import Database
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.network.document import import_network
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, FIRST_BLOCK, bridges
 from bench.watching.web3_loop import abi
+from tests.applications import editing_of
 from tests.deploy.files import ROOT, free_port
-from tests.gateway import current_gateway
 from tests.grpcweb.node import install, locked, node
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on
@@ -33,11 +35,10 @@ PONDER_URLS: Final = 32
 
 def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
     """The facts of the same logs, as a reporter sends them."""
-    with gateway_on(arena.migrated()):
-        gateway = current_gateway()
-        import_network(*gateway.editing, document, actor=OPERATOR)
+    with gateway_on(arena.migrated()) as app:
+        import_network(*editing_of(app), document, actor=OPERATOR)
         began, cpu = time.perf_counter(), time.process_time()
-        taken = ingest_lines(gateway.database, gateway.intake, lines, "bench")
+        taken = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, "bench")
         seconds, used = time.perf_counter() - began, time.process_time() - cpu
     if taken.accepted != len(lines):
         raise SystemExit(f"the feed was not taken: {taken.refused[:1]}")

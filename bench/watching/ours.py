@@ -9,14 +9,16 @@ from typing import Final
 import orjson
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.network.document import import_network
 from app.transfers.models import Event
 from app.values.identifiers import ChainId
 from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, PROVIDERS, watching
-from tests.gateway import Gateway, current_gateway
+from tests.applications import editing_of
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on
 
@@ -47,17 +49,17 @@ def watch(arena: Arena, round_number: int) -> Watched:
         variable: arena.url(name, provider)
         for variable, name, provider in zip(URLS, names, PROVIDERS, strict=True)
     }
-    with gateway_on(database):
-        gateway = current_gateway()
-        import_network(*gateway.editing, orjson.dumps(watching(URLS)), actor=OPERATOR)
+    with gateway_on(database) as app:
+        kept = part_of(app, Database)
+        import_network(*editing_of(app), orjson.dumps(watching(URLS)), actor=OPERATOR)
         settings = {**SECRETS, **urls, "DATABASE_URL": database}
         with running(module("flask", "--app", "wsgi", "watch"), settings, log) as child:
             start = begin(child, arena, names)
-            read = finish(child, lambda: _reached(gateway, "backfilled_to", arena.last), log)
+            read = finish(child, lambda: _reached(kept, "backfilled_to", arena.last), log)
             calls_until_read = arena.calls()
-            proven = finish(child, lambda: _reached(gateway, "proven_to", arena.last), log)
+            proven = finish(child, lambda: _reached(kept, "proven_to", arena.last), log)
             calls = arena.calls()
-        lines = lines_of(gateway)
+        lines = lines_of(kept)
     began = min(calls[name]["first"] for name in names)
     made = [
         sum(counts.get(name, {}).get("HTTP", 0) for name in names) for counts in (calls_until_read, calls)
@@ -69,17 +71,17 @@ def watch(arena: Arena, round_number: int) -> Watched:
     )
 
 
-def lines_of(gateway: Gateway) -> list[bytes]:
+def lines_of(database: Database) -> list[bytes]:
     """The facts in the gateway's log except the heads of chains, as lines, in their order."""
     columns = Event.event_id, Event.type, Event.body
     found = select(*columns).where(Event.type != "chain.head").order_by(Event.seq)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(found).all()
     return [orjson.dumps({"id": row.event_id, "type": row.type, **orjson.loads(row.body)}) for row in rows]
 
 
-def _reached(gateway: Gateway, bound: str, block: int) -> bool:
-    with reading(gateway.engine) as connection:
+def _reached(database: Database, bound: str, block: int) -> bool:
+    with reading(database.engine) as connection:
         row = watch_row(connection, ChainId(CHAIN))
     if row is not None and row.stopped is not None:
         raise SystemExit(f"the watcher stopped: {row.stopped}")

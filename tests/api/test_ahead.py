@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.feed.services.ingest import ingest_lines
+from app.db.database import Database
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from tests.api.estimates import ASKED
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, sent, tell
 from tests.applications import Applications
 from tests.console.visitor import MovableClock
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of, parts
 
 pytestmark = pytest.mark.every_database
 
@@ -128,7 +129,7 @@ def test_a_transfer_of_which_nothing_counts_yet(world: World) -> None:
     tell(world.app, told)
     assert world.status() == 0
     verdict = ingest_lines(
-        *parts(gateway_of(world.app), "database", "intake"), [json.dumps(told).encode()], "test"
+        part_of(world.app, Database), part_of(world.app, Intake), [json.dumps(told).encode()], "test"
     )
     assert (verdict.accepted, verdict.repeated) == (0, 1)
     world.clock.forward(minutes=2)

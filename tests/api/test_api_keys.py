@@ -8,17 +8,17 @@ import pytest
 from flask import Flask, g
 from flask.testing import FlaskClient
 
-from app.credentials.callers import current_key, remember_key, require_key
+from app.credentials.callers import KeyUses, RequestLimits, current_key, remember_key, require_key
 from app.credentials.rules.api_key import ApiKey as Key
 from app.credentials.rules.api_key import Scope
 from app.credentials.services.issued import revoke_key
 from app.credentials.services.issuing import issue, new_key
+from app.http.application import part_of
 from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
-from tests.applications import OpenApp
-from tests.gateway import Gateway, current_gateway, gateway_of
+from tests.applications import OpenApp, audited_of, editing_of
 from tests.grpcweb.wire import OK, RESOURCE_EXHAUSTED, SERVICE, Answer, frame, post, understand
 
 UNAUTHENTICATED, PERMISSION_DENIED = 16, 7
@@ -28,11 +28,11 @@ ME, OTHER = "198.51.100.7", "198.51.100.8"
 
 def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
     with app.app_context():
-        return issue(*current_gateway().editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
+        return issue(*editing_of(app), new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
 def revoke(app: Flask, name: str = "wallet") -> None:
-    revoke_key(*gateway_of(app).audited, name, actor=TESTER)
+    revoke_key(*audited_of(app), name, actor=TESTER)
 
 
 def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:
@@ -161,7 +161,7 @@ def test_uses_are_counted(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) ->
     app = open_app(own=True)
     configure(app)
     counted: list[tuple[int, bool]] = []
-    monkeypatch.setattr(gateway_of(app).key_uses, "_add", counted.append)
+    monkeypatch.setattr(part_of(app, KeyUses), "_add", counted.append)
     key = make(app, "wallet", "2/hour")
     ask(app)
     ask(app, key)
@@ -196,7 +196,6 @@ def test_a_view_knows_the_key(open_app: OpenApp) -> None:
 def test_database_outage_refuses_only_keys(app: Flask, client: FlaskClient) -> None:
     """Callers without a key are answered from memory."""
     key = make(app)
-    gateway: Gateway = gateway_of(app)
     assert ask(app).status_code == 200
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.credentials.services.presented.run_read", away)
@@ -204,7 +203,7 @@ def test_database_outage_refuses_only_keys(app: Flask, client: FlaskClient) -> N
         response = ask(app, key)
         assert_refused(response, 503, "unavailable", CONFIGS)
         assert call(app, key).status == 14
-    assert gateway.request_limits is not None
+    assert part_of(app, RequestLimits) is not None
     assert understand(call(app, key).response).status == OK
 
 

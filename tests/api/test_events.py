@@ -11,13 +11,14 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.http.application import part_of
 from app.transfers.rules.published_changes import Position
 from app.waiting import queries as touched
 from app.waiting import services, views
+from app.waiting.register import Waiting
 from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
 from tests.applications import OpenApp
-from tests.gateway import gateway_of
 from tests.site.snippets import block_of
 
 RESET = block_of("docs/waiting.md", "id: 99310")
@@ -92,7 +93,7 @@ def test_transfer_stream_begins_at_first_status(app: Flask) -> None:
         tell(app, sent(OTHER), released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
         tell(app, event("chain.reorged", chain_id=56, from_block=1), event("chain.head", chain_id=1, block=9))
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_headers_are_those_of_a_stream(app: Flask) -> None:
@@ -105,7 +106,7 @@ def test_headers_are_those_of_a_stream(app: Flask) -> None:
         assert "Content-Length" not in headers
     head = app.test_client().head(EVENTS, query_string={"transfer_id": ID})
     assert (head.status_code, head.get_data()) == (200, b"")
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_account_stream_begins_now(app: Flask) -> None:
@@ -188,7 +189,7 @@ def test_what_is_published_at_a_heartbeat_is_sent(app: Flask, monkeypatch: pytes
                 read.append(True)
                 if len(read) == 2:
                     tell(app, released(ID, timedelta(seconds=5)))
-                    gateway_of(app).waiting.look()
+                    part_of(app, Waiting).look()
             return was
 
         @behind.setter
@@ -218,7 +219,7 @@ def test_what_cannot_be_read_is_refused(app: Flask, query: dict[str, str], last_
     headers = {"Last-Event-ID": last_id} if last_id else {}
     response: TestResponse = app.test_client().get(EVENTS, query_string=query, headers=headers)
     assert msg in assert_refused(response, 400, "bad_request", None)
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:

@@ -9,18 +9,20 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import delete
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import EstimateCount
 from app.estimates.queries import estimate_counts
 from app.estimates.rules.explanation import CHECK_NAMES
 from app.estimates.rules.refusals import Check
+from app.estimates.services import EstimateCounts
+from app.http.application import part_of
 from app.network.services import NetworkSnapshots
 from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, event, tell
 from tests.applications import OpenApp
-from tests.gateway import gateway_of
 
 BLOCKED_CALLER = {"REMOTE_ADDR": "203.0.113.9"}
 
@@ -120,7 +122,7 @@ def test_where_the_base_fee_is_from(app: Flask, client: FlaskClient) -> None:
 def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask) -> None:
     """Every way to end: an answer, a refusal, a block, a fault."""
     counted = open_app(estimate_counts_seconds=300, own=True)
-    gateway, client = gateway_of(counted), counted.test_client()
+    client = counted.test_client()
     questions: list[dict[str, Any]] = [{}, {"amt": "1"}, {"amt": "1"}, {"usr_addr": BLOCKED}]
 
     def counts(path: str) -> dict[tuple[int, str], int]:
@@ -129,8 +131,8 @@ def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask
         with pytest.MonkeyPatch.context() as broken:
             broken.setattr(NetworkSnapshots, "current", lambda _: 1 / 0)
             assert client.get(path, query_string=ASKED).status_code == 500
-        assert gateway.estimate_counts.flush() == len(questions) + 1
-        with writing(gateway.engine) as connection:
+        assert part_of(counted, EstimateCounts).flush() == len(questions) + 1
+        with writing(part_of(counted, Database).engine) as connection:
             rows = {(row.code, row.reason): row.requested for row in estimate_counts(connection, 0)}
             connection.execute(delete(EstimateCount))
         return rows

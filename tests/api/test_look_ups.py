@@ -11,13 +11,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import insert, update
 
+from app.db.database import Database
 from app.db.engine import writing
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.transfers.rules.certainty import WATCHER
 from app.watcher.models import ChainWatch
 from tests.api.shapes import EVIDENCE, FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
 from tests.api.world import ADDRESS, event, released, sent, tell
-from tests.gateway import gateway_of, parts
 from tests.grpcweb.wire import ask as grpc_ask
 from tests.grpcweb.wire import read as grpc_read
 
@@ -216,7 +217,7 @@ def certainty_of(client: FlaskClient, key: str) -> dict[str, Any]:
 
 
 @pytest.mark.every_database
-def test_how_sure_a_status_is(app: Flask, client: FlaskClient) -> None:
+def test_how_sure_a_status_is(app: Flask, client: FlaskClient, database: Database) -> None:
     """A payout that the gateway read is proven as soon as its block is, and no longer once it is orphaned."""
     tell(app, sent(ID, block=70))
     send = REPORTED | {"event": "transfer.sent", "chain_id": 1, "block": 70, "as_of_block": 70}
@@ -224,11 +225,11 @@ def test_how_sure_a_status_is(app: Flask, client: FlaskClient) -> None:
     watching(app, released(ID, timedelta(seconds=50), chain_id=56, block=90))
     read = REPORTED | {"reported_by": "gateway", "block": 90, "as_of_block": 90}
     assert certainty_of(client, ID) == read
-    with writing(gateway_of(app).database.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, backfill_from=80, live_from=85))
     assert certainty_of(client, ID) == read
     for proven_to, level in ((89, read), (120, read | {"level": "proven", "as_of_block": 120})):
-        with writing(gateway_of(app).database.engine) as connection:
+        with writing(database.engine) as connection:
             connection.execute(update(ChainWatch).values(proven_to=proven_to))
         assert certainty_of(client, ID) == level
     tell(app, event("chain.reorged", timedelta(), chain_id=56, from_block=90))
@@ -238,10 +239,10 @@ def test_how_sure_a_status_is(app: Flask, client: FlaskClient) -> None:
     assert certainty_of(client, ID) == {"level": "unknown", "event": "", "reported_by": "", **nothing}
 
 
-def test_watcher_proves_only_its_own_events(app: Flask, client: FlaskClient) -> None:
+def test_watcher_proves_only_its_own_events(app: Flask, client: FlaskClient, database: Database) -> None:
     """What another reported earlier stays unproven."""
     tell(app, sent(ID), released(ID, timedelta(seconds=50), chain_id=56, block=90))
-    with writing(gateway_of(app).database.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, live_from=80, proven_to=120))
     assert certainty_of(client, ID) == REPORTED | {"block": 90, "as_of_block": 90}
 
@@ -249,7 +250,7 @@ def test_watcher_proves_only_its_own_events(app: Flask, client: FlaskClient) -> 
 def watching(app: Flask, *events: dict[str, Any]) -> None:
     """Feed events as the gateway's own watcher does."""
     lines = [json.dumps(each).encode() for each in events]
-    verdict = ingest_lines(*parts(gateway_of(app), "database", "intake"), lines, WATCHER)
+    verdict = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, WATCHER)
     assert verdict.accepted == len(events)
 
 

@@ -12,15 +12,16 @@ from sqlalchemy import event as listeners
 from sqlalchemy import insert, update
 from werkzeug.datastructures import Headers
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.grpcweb import gateway_pb2 as pb
+from app.http.application import part_of
 from app.http.headers import PROGRESS_HEADERS
 from app.watcher.models import ChainWatch
 from app.watcher.queries import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, renew_parts
-from tests.gateway import gateway_of
 from tests.grpcweb.wire import frame, post
 
 ID = "0x" + "5a" * 32
@@ -121,29 +122,30 @@ def test_end_is_final_with_its_block(open_app: OpenApp, status: int) -> None:
     assert asked(client, transfer_id=ID)["Terminal"] == "false"
 
 
-def test_invented_chains_are_not_read(app: Flask) -> None:
+def test_invented_chains_are_not_read(app: Flask, database: Database) -> None:
     """For every end that is asked for, a million of them would be."""
     for chain_id in (1, 424_242, 56):
         head(app, chain_id, 100)
-    with reading(gateway_of(app).engine) as connection:
+    with reading(database.engine) as connection:
         assert chain_depths(connection).keys() == {1, 56}
 
 
 def test_node_finality_counts_on_watched_chain(open_app: OpenApp) -> None:
     app = open_app()
+    database = part_of(app, Database)
     finality(app, "finalized")
     client = app.test_client()
     tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     head(app, 56, 215)
     assert asked(client, transfer_id=ID)["Final-By"] == "block", "nobody reads the chain: by its delay"
     finality(app, "finalized", watched=True)
-    with writing(gateway_of(app).engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56))
     for final in (None, 199):
-        with writing(gateway_of(app).engine) as connection:
+        with writing(database.engine) as connection:
             connection.execute(update(ChainWatch).values(final=final))
         assert asked(client, transfer_id=ID)["Terminal"] == "false"
-    with writing(gateway_of(app).engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(ChainWatch).values(final=200))
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
 
@@ -153,7 +155,7 @@ def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
     finality(app, "finalized", watched=True)
     client = app.test_client()
     tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
-    with writing(gateway_of(app).engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, final=150))
     head(app, 56, 10_000)
     assert asked(client, transfer_id=ID)["Terminal"] == "false", "its watcher may come back"
@@ -167,7 +169,7 @@ def test_status_without_block_is_final(app: Flask, client: FlaskClient) -> None:
     assert (said["Terminal"], said["Final-By"]) == ("true", "reported")
 
 
-def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient) -> None:
+def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient, database: Database) -> None:
     tell(app, sent(ID))
     of_nothing = {"Terminal": "false", "Next-Actor": "network", "Next-Poll-Seconds": "7", "As-Of": NOON}
     assert asked(client, transfer_id=ID) == of_nothing
@@ -179,7 +181,7 @@ def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient) -> Non
             released(past, HOUR - timedelta(seconds=seconds)),
         )
     assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"
-    renew_parts(app, gateway_of(app).clock)
+    renew_parts(app, database.clock)
     under_way = of_nothing | {"Next-Poll-Seconds": "42"}
     assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == under_way
     assert fields_of(client, ID) == under_way
@@ -193,9 +195,9 @@ def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> 
     assert asked(client, transfer_id=ID) == fields_of(client, ID) == said
 
 
-def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient) -> None:
+def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient, database: Database) -> None:
     tell(app, sent(ID))
-    clock = gateway_of(app).clock
+    clock = database.clock
     renew_parts(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
     assert asked(client, transfer_id=ID)["As-Of"] == NOON
     tell(app, event("chain.head", chain_id=1, block=5))
@@ -229,7 +231,7 @@ def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         statements.append(statement)
 
-    engine = gateway_of(app).reads
+    engine = part_of(app, Database).reads
     listeners.listen(engine, "before_cursor_execute", note)
     try:
         response = client.post(STATUS, json={"transfer_id": ID})

@@ -12,7 +12,10 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake
+from app.http.application import current, part_of
 from app.sandbox.catalogue import (
     SANDBOX_ERRORS,
     SANDBOX_ESTIMATES,
@@ -22,16 +25,16 @@ from app.sandbox.catalogue import (
     paying_contract,
     sandbox_id,
 )
-from app.sandbox.services import SandboxRefused, ensure_sandbox, load_sandbox
+from app.sandbox.services import SandboxRefused, ensure_sandbox
 from app.transfers.models import Transfer
 from app.values.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
 from tests.actors import TESTER
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
-from tests.applications import OpenApp
+from tests.applications import OpenApp, audited_of
 from tests.databases import SharedDatabase
-from tests.gateway import current_gateway
 from tests.refunds.pure import contract_mirror
+from tests.sandboxes import load_into
 
 pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]
 
@@ -44,12 +47,7 @@ def client(open_app: OpenApp, shared_database: SharedDatabase) -> FlaskClient:
 
     def fill() -> None:
         with app.app_context():
-            load_sandbox(
-                current_gateway().database,
-                current_gateway().audit_keys,
-                current_gateway().intake,
-                actor=TESTER,
-            )
+            load_into(app)
 
     shared_database.fill("tests.api sandbox", fill)
     return app.test_client()
@@ -118,7 +116,7 @@ def stored_hash(chain_id: int) -> bytes:
 
 
 def _transfer(transfer_id: str) -> Any:
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         key = bytes.fromhex(transfer_id[2:])
         return connection.execute(select(Transfer.__table__).where(Transfer.transfer_id == key)).one()
 
@@ -164,20 +162,9 @@ def test_latencies(client: FlaskClient) -> None:
 
 
 def test_it_loads_into_an_empty_database_only(client: FlaskClient) -> None:
-    with client.application.app_context():
+    app = client.application
+    with app.app_context():
         with pytest.raises(SandboxRefused, match="not empty"):
-            load_sandbox(
-                current_gateway().database,
-                current_gateway().audit_keys,
-                current_gateway().intake,
-                actor=TESTER,
-            )
-        assert (
-            ensure_sandbox(
-                current_gateway().database,
-                current_gateway().audit_keys,
-                current_gateway().intake,
-                actor=TESTER,
-            )
-            == "sandbox is up to date"
-        )
+            load_into(app)
+        said = ensure_sandbox(*audited_of(app), part_of(app, Intake), actor=TESTER)
+        assert said == "sandbox is up to date"

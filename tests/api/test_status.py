@@ -10,12 +10,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.transfers.models import Refund, Transfer
 from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.api.shapes import STATUS, ZEROES, assert_refused
 from tests.api.world import NOW, event, released, sent, tell, vector
-from tests.gateway import gateway_of
 
 pytestmark = pytest.mark.both_doors
 
@@ -167,11 +167,11 @@ def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("status", TransferHistoryStatus)
 def test_reason_and_evidence_only_where_they_belong(
-    app: Flask, client: FlaskClient, status: TransferHistoryStatus
+    client: FlaskClient, status: TransferHistoryStatus, database: Database
 ) -> None:
     """Whatever else a row may hold: the reason at 6 alone, the evidence at 8 alone."""
     key = bytes.fromhex(ID[2:])
-    with writing(gateway_of(app).engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(
             insert(Transfer).values(
                 transfer_id=key,

@@ -15,11 +15,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.api.shapes import STATUS, STATUSES
 from tests.api.world import configure, released, sent, tell
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 
 KNOWN = [f"0x{number:064x}" for number in range(1, 101)]
 UNKNOWN = [f"0x{number:064x}" for number in range(101, 201)]
@@ -47,9 +48,9 @@ def statements_of(app: Flask) -> Iterator[list[str]]:
         if threading.get_ident() == here:
             found.append(statement)
 
-    event.listen(gateway_of(app).reads, "before_cursor_execute", note)
+    event.listen(part_of(app, Database).reads, "before_cursor_execute", note)
     yield found
-    event.remove(gateway_of(app).reads, "before_cursor_execute", note)
+    event.remove(part_of(app, Database).reads, "before_cursor_execute", note)
 
 
 @pytest.fixture

@@ -14,13 +14,14 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.datastructures import Headers
 from werkzeug.test import TestResponse
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.waiting import services as service
-from app.waiting.register import READS_AT_ONCE
+from app.waiting.register import READS_AT_ONCE, Waiting
 from config import ALL_DOORS
 from tests.api.shapes import STATUS, WAIT, assert_refused
 from tests.api.world import configure, event, released, sent, tell
 from tests.applications import OpenApp
-from tests.gateway import gateway_of
 from tests.refunds import asking
 
 ID = "0x" + "5a" * 32
@@ -56,7 +57,7 @@ def in_background(app: Flask) -> Any:
     with ThreadPoolExecutor() as threads:
 
         def start(**query: Any) -> Future[TestResponse]:
-            waiting = gateway_of(app).waiting
+            waiting = part_of(app, Waiting)
             before = len(waiting)
             asked = threads.submit(ask, app, **query)
             until_true(lambda: len(waiting) > before or asked.done())
@@ -79,12 +80,12 @@ def test_other_status_is_answered_at_once(app: Flask) -> None:
         response = ask(app, **query)
         assert response.get_data() == expected.get_data()
         assert alike(response.headers) == alike(expected.headers)
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_crowded_request_waits_for_next_look(app: Flask) -> None:
     """Only so many read for themselves at a time, and each gives its turn back."""
-    waiting = gateway_of(app).waiting
+    waiting = part_of(app, Waiting)
     for _ in range(READS_AT_ONCE + 1):
         assert ask(app, after_status=0).status_code == 200
     for _ in range(READS_AT_ONCE):
@@ -108,7 +109,7 @@ def test_the_answer_comes_with_the_next_status(app: Flask, in_background: Any) -
     assert response.get_json()["status"] == COMPLETED
     assert response.get_data() == status_answer(app).get_data()
     assert alike(response.headers) == alike(status_answer(app).headers)
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_what_keeps_the_status_wakes_nobody(app: Flask, in_background: Any) -> None:
@@ -189,10 +190,10 @@ def test_change_before_wait_is_noticed(app: Flask, monkeypatch: pytest.MonkeyPat
 
 
 def test_stale_read_does_not_miss_change(
-    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
+    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     """The view reads from a replica that is behind what the thread has looked at already."""
-    stale = gateway_of(app).public.run_read(service.transfer_row, bytes.fromhex(ID[2:]))
+    stale = database.public.run_read(service.transfer_row, bytes.fromhex(ID[2:]))
     other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
     tell(app, released(ID, timedelta(seconds=5)))
     time.sleep(0.4)
@@ -209,7 +210,7 @@ def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=1, trusted_proxies=1)
     configure(app)
     tell(app, sent(ID))
-    waiting = gateway_of(app).waiting
+    waiting = part_of(app, Waiting)
     with ThreadPoolExecutor() as threads:
         asked = threads.submit(ask, app, after_status=SUBMITTING)
         until_true(lambda: len(waiting) == 1)
@@ -232,7 +233,7 @@ def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=8, trusted_proxies=1)
     configure(app)
     tell(app, sent(ID))
-    waiting = gateway_of(app).waiting
+    waiting = part_of(app, Waiting)
     with ThreadPoolExecutor() as threads:
         places = [
             threads.submit(from_address, app, f"2001:db8:0:a::{n}", after_status=SUBMITTING) for n in (1, 2)
@@ -290,7 +291,7 @@ def test_outage_ends_the_wait_with_error(
 
     monkeypatch.setattr("app.waiting.register.load_heads", fail)
     assert_refused(asked.result(timeout=5), 503, "unavailable", STATUS)
-    assert len(gateway_of(app).waiting) == 0
+    assert len(part_of(app, Waiting)) == 0
 
 
 def test_after_an_outage_the_change_is_told(
@@ -311,5 +312,5 @@ def test_it_is_no_default_door(open_app: OpenApp) -> None:
     assert_refused(open_app().test_client().get(WAIT), 404, "path_not_found", None)
     alone = open_app(doors=("wait",))
     assert_refused(alone.test_client().get(WAIT), 400, "bad_request", STATUS)
-    assert gateway_of(alone).waiting.limit == 5_000
-    assert gateway_of(open_app(doors=("wait", "api"))).waiting.limit == 200
+    assert part_of(alone, Waiting).limit == 5_000
+    assert part_of(open_app(doors=("wait", "api")), Waiting).limit == 200

@@ -14,7 +14,9 @@ from werkzeug.test import TestResponse
 from app.audit.services import list_audit
 from app.credentials.models import ApiKey
 from app.credentials.services.issuing import issue, new_key
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.webhooks.rules.subscription import MAX_SUBSCRIPTIONS
 from app.webhooks.services import subscriptions
 from app.webhooks.services.delivering import clean_up, take
@@ -23,10 +25,9 @@ from serving.reserved import unread_answer
 from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused
 from tests.api.world import configure, sent, tell
-from tests.applications import OpenApp
+from tests.applications import Audited, OpenApp, editing_of
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
-from tests.gateway import current_gateway, gateway_of
 from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in"
@@ -43,7 +44,7 @@ def app(open_app: OpenApp) -> Flask:
 def make(app: Flask, name: str, *scopes: str) -> str:
     """A new API key."""
     with app.app_context():
-        return issue(*current_gateway().editing, new_key(name, scopes, ""), actor=TESTER).text
+        return issue(*editing_of(app), new_key(name, scopes, ""), actor=TESTER).text
 
 
 def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:
@@ -65,7 +66,7 @@ def made(app: Flask, key: str, **body: Any) -> dict[str, Any]:
     return document
 
 
-def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
+def test_one_is_made_heard_listed_and_removed(app: Flask, audited: Audited) -> None:
     key = make(app, "wallet", "webhooks")
     account = "0x" + "aB" * 20
     new = made(app, key, name="ledger", accounts=[account, account.lower(), account[2:].upper()])
@@ -81,7 +82,7 @@ def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
         "waiting": 0,
     }
     tell(app, sent(ID))
-    (due,) = take(*gateway_of(app).audited, Plenty())
+    (due,) = take(*audited, Plenty())
     assert json.loads(due.body)["data"]["transfer_id"] == ID
     listed = ask(app, key).get_json()
     assert (listed["webhooks"][0]["waiting"], listed["secret"]) == (1, "")
@@ -114,7 +115,7 @@ def test_key_manages_only_its_own_webhooks(app: Flask) -> None:
     assert len(ask(app, mine).get_json()["webhooks"]) == 1
 
 
-def test_only_a_key_with_the_scope_may(app: Flask) -> None:
+def test_only_a_key_with_the_scope_may(app: Flask, database: Database) -> None:
     reader, part, whole = (
         make(app, f"key{n}", scope) for n, scope in enumerate(("read", "webhooks", "webhooks:all"))
     )
@@ -126,7 +127,7 @@ def test_only_a_key_with_the_scope_may(app: Flask) -> None:
         assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
     refused = ask(app, part, "POST", url=URL, everything=True)
     assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
-    assert list_subscriptions(gateway_of(app).database) == []
+    assert list_subscriptions(database) == []
     assert made(app, whole, everything=True, transfer_ids=[])["webhooks"][0]["everything"] is True
     assert made(app, whole)["webhooks"][0]["everything"] is False
 
@@ -187,24 +188,23 @@ def test_a_key_has_a_bounded_number(app: Flask, monkeypatch: pytest.MonkeyPatch)
     made(app, key)
 
 
-def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
+def test_a_revoked_key_is_told_nothing_more(app: Flask, database: Database, audited: Audited) -> None:
     key = make(app, "wallet", "webhooks")
     made(app, key)
-    gateway = gateway_of(app)
-    clean_up(gateway.database)
-    assert list_subscriptions(gateway.database)[0].state == "active"
-    with writing(gateway.engine) as connection:
-        connection.execute(update(ApiKey).values(revoked_at=gateway.clock() - timedelta(seconds=1)))
-    clean_up(gateway.database)
-    (left,) = list_subscriptions(gateway.database)
+    clean_up(database)
+    assert list_subscriptions(database)[0].state == "active"
+    with writing(database.engine) as connection:
+        connection.execute(update(ApiKey).values(revoked_at=database.clock() - timedelta(seconds=1)))
+    clean_up(database)
+    (left,) = list_subscriptions(database)
     assert (left.state, left.state_reason) == ("off", "its API key was revoked")
     tell(app, sent(ID))
-    assert take(*gateway.audited, Plenty()) == []
+    assert take(*audited, Plenty()) == []
 
 
-def test_audit_log_omits_webhooks_of_keys(app: Flask) -> None:
+def test_audit_log_omits_webhooks_of_keys(app: Flask, database: Database) -> None:
     made(app, make(app, "wallet", "webhooks"))
-    assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app).database))
+    assert not any(row.action.startswith("webhook") for row in list_audit(database))
 
 
 def test_unreadable_request_gets_webhook_fields() -> None:
@@ -224,7 +224,7 @@ def test_list_length_adds_no_statements(app: Flask) -> None:
         for _ in range(3):
             assert ask(app, key, "POST", url=URL, transfer_ids=[ID]).status_code == 200
         with app.app_context():
-            engine = current_gateway().reads
+            engine = part_of(app, Database).reads
         event.listen(engine, "before_cursor_execute", note)
         assert len(ask(app, key).get_json()["webhooks"]) in (3, 6)
         event.remove(engine, "before_cursor_execute", note)

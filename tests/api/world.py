@@ -9,12 +9,14 @@ from typing import Any
 
 from flask import Flask
 
-from app.feed.services.ingest import ingest_lines
+from app.db.database import Database
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.applications import editing_of
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
-from tests.gateway import gateway_of, parts
 
 NOW = datetime(2026, 3, 8, 12, 0, 0, tzinfo=UTC)
 VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
@@ -70,13 +72,14 @@ def network() -> dict[str, Any]:
 
 def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     """Import the network."""
-    import_network(*gateway_of(app).editing, json.dumps(document or network()).encode(), actor=TESTER)
+    import_network(*editing_of(app), json.dumps(document or network()).encode(), actor=TESTER)
 
 
 def tell(app: Flask, *events: dict[str, Any]) -> None:
     """Feed events; every one must be accepted."""
     verdict = ingest_lines(
-        *parts(gateway_of(app), "database", "intake"),
+        part_of(app, Database),
+        part_of(app, Intake),
         [json.dumps(event).encode() for event in events],
         "test",
     )

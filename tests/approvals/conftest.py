@@ -6,12 +6,14 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.proposal import TwoPersons
+from app.db.database import Database
+from app.http.application import add_part, part_of
 from app.network.document import import_network
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.applications import change_part, editing_of
 from tests.approvals.kit import PEOPLE, Clock, add_people
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, current_gateway
 from tests.network.services.network_kit import network, text
 
 
@@ -21,12 +23,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = current_gateway().but(clock=clock)
+def app(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Flask:
+    change_part(app, Database, clock=clock)
 
     def fill() -> None:
-        import_network(*gateway.editing, text(network()), actor=TESTER)
-        add_people(gateway, PEOPLE)
+        import_network(*editing_of(app), text(network()), actor=TESTER)
+        add_people(part_of(app, Database), PEOPLE)
 
     shared_database.fill("tests.approvals", fill)
-    return gateway.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
+    add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
+    return app

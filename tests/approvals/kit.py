@@ -13,8 +13,8 @@ from app.accounts.queries import proposal_by_id
 from app.accounts.rules.proposal import Proposal
 from app.accounts.rules.roles import Role
 from app.audit.rules.records import Actor, Source
+from app.db.database import Database
 from app.db.engine import reading, writing
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import ALICE, BOB, NOON
 
 __all__ = ["ALICE", "BOB", "NOON"]
@@ -43,7 +43,7 @@ class Clock:
         self.now += timedelta(**by)
 
 
-def add_people(gateway: Gateway, people: Mapping[str, Role]) -> None:
+def add_people(database: Database, people: Mapping[str, Role]) -> None:
     """Accounts with passwords that nobody can type."""
     rows = [
         {
@@ -57,18 +57,18 @@ def add_people(gateway: Gateway, people: Mapping[str, Role]) -> None:
         }
         for email, role in people.items()
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Operator), rows)
 
 
-def set_account(gateway: Gateway, who: Actor, **columns: Any) -> None:
+def set_account(database: Database, who: Actor, **columns: Any) -> None:
     """Change an account behind everybody's back."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(Operator).where(Operator.email == who.name).values(columns))
 
 
-def stored(gateway: Gateway, proposal_id: int | None) -> Proposal:
-    with reading(gateway.engine) as connection:
+def stored(database: Database, proposal_id: int | None) -> Proposal:
+    with reading(database.engine) as connection:
         found = proposal_by_id(connection, proposal_id or 0)
     assert found is not None
     return found

@@ -29,12 +29,14 @@ from app.approvals.decide import approve, preview_proposal, reject
 from app.audit.rules.records import Actor, Source
 from app.audit.services import Conflict, show_audit
 from app.audit.verification import verify_audit
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import revoke_token
 from app.credentials.services.issuing import issue, new_token
 from app.credentials.services.presented import authenticate
+from app.db.database import Database
 from app.values.errors import Unauthorized
+from tests.applications import Audited, Editing
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import records
 
 WHY = "Carol joins the team"
@@ -63,62 +65,64 @@ REQUESTS: dict[str, tuple[AccountRequest, dict[str, Any]]] = {
 }
 
 
-def accounts(gateway: Gateway) -> dict[str, Any]:
-    return {account.email: account for account in list_accounts(gateway.database)}
+def accounts(database: Database) -> dict[str, Any]:
+    return {account.email: account for account in list_accounts(database)}
 
 
-def propose(gateway: Gateway, request: AccountRequest) -> int:
-    saved = request_account(*gateway.editing, request, actor=ALICE, reason=WHY)
+def propose(editing: Editing, request: AccountRequest) -> int:
+    saved = request_account(*editing, request, actor=ALICE, reason=WHY)
     assert saved.proposal_id is not None
     return saved.proposal_id
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
+def test_an_account_changes_by_two(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, name: str
+) -> None:
     request, becomes = REQUESTS[name]
-    set_account(gateway, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
-    before = accounts(gateway)
-    number = propose(gateway, request)
-    assert accounts(gateway) == before
-    preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    set_account(database, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
+    before = accounts(database)
+    number = propose(editing, request)
+    assert accounts(database) == before
+    preview = preview_proposal(database, two_persons, stored(database, number))
     assert preview.waits
     with pytest.raises(ProposalRefused, match="needs the role admin"):
-        approve(*gateway.audited, number, actor=OLGA)
+        approve(*audited, number, actor=OLGA)
     with pytest.raises(ProposalRefused, match="You proposed this change"):
-        approve(*gateway.audited, number, actor=ALICE)
+        approve(*audited, number, actor=ALICE)
 
-    made = approve(*gateway.audited, number, actor=BOB)
-    after = accounts(gateway)[request.email]
+    made = approve(*audited, number, actor=BOB)
+    after = accounts(database)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
     old = before.get(request.email)
     assert old is None or (old.fs_uniquifier != after.fs_uniquifier) == (
         name not in ("a role", "switching off")
     )
-    assert stored(gateway, number).secret is None, "hashes are forgotten"
-    entry = show_audit(gateway.database, made.record_id or 0)
+    assert stored(database, number).secret is None, "hashes are forgotten"
+    entry = show_audit(database, made.record_id or 0)
     assert entry is not None
     assert entry.record.subject == f"operator {request.email}"
     assert f"proposed by {ALICE.name}, approved by {BOB.name}" in entry.record.detail
-    told = " ".join(f"{record.detail} {record.changes}" for record in records(gateway))
+    told = " ".join(f"{record.detail} {record.changes}" for record in records(database))
     assert "hash" not in told
-    assert verify_audit(*gateway.audited).fault is None
+    assert verify_audit(*audited).fault is None
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_without_setting_change_is_immediate(gateway: Gateway, name: str) -> None:
+def test_without_setting_change_is_immediate(database: Database, audited: Audited, name: str) -> None:
     request, becomes = REQUESTS[name]
-    alone = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
-    saved = request_account(*alone.editing, request, actor=ALICE)
+    alone = TwoPersons(frozenset({"chains"}))
+    saved = request_account(*audited, alone, request, actor=ALICE)
     assert saved.proposal_id is None
-    after = accounts(gateway)[request.email]
+    after = accounts(database)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
 
 
-def test_rejection_erases_the_new_hash(gateway: Gateway) -> None:
-    number = propose(gateway, REQUESTS["a new password"][0])
-    assert stored(gateway, number).secret == "another hash"
-    reject(*gateway.audited, number, "she found it", actor=BOB)
-    assert stored(gateway, number).secret is None
+def test_rejection_erases_the_new_hash(database: Database, audited: Audited, editing: Editing) -> None:
+    number = propose(editing, REQUESTS["a new password"][0])
+    assert stored(database, number).secret == "another hash"
+    reject(*audited, number, "she found it", actor=BOB)
+    assert stored(database, number).secret is None
 
 
 @pytest.mark.parametrize(
@@ -130,121 +134,133 @@ def test_rejection_erases_the_new_hash(gateway: Gateway) -> None:
         ("a lost second factor", {"tf_totp_secret": "set up again"}),
     ],
 )
-def test_an_account_that_changed_since(gateway: Gateway, name: str, meanwhile: dict[str, Any]) -> None:
-    set_account(gateway, OLGA, tf_totp_secret="old")
-    number = propose(gateway, REQUESTS[name][0])
-    set_account(gateway, OLGA, **meanwhile)
-    before = accounts(gateway)
+def test_an_account_that_changed_since(
+    database: Database,
+    two_persons: TwoPersons,
+    audited: Audited,
+    editing: Editing,
+    name: str,
+    meanwhile: dict[str, Any],
+) -> None:
+    set_account(database, OLGA, tf_totp_secret="old")
+    number = propose(editing, REQUESTS[name][0])
+    set_account(database, OLGA, **meanwhile)
+    before = accounts(database)
     with pytest.raises(Conflict, match="since"):
-        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+        preview_proposal(database, two_persons, stored(database, number))
     with pytest.raises(Conflict, match="since"):
-        approve(*gateway.audited, number, actor=BOB)
-    assert accounts(gateway) == before
+        approve(*audited, number, actor=BOB)
+    assert accounts(database) == before
 
 
-def test_account_or_token_made_meanwhile_is_refused(gateway: Gateway) -> None:
-    alone = gateway.but(two_persons=TwoPersons())
+def test_account_or_token_made_meanwhile_is_refused(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
+    alone = TwoPersons()
     request = REQUESTS["a new account"][0]
-    number = propose(gateway, request)
-    saved = issue(*gateway.editing, new_token("relayer", [], []), actor=ALICE, reason=WHY).saved
-    request_account(*alone.editing, request, actor=BOB)
-    issue(*alone.editing, new_token("relayer"), actor=BOB)
+    number = propose(editing, request)
+    saved = issue(*editing, new_token("relayer", [], []), actor=ALICE, reason=WHY).saved
+    request_account(*audited, alone, request, actor=BOB)
+    issue(*audited, alone, new_token("relayer"), actor=BOB)
     for proposal_id in (number, saved.proposal_id or 0):
         with pytest.raises(ProposalRefused, match="already"):
-            preview_proposal(gateway.database, gateway.two_persons, stored(gateway, proposal_id))
+            preview_proposal(database, two_persons, stored(database, proposal_id))
         with pytest.raises(ProposalRefused, match="already"):
-            approve(*gateway.audited, proposal_id, actor=BOB)
+            approve(*audited, proposal_id, actor=BOB)
     with pytest.raises(AccountRefused):
-        propose(gateway, request)
+        propose(editing, request)
 
 
-def test_what_is_ones_own_does_not_wait(gateway: Gateway) -> None:
-    own = find_account(gateway.database, email=OLGA.name)
+def test_what_is_ones_own_does_not_wait(database: Database, editing: Editing) -> None:
+    own = find_account(database, email=OLGA.name)
     assert own is not None
     for changes in ({"password": "own"}, {"tf_totp_secret": "own"}, {"fs_uniquifier": "own"}):
-        update_account(*gateway.editing, own.id, changes, actor=OLGA)
+        update_account(*editing, own.id, changes, actor=OLGA)
     with pytest.raises(SecondPersonNeeded):
-        update_account(*gateway.editing, own.id, {"role": "admin"}, actor=OLGA)
+        update_account(*editing, own.id, {"role": "admin"}, actor=OLGA)
 
 
-def test_ending_sessions_never_waits(gateway: Gateway) -> None:
-    olga = find_account(gateway.database, email=OLGA.name)
+def test_ending_sessions_never_waits(database: Database, editing: Editing) -> None:
+    olga = find_account(database, email=OLGA.name)
     assert olga is not None
-    assert (
-        update_account(*gateway.editing, olga.id, {"fs_uniquifier": "ended"}, actor=ALICE).fs_uniquifier
-        == "ended"
-    )
+    assert update_account(*editing, olga.id, {"fs_uniquifier": "ended"}, actor=ALICE).fs_uniquifier == "ended"
 
 
-Direct = Callable[[Gateway, Actor, str | None], object]
+Direct = Callable[[Editing, Actor, str | None], object]
 DIRECT: dict[str, Direct] = {
-    "create": lambda g, actor, glass: create_account(
-        *g.editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
+    "create": lambda editing, actor, glass: create_account(
+        *editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
     ),
-    "change": lambda g, actor, glass: request_account(
-        *g.editing, REQUESTS["a role"][0], actor=actor, break_glass=glass
+    "change": lambda editing, actor, glass: request_account(
+        *editing, REQUESTS["a role"][0], actor=actor, break_glass=glass
     ),
-    "password": lambda g, actor, glass: request_account(
-        *g.editing, REQUESTS["a new password"][0], actor=actor, break_glass=glass
+    "password": lambda editing, actor, glass: request_account(
+        *editing, REQUESTS["a new password"][0], actor=actor, break_glass=glass
     ),
-    "token": lambda g, actor, glass: issue(*g.editing, new_token("relayer"), actor=actor, break_glass=glass),
+    "token": lambda editing, actor, glass: issue(
+        *editing, new_token("relayer"), actor=actor, break_glass=glass
+    ),
 }
 
 
 @pytest.mark.parametrize("name", DIRECT)
-def test_one_person_needs_recorded_reason(gateway: Gateway, name: str) -> None:
-    direct, before = DIRECT[name], accounts(gateway)
+def test_one_person_needs_recorded_reason(database: Database, editing: Editing, name: str) -> None:
+    direct, before = DIRECT[name], accounts(database)
     for actor in (ALICE, CLI):
         with pytest.raises(SecondPersonNeeded):
-            direct(gateway, actor, None)
+            direct(editing, actor, None)
     with pytest.raises(ReasonMissing):
-        direct(gateway, CLI, "  ")
-    assert (accounts(gateway), records(gateway)) == (before, [])
-    direct(gateway, CLI, "both administrators are ill")
-    glass, done = records(gateway)
+        direct(editing, CLI, "  ")
+    assert (accounts(database), records(database)) == (before, [])
+    direct(editing, CLI, "both administrators are ill")
+    glass, done = records(database)
     assert glass.action == "two_persons.break_glass"
     assert "both administrators are ill" in glass.detail
     assert done.subject == glass.subject
 
 
-def test_server_makes_first_two_administrators(gateway: Gateway) -> None:
-    set_account(gateway, BOB, active=False)
+def test_server_makes_first_two_administrators(database: Database, editing: Editing) -> None:
+    set_account(database, BOB, active=False)
     with pytest.raises(SecondPersonNeeded):
-        DIRECT["create"](gateway, ALICE, None)  # not from the console
-    DIRECT["create"](gateway, CLI, None)
+        DIRECT["create"](editing, ALICE, None)  # not from the console
+    DIRECT["create"](editing, CLI, None)
     with pytest.raises(SecondPersonNeeded):
-        DIRECT["change"](gateway, CLI, None)
+        DIRECT["change"](editing, CLI, None)
     with pytest.raises(SecondPersonNeeded):
-        DIRECT["token"](gateway, CLI, None)
+        DIRECT["token"](editing, CLI, None)
 
 
-def test_token_counts_once_two_made_it(gateway: Gateway) -> None:
-    issued = issue(*gateway.editing, new_token("relayer", ["transfer.sent"], [1]), actor=ALICE, reason=WHY)
+def test_token_counts_once_two_made_it(
+    database: Database,
+    two_persons: TwoPersons,
+    audited: Audited,
+    editing: Editing,
+    environment_tokens: EnvironmentTokens,
+) -> None:
+    issued = issue(*editing, new_token("relayer", ["transfer.sent"], [1]), actor=ALICE, reason=WHY)
     token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
     with pytest.raises(Unauthorized):
-        authenticate(gateway.database, gateway.environment_tokens, token.encode())
-    assert "transfer.sent" in str(
-        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
-    )
-    approve(*gateway.audited, number, actor=BOB)
-    known = authenticate(gateway.database, gateway.environment_tokens, token.encode())
+        authenticate(database, environment_tokens, token.encode())
+    assert "transfer.sent" in str(preview_proposal(database, two_persons, stored(database, number)))
+    approve(*audited, number, actor=BOB)
+    known = authenticate(database, environment_tokens, token.encode())
     assert known.name == "relayer"
     assert known.scope.chains == {1}
-    assert stored(gateway, number).secret is None
-    assert token not in " ".join(str(record) for record in records(gateway))
-    revoke_token(
-        gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=ALICE
-    )  # a stop waits for nobody
+    assert stored(database, number).secret is None
+    assert token not in " ".join(str(record) for record in records(database))
+    revoke_token(*audited, environment_tokens, "relayer", actor=ALICE)  # a stop waits for nobody
     with pytest.raises(Unauthorized):
-        authenticate(gateway.database, gateway.environment_tokens, token.encode())
+        authenticate(database, environment_tokens, token.encode())
 
 
-def test_only_administrators_see_account_proposals(gateway: Gateway) -> None:
-    number = propose(gateway, REQUESTS["a role"][0])
+def test_only_administrators_see_account_proposals(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    number = propose(editing, REQUESTS["a role"][0])
     for role in (Role.VIEWER, Role.OPERATOR):
-        assert list_waiting(gateway.database, role) == []
-        assert list_all(gateway.database, role, None, 10).proposals == []
-        assert show_proposal(gateway.database, role, number) is None
-        assert waiting_count(gateway.database, gateway.two_persons, role) == 0
-    assert [each.id for each in list_waiting(gateway.database, Role.ADMIN)] == [number]
+        assert list_waiting(database, role) == []
+        assert list_all(database, role, None, 10).proposals == []
+        assert show_proposal(database, role, number) is None
+        assert waiting_count(database, two_persons, role) == 0
+    assert [each.id for each in list_waiting(database, Role.ADMIN)] == [number]

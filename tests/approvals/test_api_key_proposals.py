@@ -9,43 +9,48 @@ from app.accounts.services.proposals import ProposalRefused
 from app.approvals.decide import approve, preview_proposal
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
+from app.db.database import Database
 from app.values.errors import Unauthorized
+from tests.applications import Audited, Editing
 from tests.approvals.kit import ALICE, BOB, OLGA, stored
-from tests.gateway import Gateway
 
 
-def proposed(gateway: Gateway) -> tuple[str, int]:
-    issued = issue(*gateway.editing, new_key("wallet", ("read",), "5/minute"), actor=ALICE, reason="agreed")
+def proposed(editing: Editing) -> tuple[str, int]:
+    issued = issue(*editing, new_key("wallet", ("read",), "5/minute"), actor=ALICE, reason="agreed")
     text, saved = issued.text, issued.saved
     assert saved.proposal_id is not None
     return text, saved.proposal_id
 
 
-def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
-    text, number = proposed(gateway)
-    preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+def test_the_second_administrator_makes_it(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
+    text, number = proposed(editing)
+    preview = preview_proposal(database, two_persons, stored(database, number))
     assert [effect.text for effect in preview.effects] == [
         "its holder can use it at once; only the proposer has seen the key"
     ]
     for person in (ALICE, OLGA):
         with pytest.raises(ProposalRefused):
-            approve(*gateway.audited, number, actor=person)
+            approve(*audited, number, actor=person)
         with pytest.raises(Unauthorized):
-            presented_key(gateway.database, f"Bearer {text}")
-    approve(*gateway.audited, number, actor=BOB)
-    key = presented_key(gateway.database, f"Bearer {text}")
+            presented_key(database, f"Bearer {text}")
+    approve(*audited, number, actor=BOB)
+    key = presented_key(database, f"Bearer {text}")
     assert key is not None
     assert (key.name, key.rate_limit) == ("wallet", "5/minute")
-    assert stored(gateway, number).secret is None, "the digest is forgotten there"
+    assert stored(database, number).secret is None, "the digest is forgotten there"
 
 
-def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
-    text, number = proposed(gateway)
-    alone = gateway.but(two_persons=TwoPersons())
-    issue(*alone.editing, new_key("wallet", ("webhooks",), ""), actor=OLGA)
+def test_a_name_that_was_taken_meanwhile(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
+    text, number = proposed(editing)
+    alone = TwoPersons()
+    issue(*audited, alone, new_key("wallet", ("webhooks",), ""), actor=OLGA)
     with pytest.raises(ProposalRefused, match="is already used"):
-        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+        preview_proposal(database, two_persons, stored(database, number))
     with pytest.raises(ProposalRefused, match="is already used"):
-        approve(*gateway.audited, number, actor=BOB)
+        approve(*audited, number, actor=BOB)
     with pytest.raises(Unauthorized):
-        presented_key(gateway.database, f"Bearer {text}")
+        presented_key(database, f"Bearer {text}")

@@ -31,147 +31,146 @@ from app.audit.rules.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, NotConfirmed, Saved, show_audit
 from app.audit.verification import verify_audit
 from app.console.network.blocks import read_blocks
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network.edits.fees import FeeEdit
 from app.network.edits.plan import Edit
 from app.network.edits.refusals import InUse, Invalid
 from app.network.edits.save import preview_edit, save_edit
-from tests.applications import OpenApp
+from tests.applications import Audited, Editing, OpenApp, audited_of
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
-from tests.gateway import Gateway, gateway_of
 from tests.network.services.edits.kit import add_transfer, document, edited, records, removed, versions
 from tests.network.services.network_kit import VAULT, VILLAIN
 
 WHY = "agreed in ticket 7"
-Make = Callable[[Gateway], Edit]
+Make = Callable[[Database], Edit]
 
 
-def propose(gateway: Gateway, edit: Edit, actor: Actor = ALICE) -> int:
-    saved = save_edit(*gateway.editing, edit, actor=actor, reason=WHY)
+def propose(editing: Editing, edit: Edit, actor: Actor = ALICE) -> int:
+    saved = save_edit(*editing, edit, actor=actor, reason=WHY)
     assert saved.proposal_id is not None
     return saved.proposal_id
 
 
-def fee(gateway: Gateway, value: str = "7") -> Edit:
-    return edited(gateway, "routes", "USDT", 1, 56, base_fee=value)
+def fee(database: Database, value: str = "7") -> Edit:
+    return edited(database, "routes", "USDT", 1, 56, base_fee=value)
 
 
-def open_gateway(gateway: Gateway) -> Gateway:
-    """The same gateway, where one person is enough."""
-    return gateway.but(two_persons=TwoPersons())
-
-
-def actions(gateway: Gateway) -> list[str]:
-    return [record.action for record in records(gateway)]
+def actions(database: Database) -> list[str]:
+    return [record.action for record in records(database)]
 
 
 EDITS: dict[str, Make] = {
     "a changed row": fee,
-    "a new row": lambda g: Edit(
+    "a new row": lambda database: Edit(
         "tokens",
         values={
             "chain_id": 1, "symbol": "USDC", "name": "Coin", "address": VAULT, "decimal": 6,
             "xfer_disabled": True,
         },
     ),
-    "a removed row": lambda g: removed(g, "routes", "USDT", 1, 10),
-    "a pegged pair": lambda g: edited(g, "pegged_pairs", "CELR", 1, 10, burn_base_fee="9"),
-    "a pool": lambda g: edited(g, "pools", 1, "USDT", total_cap=None),
-    "a block that ends": lambda g: removed(g, "route_blocks", "USDT", 10, 56),
-    "a block in one direction": lambda g: edited(
-        g, "route_blocks", "USDT", 10, 56, both_directions=False
+    "a removed row": lambda database: removed(database, "routes", "USDT", 1, 10),
+    "a pegged pair": lambda database: edited(database, "pegged_pairs", "CELR", 1, 10, burn_base_fee="9"),
+    "a pool": lambda database: edited(database, "pools", 1, "USDT", total_cap=None),
+    "a block that ends": lambda database: removed(database, "route_blocks", "USDT", 10, 56),
+    "a block in one direction": lambda database: edited(
+        database, "route_blocks", "USDT", 10, 56, both_directions=False
     ),
-    "an address that is let in": lambda g: removed(g, "blocked_addresses", VILLAIN),
-    "a block that ends earlier": lambda g: edited(
-        g, "blocked_addresses", VILLAIN, expires_at="2027-01-01T00:00:00Z"
+    "an address that is let in": lambda database: removed(database, "blocked_addresses", VILLAIN),
+    "a block that ends earlier": lambda database: edited(
+        database, "blocked_addresses", VILLAIN, expires_at="2027-01-01T00:00:00Z"
     ),
-    "a stop with something beside it": lambda g: edited(
-        g, "tokens", 1, "USDT", xfer_disabled=True, name="Other"
+    "a stop with something beside it": lambda database: edited(
+        database, "tokens", 1, "USDT", xfer_disabled=True, name="Other"
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("make", EDITS.values(), ids=EDITS)
-def test_edit_waits_until_approved(gateway: Gateway, make: Make) -> None:
-    before, old_versions, edit = document(gateway), versions(gateway), make(gateway)
-    shown = preview_edit(gateway.database, gateway.two_persons, edit)
+def test_edit_waits_until_approved(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, make: Make
+) -> None:
+    before, old_versions, edit = document(database), versions(database), make(database)
+    shown = preview_edit(database, two_persons, edit)
     assert shown.waits
-    proposal = stored(gateway, propose(gateway, edit))
-    assert (document(gateway), versions(gateway)) == (before, old_versions)
+    proposal = stored(database, propose(editing, edit))
+    assert (document(database), versions(database)) == (before, old_versions)
     assert (proposal.state, proposal.proposed_by, proposal.reason) == ("open", ALICE.name, WHY)
     assert proposal.section == edit.section
-    assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
-    assert preview_proposal(gateway.database, gateway.two_persons, proposal) == shown, "the same preview"
+    assert waiting_count(database, two_persons, Role.ADMIN) == 1
+    assert preview_proposal(database, two_persons, proposal) == shown, "the same preview"
 
-    made = approve(*gateway.audited, proposal.id, actor=BOB)
+    made = approve(*audited, proposal.id, actor=BOB)
     assert made.changes == shown.changes
-    assert document(gateway) != before
-    closed = stored(gateway, proposal.id)
+    assert document(database) != before
+    closed = stored(database, proposal.id)
     assert (closed.state, closed.decided_by, closed.record_id) == ("approved", BOB.name, made.record_id)
-    assert actions(gateway)[0] == "two_persons.propose"
-    assert actions(gateway)[1].startswith("network.")
-    assert actions(gateway)[2] == "two_persons.approve"
-    entry = show_audit(gateway.database, made.record_id or 0)
+    assert actions(database)[0] == "two_persons.propose"
+    assert actions(database)[1].startswith("network.")
+    assert actions(database)[2] == "two_persons.approve"
+    entry = show_audit(database, made.record_id or 0)
     assert entry is not None
     assert entry.record.actor == BOB.name
     assert entry.record.detail.startswith(f"proposed by {ALICE.name}, approved by {BOB.name}")
     assert entry.changes == read_changes(proposal.changes), "made is what was proposed"
-    assert verify_audit(*gateway.audited).fault is None
+    assert verify_audit(*audited).fault is None
 
 
 STOPS: dict[str, Make] = {
-    "a chain": lambda g: edited(g, "chains", 1, disabled=True, disabled_reason="incident"),
-    "a token": lambda g: edited(g, "tokens", 1, "USDT", xfer_disabled=True),
-    "a route": lambda g: Edit(
+    "a chain": lambda database: edited(database, "chains", 1, disabled=True, disabled_reason="incident"),
+    "a token": lambda database: edited(database, "tokens", 1, "USDT", xfer_disabled=True),
+    "a route": lambda database: Edit(
         "route_blocks",
         values={"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56, "both_directions": True},
     ),
-    "an address": lambda g: Edit("blocked_addresses", values={"address": VAULT}),
-    "a network": lambda g: Edit("blocked_networks", values={"cidr": "198.51.100.0/24"}),
+    "an address": lambda database: Edit("blocked_addresses", values={"address": VAULT}),
+    "a network": lambda database: Edit("blocked_networks", values={"cidr": "198.51.100.0/24"}),
 }
 
 
 @pytest.mark.parametrize("make", STOPS.values(), ids=STOPS)
-def test_stop_is_immediate_but_resuming_waits(gateway: Gateway, make: Make) -> None:
-    edit, before = make(gateway), document(gateway)
-    assert not preview_edit(gateway.database, gateway.two_persons, edit).waits
-    saved = save_edit(*gateway.editing, edit, actor=OLGA, typed="Ethereum")
+def test_stop_is_immediate_but_resuming_waits(
+    database: Database, two_persons: TwoPersons, editing: Editing, make: Make
+) -> None:
+    edit, before = make(database), document(database)
+    assert not preview_edit(database, two_persons, edit).waits
+    saved = save_edit(*editing, edit, actor=OLGA, typed="Ethereum")
     assert saved.proposal_id is None
-    assert document(gateway) != before
-    stopped = document(gateway)
+    assert document(database) != before
+    stopped = document(database)
     if edit.row_id is not None:
         undone = {name: not value for name, value in (edit.values or {}).items() if value is True}
         key = (1,) if edit.section == "chains" else (1, "USDT")
-        again = edited(gateway, edit.section, *key, **undone)
+        again = edited(database, edit.section, *key, **undone)
     else:
         values = edit.values or {}
         keys = {"route_blocks": ("USDT", 1, 56), "blocked_addresses": (values.get("address"),)}
-        again = removed(gateway, edit.section, *keys.get(edit.section, (values.get("cidr"),)))
-    propose(gateway, again, OLGA)
-    assert document(gateway) == stopped
+        again = removed(database, edit.section, *keys.get(edit.section, (values.get("cidr"),)))
+    propose(editing, again, OLGA)
+    assert document(database) == stopped
 
 
-def test_blocking_several_never_waits(gateway: Gateway) -> None:
+def test_blocking_several_never_waits(database: Database, editing: Editing) -> None:
     text = f"{VAULT}\n{VILLAIN}"
-    saved = save_edit(*gateway.editing, read_blocks("blocked_addresses", text, {}).edit, actor=OLGA)
+    saved = save_edit(*editing, read_blocks("blocked_addresses", text, {}).edit, actor=OLGA)
     assert saved.proposal_id is None
-    assert [row["address"] for row in document(gateway)["blocked_addresses"]] == [VILLAIN, VAULT]
+    assert [row["address"] for row in document(database)["blocked_addresses"]] == [VILLAIN, VAULT]
 
 
-def test_only_what_is_named_waits(gateway: Gateway) -> None:
-    one = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
-    assert save_edit(*one.editing, fee(one), actor=ALICE).proposal_id is None
-    assert save_edit(
-        *one.editing, edited(one, "chains", 1, name="Mainnet"), actor=ALICE, reason=WHY
-    ).proposal_id
+def test_only_what_is_named_waits(database: Database, audited: Audited) -> None:
+    one = *audited, TwoPersons(frozenset({"chains"}))
+    assert save_edit(*one, fee(database), actor=ALICE).proposal_id is None
+    chain = edited(database, "chains", 1, name="Mainnet")
+    assert save_edit(*one, chain, actor=ALICE, reason=WHY).proposal_id
 
 
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 501])
-def test_without_a_reason_nothing_is_proposed(gateway: Gateway, reason: str) -> None:
+def test_without_a_reason_nothing_is_proposed(database: Database, editing: Editing, reason: str) -> None:
     with pytest.raises(ReasonMissing):
-        save_edit(*gateway.editing, fee(gateway), actor=ALICE, reason=reason)
-    assert list_waiting(gateway.database, Role.ADMIN) == []
-    assert records(gateway) == []
+        save_edit(*editing, fee(database), actor=ALICE, reason=reason)
+    assert list_waiting(database, Role.ADMIN) == []
+    assert records(database) == []
 
 
 @pytest.mark.parametrize(
@@ -182,176 +181,182 @@ def test_without_a_reason_nothing_is_proposed(gateway: Gateway, reason: str) -> 
         (NOBODY, "needs the role operator"),
     ],
 )
-def test_who_may_not_approve(gateway: Gateway, actor: Actor, complaint: str) -> None:
-    before = document(gateway)
-    number = propose(gateway, fee(gateway))
+def test_who_may_not_approve(
+    database: Database, audited: Audited, editing: Editing, actor: Actor, complaint: str
+) -> None:
+    before = document(database)
+    number = propose(editing, fee(database))
     with pytest.raises(ProposalRefused, match=complaint):
-        approve(*gateway.audited, number, actor=actor)
-    assert document(gateway) == before
-    assert stored(gateway, number).state is ProposalState.OPEN
+        approve(*audited, number, actor=actor)
+    assert document(database) == before
+    assert stored(database, number).state is ProposalState.OPEN
 
 
-def test_approval_uses_current_roles(gateway: Gateway) -> None:
-    number = propose(gateway, fee(gateway))
+def test_approval_uses_current_roles(database: Database, audited: Audited, editing: Editing) -> None:
+    number = propose(editing, fee(database))
     for changed in ({"role": "viewer"}, {"active": False}):
-        set_account(gateway, OLGA, **({"role": "operator", "active": True} | changed))
+        set_account(database, OLGA, **({"role": "operator", "active": True} | changed))
         with pytest.raises(ProposalRefused, match="needs the role operator"):
-            approve(*gateway.audited, number, actor=OLGA)
-    set_account(gateway, OLGA, role="operator", active=True)
-    set_account(gateway, ALICE, active=False)
+            approve(*audited, number, actor=OLGA)
+    set_account(database, OLGA, role="operator", active=True)
+    set_account(database, ALICE, active=False)
     with pytest.raises(ProposalRefused, match="may no longer make this change"):
-        approve(*gateway.audited, number, actor=OLGA)
-    set_account(gateway, ALICE, active=True, role="operator")
-    assert approve(*gateway.audited, number, actor=OLGA).record_id
+        approve(*audited, number, actor=OLGA)
+    set_account(database, ALICE, active=True, role="operator")
+    assert approve(*audited, number, actor=OLGA).record_id
 
 
-def test_row_changed_since_is_not_overwritten(gateway: Gateway) -> None:
-    number = propose(gateway, fee(gateway))
-    save_edit(*open_gateway(gateway).editing, fee(gateway, "9"), actor=BOB)
+def test_row_changed_since_is_not_overwritten(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
+    number = propose(editing, fee(database))
+    save_edit(*audited, TwoPersons(), fee(database, "9"), actor=BOB)
     with pytest.raises(Conflict) as told:
-        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+        preview_proposal(database, two_persons, stored(database, number))
     assert ("base_fee", "605437528092011966", "9") in [
         (each.field, each.before, each.after) for each in told.value.meanwhile
     ]
     with pytest.raises(Conflict):
-        approve(*gateway.audited, number, actor=BOB)
-    assert document(gateway)["routes"][0]["base_fee"] == "9"
-    assert stored(gateway, number).state is ProposalState.OPEN
+        approve(*audited, number, actor=BOB)
+    assert document(database)["routes"][0]["base_fee"] == "9"
+    assert stored(database, number).state is ProposalState.OPEN
 
 
-def test_impossible_change_is_not_approved(gateway: Gateway) -> None:
-    token = EDITS["a new row"](gateway)
-    number = propose(gateway, token)
-    save_edit(*open_gateway(gateway).editing, token, actor=BOB)
+def test_impossible_change_is_not_approved(database: Database, audited: Audited, editing: Editing) -> None:
+    token = EDITS["a new row"](database)
+    number = propose(editing, token)
+    save_edit(*audited, TwoPersons(), token, actor=BOB)
     with pytest.raises(Invalid, match="exists already"):
-        approve(*gateway.audited, number, actor=BOB)
-    gone = propose(gateway, removed(gateway, "tokens", 1, "USDC"))
+        approve(*audited, number, actor=BOB)
+    gone = propose(editing, removed(database, "tokens", 1, "USDC"))
     pool = {"chain_id": 1, "symbol": "USDC", "liquidity_added": "0", "epoch_seconds": 60}
-    save_edit(*open_gateway(gateway).editing, Edit("pools", values=pool), actor=BOB)
+    save_edit(*audited, TwoPersons(), Edit("pools", values=pool), actor=BOB)
     with pytest.raises(InUse):
-        approve(*gateway.audited, gone, actor=BOB)
+        approve(*audited, gone, actor=BOB)
 
 
-def test_second_proposal_for_row_conflicts(gateway: Gateway) -> None:
-    first, second = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"), OLGA)
-    approve(*gateway.audited, second, actor=BOB)
+def test_second_proposal_for_row_conflicts(database: Database, audited: Audited, editing: Editing) -> None:
+    first, second = propose(editing, fee(database)), propose(editing, fee(database, "8"), OLGA)
+    approve(*audited, second, actor=BOB)
     with pytest.raises(Conflict):
-        approve(*gateway.audited, first, actor=BOB)
-    assert document(gateway)["routes"][0]["base_fee"] == "8"
+        approve(*audited, first, actor=BOB)
+    assert document(database)["routes"][0]["base_fee"] == "8"
 
 
-def test_proposal_differing_after_upgrade_conflicts(gateway: Gateway) -> None:
+def test_proposal_differing_after_upgrade_conflicts(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
     """What other software would make of it is not what was proposed."""
-    number = propose(gateway, EDITS["a new row"](gateway))
-    proposal = stored(gateway, number)
+    number = propose(editing, EDITS["a new row"](database))
+    proposal = stored(database, number)
     other = replace(proposal, input=proposal.input.replace("Coin", "Coins"))
     with pytest.raises(Conflict):
-        preview_proposal(gateway.database, gateway.two_persons, other)
+        preview_proposal(database, two_persons, other)
 
 
-def test_base_fees_of_many_routes(gateway: Gateway) -> None:
-    before, edit = document(gateway), FeeEdit(56, None, None, Fraction(3, 2))
-    shown = preview_edit(gateway.database, gateway.two_persons, edit)
+def test_base_fees_of_many_routes(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
+    before, edit = document(database), FeeEdit(56, None, None, Fraction(3, 2))
+    shown = preview_edit(database, two_persons, edit)
     assert shown.waits
     with pytest.raises(ReasonMissing):
-        save_edit(*gateway.editing, replace(edit, shown=shown.fingerprint), actor=ALICE)
+        save_edit(*editing, replace(edit, shown=shown.fingerprint), actor=ALICE)
     number = (
-        save_edit(
-            *gateway.editing, replace(edit, shown=shown.fingerprint), actor=ALICE, reason=WHY
-        ).proposal_id
-        or 0
+        save_edit(*editing, replace(edit, shown=shown.fingerprint), actor=ALICE, reason=WHY).proposal_id or 0
     )
-    assert document(gateway) == before
-    assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)) == shown
-    other = propose(gateway, fee(gateway))
-    approve(*gateway.audited, number, actor=BOB)
-    assert document(gateway)["routes"][0]["base_fee"] == "908156292138017949"
+    assert document(database) == before
+    assert preview_proposal(database, two_persons, stored(database, number)) == shown
+    other = propose(editing, fee(database))
+    approve(*audited, number, actor=BOB)
+    assert document(database)["routes"][0]["base_fee"] == "908156292138017949"
     with pytest.raises(Conflict):
-        approve(*gateway.audited, other, actor=BOB)
+        approve(*audited, other, actor=BOB)
     again = FeeEdit(56, "USDT", 10**30, None)
-    shown = preview_edit(gateway.database, gateway.two_persons, again)
+    shown = preview_edit(database, two_persons, again)
     number = (
-        save_edit(
-            *gateway.editing, replace(again, shown=shown.fingerprint), actor=ALICE, reason=WHY
-        ).proposal_id
-        or 0
+        save_edit(*editing, replace(again, shown=shown.fingerprint), actor=ALICE, reason=WHY).proposal_id or 0
     )
-    save_edit(*open_gateway(gateway).editing, fee(gateway, "1"), actor=BOB)
+    save_edit(*audited, TwoPersons(), fee(database, "1"), actor=BOB)
     with pytest.raises(Conflict):
-        approve(*gateway.audited, number, actor=BOB)
-    assert document(gateway)["routes"][0]["base_fee"] == "1"
+        approve(*audited, number, actor=BOB)
+    assert document(database)["routes"][0]["base_fee"] == "1"
 
 
-def test_grave_change_needs_name_from_both(gateway: Gateway) -> None:
-    edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x", name="Mainnet")
+def test_grave_change_needs_name_from_both(database: Database, audited: Audited, editing: Editing) -> None:
+    edit = edited(database, "chains", 1, disabled=True, disabled_reason="x", name="Mainnet")
     with pytest.raises(NotConfirmed):
-        save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY)
-    number = save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY, typed="Ethereum").proposal_id or 0
+        save_edit(*editing, edit, actor=ALICE, reason=WHY)
+    number = save_edit(*editing, edit, actor=ALICE, reason=WHY, typed="Ethereum").proposal_id or 0
     with pytest.raises(NotConfirmed):
-        approve(*gateway.audited, number, actor=BOB)
-    assert not document(gateway)["chains"][0]["disabled"]
-    approve(*gateway.audited, number, actor=BOB, typed="Ethereum")
-    assert document(gateway)["chains"][0]["name"] == "Mainnet"
+        approve(*audited, number, actor=BOB)
+    assert not document(database)["chains"][0]["disabled"]
+    approve(*audited, number, actor=BOB, typed="Ethereum")
+    assert document(database)["chains"][0]["name"] == "Mainnet"
 
 
-def test_proposal_expires_by_passed_clock(gateway: Gateway, clock: Clock) -> None:
-    number, later = propose(gateway, fee(gateway)), None
+def test_proposal_expires_by_passed_clock(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, clock: Clock
+) -> None:
+    number, later = propose(editing, fee(database)), None
     clock.forward(hours=71, minutes=59, seconds=59)
-    later = propose(gateway, edited(gateway, "chains", 1, name="Mainnet"))
-    assert [each.id for each in list_waiting(gateway.database, Role.ADMIN)] == [number, later]
+    later = propose(editing, edited(database, "chains", 1, name="Mainnet"))
+    assert [each.id for each in list_waiting(database, Role.ADMIN)] == [number, later]
     clock.forward(seconds=1)
-    assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
+    assert waiting_count(database, two_persons, Role.ADMIN) == 1
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(*gateway.audited, number, actor=BOB)
-    assert stored(gateway, number).state is ProposalState.EXPIRED
+        approve(*audited, number, actor=BOB)
+    assert stored(database, number).state is ProposalState.EXPIRED
     for _ in range(2):
-        note_expired(*gateway.audited, VERA)
-    assert actions(gateway).count("two_persons.expire") == 1
+        note_expired(*audited, VERA)
+    assert actions(database).count("two_persons.expire") == 1
     for decide in (reject, withdraw):
         with pytest.raises(ProposalRefused, match="expired"):
-            decide(*gateway.audited, number, "too late", actor=ALICE)
-    approve(*gateway.audited, later, actor=BOB)
+            decide(*audited, number, "too late", actor=ALICE)
+    approve(*audited, later, actor=BOB)
 
 
-def test_setting_limits_proposal_lifetime(gateway: Gateway, clock: Clock) -> None:
-    brief = gateway.but(two_persons=replace(gateway.two_persons, lifetime=timedelta(hours=1)))
-    number = propose(brief, fee(brief))
+def test_setting_limits_proposal_lifetime(
+    database: Database, two_persons: TwoPersons, audited: Audited, clock: Clock
+) -> None:
+    brief = replace(two_persons, lifetime=timedelta(hours=1))
+    number = propose((*audited, brief), fee(database))
     clock.forward(hours=1)
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(*gateway.audited, number, actor=BOB)
+        approve(*audited, number, actor=BOB)
 
 
-def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
-    before = document(gateway)
-    mine, other = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"))
+def test_rejected_or_withdrawn_with_a_reason(database: Database, audited: Audited, editing: Editing) -> None:
+    before = document(database)
+    mine, other = propose(editing, fee(database)), propose(editing, fee(database, "8"))
     for decide, actor in ((reject, ALICE), (withdraw, BOB), (reject, VERA), (withdraw, VERA)):
         with pytest.raises(ProposalRefused):
-            decide(*gateway.audited, mine, "no", actor=actor)
+            decide(*audited, mine, "no", actor=actor)
     for decide, actor in ((reject, BOB), (withdraw, ALICE)):
         with pytest.raises(ReasonMissing):
-            decide(*gateway.audited, mine, " ", actor=actor)
-    reject(*gateway.audited, mine, "not now", actor=BOB)
-    withdraw(*gateway.audited, other, "a mistake", actor=ALICE)
-    found = [stored(gateway, number) for number in (mine, other)]
+            decide(*audited, mine, " ", actor=actor)
+    reject(*audited, mine, "not now", actor=BOB)
+    withdraw(*audited, other, "a mistake", actor=ALICE)
+    found = [stored(database, number) for number in (mine, other)]
     assert [(each.state, each.decided_by, each.decision_reason) for each in found] == [
         ("rejected", BOB.name, "not now"), ("withdrawn", ALICE.name, "a mistake"),
     ]  # fmt: skip
     for number in (mine, other):
         with pytest.raises(ProposalRefused, match="already"):
-            approve(*gateway.audited, number, actor=BOB)
-    assert document(gateway) == before
-    assert actions(gateway)[2:] == ["two_persons.reject", "two_persons.withdraw"]
-    assert "not now" in records(gateway)[2].detail
+            approve(*audited, number, actor=BOB)
+    assert document(database) == before
+    assert actions(database)[2:] == ["two_persons.reject", "two_persons.withdraw"]
+    assert "not now" in records(database)[2].detail
 
 
-def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
-    number = propose(gateway, EDITS["a new row"](gateway))
+def test_two_approvals_at_once_make_it_once(database: Database, audited: Audited, editing: Editing) -> None:
+    number = propose(editing, EDITS["a new row"](database))
     start, outcomes = threading.Barrier(4), list[Any]()
 
     def decide(actor: Actor) -> None:
         start.wait()
         try:
-            outcomes.append(approve(*gateway.audited, number, actor=actor))
+            outcomes.append(approve(*audited, number, actor=actor))
         except EditRefused as refused:
             outcomes.append(refused)
 
@@ -362,39 +367,39 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
         thread.join()
     assert sum(isinstance(outcome, Saved) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, ProposalRefused) for outcome in outcomes) == 3
-    assert actions(gateway) == ["two_persons.propose", "network.create", "two_persons.approve"]
-    assert sum(row["symbol"] == "USDC" for row in document(gateway)["tokens"]) == 1
+    assert actions(database) == ["two_persons.propose", "network.create", "two_persons.approve"]
+    assert sum(row["symbol"] == "USDC" for row in document(database)["tokens"]) == 1
 
 
-def test_a_proposal_survives_a_restart(gateway: Gateway, open_app: OpenApp) -> None:
-    number = propose(gateway, fee(gateway))
-    started = gateway_of(open_app(two_persons=("routes",))).but(clock=gateway.clock)
-    assert [each.id for each in list_waiting(started.database, Role.VIEWER)] == [number]
-    approve(*started.audited, number, actor=OLGA)
-    assert document(gateway)["routes"][0]["base_fee"] == "7"
-    assert started.two_persons.guards("routes")
-    assert not started.two_persons.guards("chains")
+def test_a_proposal_survives_a_restart(database: Database, editing: Editing, open_app: OpenApp) -> None:
+    number = propose(editing, fee(database))
+    started = open_app(two_persons=("routes",), clock=database.clock)
+    assert [each.id for each in list_waiting(part_of(started, Database), Role.VIEWER)] == [number]
+    approve(*audited_of(started), number, actor=OLGA)
+    assert document(database)["routes"][0]["base_fee"] == "7"
+    assert part_of(started, TwoPersons).guards("routes")
+    assert not part_of(started, TwoPersons).guards("chains")
 
 
-def test_one_account_cannot_fill_the_list(gateway: Gateway) -> None:
-    proposal = stored(gateway, propose(gateway, fee(gateway)))
+def test_one_account_cannot_fill_the_list(database: Database, editing: Editing) -> None:
+    proposal = stored(database, propose(editing, fee(database)))
     row = {name: getattr(proposal, name) for name in proposal.__slots__ if name != "id"}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(table.Proposal), [row | {"state": "open"}] * (MOST_OPEN - 1))
     with pytest.raises(TooManyProposals):
-        propose(gateway, fee(gateway))
-    assert propose(gateway, fee(gateway), OLGA)
+        propose(editing, fee(database))
+    assert propose(editing, fee(database), OLGA)
 
 
-def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> None:
-    before = document(gateway)
-    with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
-        carry_out(connection, *gateway.editing, ALICE, fee(gateway).planned(connection, gateway.clock()))
-    assert document(gateway) == before
+def test_the_writer_itself_refuses_what_nobody_approved(database: Database, editing: Editing) -> None:
+    before = document(database)
+    with pytest.raises(SecondPersonNeeded, match="routes"), writing(database.engine) as connection:
+        carry_out(connection, *editing, ALICE, fee(database).planned(connection, database.clock()))
+    assert document(database) == before
 
 
-def test_later_transfers_still_guard_row(gateway: Gateway) -> None:
-    number = propose(gateway, edited(gateway, "tokens", 1, "USDT", decimal=7))
-    add_transfer(gateway, 1)
+def test_later_transfers_still_guard_row(database: Database, audited: Audited, editing: Editing) -> None:
+    number = propose(editing, edited(database, "tokens", 1, "USDT", decimal=7))
+    add_transfer(database, 1)
     with pytest.raises(Invalid, match="transfers use"):
-        approve(*gateway.audited, number, actor=BOB)
+        approve(*audited, number, actor=BOB)

@@ -25,30 +25,32 @@ from app.accounts.services.factors import (
 from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
 from app.approvals.decide import approve, preview_proposal
 from app.audit.services import Conflict
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import list_tokens, revoke_token
 from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
 from app.credentials.services.presented import authenticate
+from app.db.database import Database
 from app.db.engine import writing
 from app.values.errors import Unauthorized
+from tests.applications import Audited, Editing
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
-from tests.gateway import Gateway
 
 WHY = "agreed"
 
 
 @pytest.fixture
-def alone(gateway: Gateway) -> Gateway:
-    """The same gateway without second persons."""
-    return gateway.but(two_persons=TwoPersons())
+def alone() -> TwoPersons:
+    """Nobody needs a second person."""
+    return TwoPersons()
 
 
-def id_of(gateway: Gateway, email: str) -> int:
-    account = find_account(gateway.database, email=email)
+def id_of(database: Database, email: str) -> int:
+    account = find_account(database, email=email)
     assert account is not None
     return account.id
 
 
-def add_passkey(gateway: Gateway, account_id: int) -> None:
+def add_passkey(database: Database, account_id: int) -> None:
     row = {
         "operator_id": account_id,
         "name": "Laptop",
@@ -57,111 +59,127 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
         "sign_count": 0,
         "transports": [],
         "synced": False,
-        "created_at": gateway.clock(),
+        "created_at": database.clock(),
     }
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(OperatorPasskey).values(row))
 
 
-def test_replacement_token_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
-    ends = gateway.clock() + timedelta(days=7)
+def test_replacement_token_waits_with_its_expiry(
+    database: Database,
+    audited: Audited,
+    editing: Editing,
+    two_persons: TwoPersons,
+    environment_tokens: EnvironmentTokens,
+    alone: TwoPersons,
+) -> None:
+    ends = database.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    issue(*alone.editing, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
+    issue(*audited, alone, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
     with pytest.raises(SecondPersonNeeded):
-        issue(*gateway.editing, second_token("relayer"), actor=ALICE)
+        issue(*editing, second_token("relayer"), actor=ALICE)
     with pytest.raises(ReasonMissing):
-        issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason="")
+        issue(*editing, second_token("relayer"), actor=ALICE, reason="")
 
-    issued = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY)
+    issued = issue(*editing, second_token("relayer"), actor=ALICE, reason=WHY)
     token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
-    assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
+    assert preview_proposal(database, two_persons, stored(database, number)).waits
     with pytest.raises(Unauthorized):
-        authenticate(gateway.database, gateway.environment_tokens, token.encode())
-    approve(*gateway.audited, number, actor=BOB)
-    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).name == "relayer"
+        authenticate(database, environment_tokens, token.encode())
+    approve(*audited, number, actor=BOB)
+    assert authenticate(database, environment_tokens, token.encode()).name == "relayer"
     first, second = [
-        record
-        for record in list_tokens(gateway.database, gateway.environment_tokens)
-        if record.name == "relayer"
+        record for record in list_tokens(database, environment_tokens) if record.name == "relayer"
     ]
     assert (second.scope, second.quota, second.expires_at) == (first.scope, first.quota, ends)
 
 
-def test_replacement_needs_an_existing_token(gateway: Gateway, alone: Gateway) -> None:
-    issue(*alone.editing, new_token("relayer"), actor=BOB)
-    saved = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
-    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
+def test_replacement_needs_an_existing_token(
+    audited: Audited,
+    editing: Editing,
+    environment_tokens: EnvironmentTokens,
+    database: Database,
+    two_persons: TwoPersons,
+    alone: TwoPersons,
+) -> None:
+    issue(*audited, alone, new_token("relayer"), actor=BOB)
+    saved = issue(*editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
+    revoke_token(*audited, environment_tokens, "relayer", actor=BOB)
     for step in (
-        lambda: preview_proposal(
-            gateway.database, gateway.two_persons, stored(gateway, saved.proposal_id or 0)
-        ),
-        lambda: approve(*gateway.audited, saved.proposal_id or 0, actor=BOB),
+        lambda: preview_proposal(database, two_persons, stored(database, saved.proposal_id or 0)),
+        lambda: approve(*audited, saved.proposal_id or 0, actor=BOB),
     ):
         with pytest.raises(ProposalRefused, match="no valid token"):
             step()
 
 
-def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
-    ends = gateway.clock() + timedelta(days=7)
+def test_a_first_token_keeps_what_was_proposed(
+    database: Database, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
+) -> None:
+    ends = database.clock() + timedelta(days=7)
     issued = issue(
-        *gateway.editing,
+        *editing,
         new_token("relayer", [], [1], terms=TokenTerms(expires_at=ends)),
         actor=ALICE,
         reason=WHY,
     )
     token, saved = issued.text, issued.saved
-    approve(*gateway.audited, saved.proposal_id or 0, actor=BOB)
-    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
+    approve(*audited, saved.proposal_id or 0, actor=BOB)
+    assert authenticate(database, environment_tokens, token.encode()).expires_at == ends
 
 
-def test_requiring_factor_is_immediate_relaxing_waits(gateway: Gateway) -> None:
+def test_requiring_factor_is_immediate_relaxing_waits(
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
+) -> None:
     with pytest.raises(AccountRefused, match="not required"):
-        request_relaxing(*gateway.editing, actor=ALICE, reason=WHY)
-    set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
-    demand_second_factor(*gateway.audited, id_of(gateway, ALICE.name), actor=ALICE)
-    assert second_factor_demanded(gateway.database)
+        request_relaxing(*editing, actor=ALICE, reason=WHY)
+    set_account(database, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
+    demand_second_factor(*audited, id_of(database, ALICE.name), actor=ALICE)
+    assert second_factor_demanded(database)
     with pytest.raises(ReasonMissing):
-        request_relaxing(*gateway.editing, actor=ALICE)
+        request_relaxing(*editing, actor=ALICE)
 
-    saved = request_relaxing(*gateway.editing, actor=ALICE, reason=WHY)
+    saved = request_relaxing(*editing, actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
-    preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
-    assert second_factor_demanded(gateway.database), "not yet"
+    preview_proposal(database, two_persons, stored(database, number))
+    assert second_factor_demanded(database), "not yet"
     with pytest.raises(ProposalRefused):
-        approve(*gateway.audited, number, actor=ALICE)
-    approve(*gateway.audited, number, actor=BOB)
-    assert not second_factor_demanded(gateway.database)
+        approve(*audited, number, actor=ALICE)
+    approve(*audited, number, actor=BOB)
+    assert not second_factor_demanded(database)
 
 
-def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
-    olga = id_of(gateway, OLGA.name)
-    add_passkey(gateway, olga)
+def test_a_lost_second_factor_takes_passkeys_along(
+    database: Database, audited: Audited, editing: Editing
+) -> None:
+    olga = id_of(database, OLGA.name)
+    add_passkey(database, olga)
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
     with pytest.raises(SecondPersonNeeded):
-        request_account(*gateway.editing, request, actor=ALICE)
-    number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
-    assert accounts_that_have_passkeys(gateway.database) == {olga}
-    approve(*gateway.audited, number, actor=BOB)
-    assert not accounts_that_have_passkeys(gateway.database)
+        request_account(*editing, request, actor=ALICE)
+    number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
+    assert accounts_that_have_passkeys(database) == {olga}
+    approve(*audited, number, actor=BOB)
+    assert not accounts_that_have_passkeys(database)
 
 
-def test_passkey_added_meanwhile_conflicts(gateway: Gateway) -> None:
-    olga = id_of(gateway, OLGA.name)
-    set_account(gateway, OLGA, tf_totp_secret="old")
+def test_passkey_added_meanwhile_conflicts(database: Database, audited: Audited, editing: Editing) -> None:
+    olga = id_of(database, OLGA.name)
+    set_account(database, OLGA, tf_totp_secret="old")
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
-    number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
-    add_passkey(gateway, olga)
+    number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
+    add_passkey(database, olga)
     with pytest.raises(Conflict, match="since"):
-        approve(*gateway.audited, number, actor=BOB)
+        approve(*audited, number, actor=BOB)
 
 
-def test_password_made_by_others_must_change(gateway: Gateway) -> None:
+def test_password_made_by_others_must_change(database: Database, audited: Audited, editing: Editing) -> None:
     create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
     renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
-        number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
-        approve(*gateway.audited, number, actor=BOB)
-        account = find_account(gateway.database, email=request.email)
+        number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
+        approve(*audited, number, actor=BOB)
+        account = find_account(database, email=request.email)
         assert account is not None
         assert account.must_change_password, request.wish

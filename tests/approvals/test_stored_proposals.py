@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert
 
 from app.accounts import models as table
@@ -18,12 +19,14 @@ from app.accounts.services.factors import demand_second_factor, second_factor_de
 from app.approvals.decide import approve, preview_proposal, reject
 from app.credentials.rules.api_key import key_text
 from app.credentials.rules.credential import digest_of
-from app.credentials.rules.ingest_token import token_text
+from app.credentials.rules.ingest_token import EnvironmentTokens, token_text
 from app.credentials.services.issuing import TokenTerms, issue, new_token
 from app.credentials.services.presented import authenticate, presented_key
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
+from tests.applications import Audited
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
-from tests.gateway import Gateway
 
 STORED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("stored_proposals.json").read_text())
 """Written by an earlier version. The secrets of keys and tokens are those of ``text_of``."""
@@ -38,22 +41,22 @@ def text_of(row: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def before(gateway: Gateway) -> Gateway:
+def before(app: Flask, database: Database, audited: Audited) -> Flask:
     """What the proposals were based on."""
-    alone = gateway.but(two_persons=TwoPersons())
+    alone = TwoPersons()
     terms = TokenTerms(quota_events=5, quota_seconds=60)
-    issue(*alone.editing, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
-    set_account(gateway, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
-    set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
-    alice = find_account(gateway.database, email=ALICE.name)
+    issue(*audited, alone, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
+    set_account(database, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
+    set_account(database, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
+    alice = find_account(database, email=ALICE.name)
     assert alice is not None
-    demand_second_factor(*gateway.audited, alice.id, actor=ALICE)
-    return gateway
+    demand_second_factor(*audited, alice.id, actor=ALICE)
+    return app
 
 
-def insert_stored(gateway: Gateway, row: dict[str, Any]) -> int:
+def insert_stored(database: Database, row: dict[str, Any]) -> int:
     """Store the proposal; its id."""
-    now = gateway.clock()
+    now = database.clock()
     more = {
         "reason": "agreed",
         "state": ProposalState.OPEN.value,
@@ -64,22 +67,23 @@ def insert_stored(gateway: Gateway, row: dict[str, Any]) -> int:
     }
     if row["section"] != "operators":
         more["secret"] = digest_of(text_of(row).encode()).hex()
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         (number,) = connection.execute(insert(table.Proposal).values(row | more)).inserted_primary_key or (0,)
     return int(number)
 
 
-def made(gateway: Gateway, row: dict[str, Any]) -> Any:
+def made(app: Flask, row: dict[str, Any]) -> Any:
     """What of the change can be seen."""
+    database = part_of(app, Database)
     if row["kind"] == "api_key":
-        key = presented_key(gateway.database, f"Bearer {text_of(row)}")
+        key = presented_key(database, f"Bearer {text_of(row)}")
         return key and (key.name, sorted(key.scopes), key.rate_limit)
     if row["section"] == "ingest_tokens":
-        token = authenticate(gateway.database, gateway.environment_tokens, text_of(row).encode())
+        token = authenticate(database, part_of(app, EnvironmentTokens), text_of(row).encode())
         return token.name, token.scope.types, token.scope.chains, str(token.quota), token.expires_at
     if row["kind"] == "relaxing":
-        return second_factor_demanded(gateway.database)
-    account = find_account(gateway.database, email=json.loads(row["input"])["email"])
+        return second_factor_demanded(database)
+    account = find_account(database, email=json.loads(row["input"])["email"])
     assert account is not None
     return account.role, account.password, account.second_factor_required, account.tf_totp_secret
 
@@ -109,19 +113,23 @@ MADE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
-def test_a_stored_proposal_is_approved(before: Gateway, row: dict[str, Any]) -> None:
-    number = insert_stored(before, row)
-    preview = preview_proposal(before.database, before.two_persons, stored(before, number))
+def test_a_stored_proposal_is_approved(
+    before: Flask, database: Database, two_persons: TwoPersons, audited: Audited, row: dict[str, Any]
+) -> None:
+    number = insert_stored(database, row)
+    preview = preview_proposal(database, two_persons, stored(database, number))
     assert preview.waits
-    saved = approve(*before.audited, number, actor=BOB)
+    saved = approve(*audited, number, actor=BOB)
     assert saved.changes == (row["summary"],)
     assert saved.record_id is not None
     assert made(before, row) == MADE[row["summary"]]
-    assert stored(before, number).state is ProposalState.APPROVED
+    assert stored(database, number).state is ProposalState.APPROVED
 
 
 @pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
-def test_a_stored_proposal_is_rejected(before: Gateway, row: dict[str, Any]) -> None:
-    number = insert_stored(before, row)
-    reject(*before.audited, number, "not now", actor=BOB)
-    assert (stored(before, number).state, stored(before, number).secret) == (ProposalState.REJECTED, None)
+def test_a_stored_proposal_is_rejected(
+    before: Flask, database: Database, audited: Audited, row: dict[str, Any]
+) -> None:
+    number = insert_stored(database, row)
+    reject(*audited, number, "not now", actor=BOB)
+    assert (stored(database, number).state, stored(database, number).secret) == (ProposalState.REJECTED, None)

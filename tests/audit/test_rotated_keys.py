@@ -10,14 +10,16 @@ from flask import Flask
 
 from app.audit.services import record_separately
 from app.audit.verification import verify_audit
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import list_tokens, revoke_key
 from app.credentials.services.issuing import issue, new_key
+from app.db.database import Database
+from app.http.application import part_of
 from config import ConfigError, load_settings
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import OpenApp, audited_of, editing_of
 from tests.feed.services.world import NOW, sent
 from tests.feed.views.kit import CURSOR, bearer, post, verdict
-from tests.gateway import gateway_of, parts
 
 OLD, NEW = "the old key of the tests, 32 characters", "the new key of the tests, 32 characters"
 
@@ -44,7 +46,7 @@ def test_an_ingest_token(at_noon: Callable[..., Flask]) -> None:
     assert verdict(post(client, [sent(1)], new))["repeated"] == 1
     (first, *_) = [
         token
-        for token in list_tokens(*parts(gateway_of(app), "database", "environment_tokens"))
+        for token in list_tokens(part_of(app, Database), part_of(app, EnvironmentTokens))
         if f"_{token.key_id}_" in old
     ]
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer", "--key", first.key_id]).exit_code == 0
@@ -62,30 +64,27 @@ def test_a_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
 
 def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
     app = at_noon()
-    gateway = gateway_of(app)
 
     def asked(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
 
-    old = issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER).text
+    old = issue(*editing_of(app), new_key("wallet", ("read",), ""), actor=TESTER).text
     assert asked(old) == 200
-    new = issue(*gateway.editing, new_key("wallet-2", ("read",), ""), actor=TESTER).text
+    new = issue(*editing_of(app), new_key("wallet-2", ("read",), ""), actor=TESTER).text
     assert [asked(old), asked(new)] == [200, 200]
-    revoke_key(*gateway.audited, "wallet", actor=TESTER)
+    revoke_key(*audited_of(app), "wallet", actor=TESTER)
     assert [asked(old), asked(new)] == [401, 200]
 
 
 def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
-    record_separately(
-        *parts(gateway_of(at_noon(audit_key=OLD)), "database", "audit_keys"), TESTER, "test.deed", "before"
-    )
-    after = gateway_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
-    record_separately(*after.audited, TESTER, "test.deed", "after")
-    assert (verify_audit(*after.audited).count, verify_audit(*after.audited).fault) == (2, None)
-    forgotten = verify_audit(*parts(gateway_of(at_noon(audit_key=NEW)), "database", "audit_keys"))
+    record_separately(*audited_of(at_noon(audit_key=OLD)), TESTER, "test.deed", "before")
+    after = audited_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
+    record_separately(*after, TESTER, "test.deed", "after")
+    assert (verify_audit(*after).count, verify_audit(*after).fault) == (2, None)
+    forgotten = verify_audit(*audited_of(at_noon(audit_key=NEW)))
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
-    leaked = gateway_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
-    assert "older key" in (verify_audit(*leaked.audited).fault or "")
+    leaked = audited_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
+    assert "older key" in (verify_audit(*leaked).fault or "")
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEYS_OLD", "AUDIT_KEYS_OLD", "INGEST_TOKENS"])

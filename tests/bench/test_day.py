@@ -8,17 +8,17 @@ from typing import Any
 
 import orjson
 import pytest
-from flask import Flask
 from sqlalchemy import func, select
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.network.document import import_network
 from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus as Status
 from bench import day
 from tests.actors import TESTER
-from tests.gateway import current_gateway
+from tests.applications import Editing
 
 MIDNIGHT = datetime(2026, 5, 1, tzinfo=UTC)
 BURST = 60 * day.BUSIEST
@@ -65,18 +65,17 @@ def test_parts_of_day_equal_the_whole() -> None:
     assert set(lines(0.002, BURST - 60, BURST + 120)) < set(whole)
 
 
-def test_feed_accepts_all_but_planned_refusals(app: Flask) -> None:
-    gateway = current_gateway()
-    import_network(*gateway.editing, day.document(), actor=TESTER)
+def test_feed_accepts_all_but_planned_refusals(database: Database, intake: Intake, editing: Editing) -> None:
+    import_network(*editing, day.document(), actor=TESTER)
     begin, until = BURST - 10, BURST + 60 + day.LONGEST
     events = day.events_of_day(MIDNIGHT, 0.004, begin, until)
-    verdict = ingest_lines(gateway.database, gateway.intake, [each.line for each in events], "test")
+    verdict = ingest_lines(database, intake, [each.line for each in events], "test")
     planned = [number for number, each in enumerate(events, 1) if each.refused]
     assert planned
     assert [each.line for each in verdict.refused] == planned, verdict.refused
     assert (verdict.accepted, verdict.repeated) == (len(events) - len(planned), 0)
     paid = {bytes.fromhex(each.paid[2:]) for each in events if each.paid}
     statuses = select(Transfer.status, func.count()).where(Transfer.transfer_id.in_(paid))
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(statuses.group_by(Transfer.status))
         assert dict(iter(rows)) == {Status.TRANSFER_COMPLETED: len(paid)}

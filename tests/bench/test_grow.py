@@ -11,9 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import inspect
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import db
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog
 from app.feed.services.reprojection import replay
 from app.network.document import import_network
@@ -25,8 +26,8 @@ from bench.grow import grow
 from bench.grow_command import grow_transfers
 from bench.synthetic_transfers import SyntheticTransfers, events_of
 from tests.actors import TESTER
+from tests.applications import Audited, Editing, change_part
 from tests.feed.services.world import projections
-from tests.gateway import Gateway, current_gateway
 from tests.sandbox.conftest import NOW
 
 COUNT = 1_000
@@ -34,12 +35,13 @@ MADE_UP = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway().but(clock=lambda: NOW)
+def app(app: Flask) -> Flask:
+    change_part(app, Database, clock=lambda: NOW)
+    return app
 
 
-def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(gateway.engine) as connection:
+def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(database.engine) as connection:
         return projections(connection)
 
 
@@ -55,19 +57,21 @@ def schema() -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
 @pytest.mark.soak("of the benchmarks alone")
-def test_grown_rows_equal_fed_rows(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grown_rows_equal_fed_rows(
+    database: Database, intake: Intake, audited: Audited, editing: Editing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(synthetic_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
-    grow(gateway, MADE_UP, actor=TESTER)
+    grow(*audited, MADE_UP, actor=TESTER)
     assert schema() == before
-    grown = state(gateway)
-    with writing(gateway.engine) as connection:
+    grown = state(database)
+    with writing(database.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
-    import_network(*gateway.editing, orjson.dumps(network_document()), actor=TESTER)
+    import_network(*editing, orjson.dumps(network_document()), actor=TESTER)
     reported = [orjson.dumps(event) for transfer in MADE_UP for event in events_of(transfer)]
-    assert ingest_lines(gateway.database, gateway.intake, reported, "test").refused == []
-    reported = state(gateway)
+    assert ingest_lines(database, intake, reported, "test").refused == []
+    reported = state(database)
     assert {name: len(rows) for name, rows in grown.items()} == {
         name: len(reported[name]) for name in reported
     }
@@ -91,15 +95,15 @@ def test_the_same_are_made_every_time() -> None:
     ][:5]
 
 
-def test_growing_needs_empty_database(gateway: Gateway, client: FlaskClient) -> None:
+def test_growing_needs_empty_database(database: Database, audited: Audited, client: FlaskClient) -> None:
     """It leaves no log."""
-    grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
-    before = state(gateway)
+    grow(*audited, SyntheticTransfers(50, NOW), actor=TESTER)
+    before = state(database)
     with pytest.raises(SandboxRefused, match="not empty"):
-        grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
+        grow(*audited, SyntheticTransfers(50, NOW), actor=TESTER)
     with pytest.raises(NoEventLog, match="its 50 transfers have no events"):
-        replay(*gateway.audited, actor=TESTER)
-    assert state(gateway) == before
+        replay(*audited, actor=TESTER)
+    assert state(database) == before
     run = client.application.test_cli_runner().invoke
     for command in (["replay"], ["export"], ["prune", "--before", "2026-01-01T00:00:00Z"], ["ingest", "-"]):
         refused = run(args=["events", *command])

@@ -11,15 +11,13 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
 from app.accounts.rules.roles import Role
-from app.sandbox.services import load_sandbox
 from config import ALL_DOORS
-from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.browser.looking import accessibility, go
 from tests.console.visitor import PASSWORD, add_account
 from tests.databases import SharedSqlite
-from tests.gateway import gateway_of, parts
 from tests.grpcweb.node import chromium
+from tests.sandboxes import load_into
 from tests.serving.server import UNLIMITED, Server, serving
 from tests.watcher.services.world import watch_a_chain
 
@@ -141,8 +139,8 @@ def server(running: Server, sandbox: SharedSqlite) -> Server:
     def fill() -> None:
         app = create_app(make_settings(sandbox.url))
         with app.app_context():
-            load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
-            watch_a_chain(gateway_of(app))
+            load_into(app)
+            watch_a_chain(app)
             for role in Role:
                 add_account(app, role)
             close_connections()

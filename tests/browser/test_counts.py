@@ -13,7 +13,9 @@ from sqlalchemy import insert
 
 from app import create_app
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import close_connections, make_settings
@@ -21,7 +23,6 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
-from tests.gateway import gateway_of
 from tests.serving.server import Server
 
 COMPLETED, REFUNDED, FAILED = 40_000, 481, 61
@@ -37,7 +38,7 @@ def server(running: Server, sandbox: SharedSqlite) -> Server:
         app = create_app(make_settings(sandbox.url))
         with app.app_context():
             add_account(app, Role.VIEWER)
-            with writing(gateway_of(app).engine) as connection:
+            with writing(part_of(app, Database).engine) as connection:
                 connection.execute(insert(Transfer), transfers())
             close_connections()
 

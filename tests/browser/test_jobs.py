@@ -13,24 +13,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, create_engine, text
 
 from app import create_app
 from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
+from tests.applications import Editing, close_connections, make_settings
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, leaving, saved
 from tests.browser.work import Ledger
 from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
-from tests.gateway import Gateway, gateway_of
 from tests.serving.server import Server
 from tests.webhooks.services.hooks import to_subjects
 
@@ -60,11 +61,11 @@ def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def gateway(sandbox: SharedSqlite) -> Iterator[Gateway]:
-    """The parts of a process beside the server, on its database."""
+def app(sandbox: SharedSqlite) -> Iterator[Flask]:
+    """A process beside the server, on its database."""
     app = create_app(make_settings(sandbox.url, doors=("admin",)))
     with app.app_context():
-        yield gateway_of(app)
+        yield app
         close_connections()
 
 
@@ -197,9 +198,9 @@ def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger)
 
 @pytest.mark.soak("seconds of a browser; tests/console has the forms")
 def test_a_token_of_a_reporter_is_replaced(
-    visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
+    visit: Visit, editing: Editing, rows: Engine, ledger: Ledger
 ) -> None:
-    issue(*gateway.editing, new_token("a-reporter"), actor=TESTER)
+    issue(*editing, new_token("a-reporter"), actor=TESTER)
     valid = "SELECT count(*) FROM ingest_tokens WHERE name = 'a-reporter' AND revoked_at IS NULL"
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/ingest_tokens/")
@@ -218,10 +219,10 @@ def test_a_token_of_a_reporter_is_replaced(
 
 @pytest.mark.soak("seconds of a browser; tests/console has the form")
 def test_a_delivery_that_failed_is_sent_again(
-    visit: Visit, gateway: Gateway, rows: Engine, ledger: Ledger
+    visit: Visit, app: Flask, database: Database, rows: Engine, ledger: Ledger
 ) -> None:
-    hook = to_subjects(gateway, ["0xab"]).public_id
-    send_test(gateway.database, hook)
+    hook = to_subjects(app, ["0xab"]).public_id
+    send_test(database, hook)
     with rows.begin() as connection:
         later = "UPDATE webhook_deliveries SET attempts = 1, next_at = '2999-01-01 00:00:00.000000'"
         connection.execute(text(later))

@@ -13,13 +13,14 @@ from playwright.sync_api import Browser, expect
 
 from app import create_app
 from app.accounts.rules.roles import Role
+from app.db.database import Database
+from app.http.application import part_of
 from app.webhooks.services.subscriptions import send_test
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import findings, go, save
 from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
-from tests.gateway import gateway_of
 from tests.serving.server import Server
 from tests.webhooks.services.hooks import to_subjects
 
@@ -32,9 +33,8 @@ def hook(server: Server, sandbox: SharedSqlite) -> str:
     """A webhook with a delivery that was written now."""
     app = create_app(make_settings(sandbox.url, doors=("admin",)))
     with app.app_context():
-        gateway = gateway_of(app)
-        public_id = str(to_subjects(gateway, ["0xab"]).public_id)
-        send_test(gateway.database, public_id)
+        public_id = str(to_subjects(app, ["0xab"]).public_id)
+        send_test(part_of(app, Database), public_id)
         close_connections()
     return public_id
 

@@ -19,18 +19,19 @@ from sqlalchemy import create_engine, text
 from app import create_app
 from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_key, new_token
+from app.db.database import Database
+from app.http.application import part_of
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
+from tests.applications import close_connections, editing_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import PASSWORD, Visitor, add_account, email_of
 from tests.databases import SharedSqlite
 from tests.everyday import some
-from tests.gateway import gateway_of
 from tests.serving.server import Server
 from tests.webhooks.services.hooks import to_subjects
 
@@ -252,14 +253,14 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"change_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        issue(*gateway_of(app).editing, new_token("a-reporter"), actor=TESTER)
+        issue(*editing_of(app), new_token("a-reporter"), actor=TESTER)
         issue(
-            *gateway_of(app).editing,
+            *editing_of(app),
             new_key("a-wallet", ("read", "webhooks"), "100/minute;1000/hour"),
             actor=TESTER,
         )
-        hook = to_subjects(gateway_of(app), ["0xab"]).public_id
-        send_test(gateway_of(app).database, hook)
+        hook = to_subjects(app, ["0xab"]).public_id
+        send_test(part_of(app, Database), hook)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)

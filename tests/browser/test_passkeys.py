@@ -11,13 +11,14 @@ from sqlalchemy import update
 from app import create_app
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.rules.roles import RECOVERY_CODES, Role
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import go
 from tests.console.visitor import PASSWORD, email_of
 from tests.databases import SharedSqlite
-from tests.gateway import gateway_of
 
 OPERATOR = email_of(Role.OPERATOR)
 
@@ -59,9 +60,9 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
     """The last proof of every session is long ago, as if its owner had been away."""
     app = create_app(make_settings(sandbox.url))
     with app.app_context():
-        gateway = gateway_of(app)
-        with writing(gateway.engine) as connection:
-            long_ago = gateway.clock().replace(year=2020)
+        database = part_of(app, Database)
+        with writing(database.engine) as connection:
+            long_ago = database.clock().replace(year=2020)
             connection.execute(update(OperatorSession).values(proved_at=long_ago))
         close_connections()
 
@@ -139,7 +140,7 @@ def test_refused_passkey_can_be_retried(visit: Visit) -> None:
 def test_password_by_others_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():
-        with writing(gateway_of(app).engine) as connection:
+        with writing(part_of(app, Database).engine) as connection:
             of_viewer = Operator.email == email_of(Role.VIEWER)
             connection.execute(update(Operator).where(of_viewer).values(must_change_password=True))
         close_connections()

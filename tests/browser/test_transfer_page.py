@@ -13,7 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app import create_app
-from app.feed.services.ingest import ingest_lines
+from app.db.database import Database
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import close_connections, make_settings
@@ -21,7 +23,6 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
-from tests.gateway import gateway_of, parts
 from tests.serving.server import Server, serving
 
 PATHS = (
@@ -76,7 +77,8 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
         with app.app_context():
             at = {"at": datetime.now(UTC).isoformat()}
             verdict = ingest_lines(
-                *parts(gateway_of(app), "database", "intake"),
+                part_of(app, Database),
+                part_of(app, Intake),
                 [json.dumps(each | at).encode() for each in events],
                 "test",
             )

@@ -8,12 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import update
 
 from app import create_app
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.values.times import rfc3339
 from app.watcher.models import ChainWatch
 from tests.applications import close_connections, make_settings
@@ -21,7 +24,6 @@ from tests.browser.conftest import Visit
 from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
 from tests.feed.services.world import event, feed, write_network
-from tests.gateway import Gateway, gateway_of
 from tests.serving.server import UNLIMITED, Server, serving
 from tests.watcher.services.world import watch_a_chain
 
@@ -46,20 +48,20 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 @pytest.fixture(scope="module")
 def server(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with accounts and nothing else."""
-    in_gateway(sandbox, lambda gateway: None, accounts=True)
+    in_gateway(sandbox, lambda app: None, accounts=True)
     log = tmp_path_factory.mktemp("server") / "log"
     with serving(UNLIMITED, log, DATABASE_URL=sandbox.url, WEB_CONCURRENCY="1") as running:
         yield running
 
 
-def in_gateway(sandbox: SharedSqlite, act: Callable[[Gateway], object], *, accounts: bool = False) -> None:
+def in_gateway(sandbox: SharedSqlite, act: Callable[[Flask], object], *, accounts: bool = False) -> None:
     """Act in a process of its own on the server's database."""
     app = create_app(make_settings(sandbox.url))
     with app.app_context():
         if accounts:
             for role in Role:
                 add_account(app, role)
-        act(gateway_of(app))
+        act(app)
         close_connections()
 
 
@@ -93,9 +95,11 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     expect(tile(page, "Chains not read")).to_contain_text("no chain is configured")
     visit.check_look()
 
-    def one_fact(gateway: Gateway) -> None:
-        write_network(gateway.engine)
-        feed(gateway, event("chain.head", chain_id=1, block=500) | {"at": rfc3339(gateway.clock())})
+    def one_fact(app: Flask) -> None:
+        write_network(part_of(app, Database).engine)
+        feed(
+            app, event("chain.head", chain_id=1, block=500) | {"at": rfc3339(part_of(app, Database).clock())}
+        )
 
     in_gateway(sandbox, one_fact)
     page.reload()
@@ -112,10 +116,10 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     expect(page.get_by_role("row", name="Chain 1")).not_to_contain_text("not reported")
     visit.check_look()
 
-    def dead_watcher(gateway: Gateway) -> None:
-        watch_a_chain(gateway)
-        ago = gateway.clock() - timedelta(hours=1)
-        with writing(gateway.engine) as connection:
+    def dead_watcher(app: Flask) -> None:
+        watch_a_chain(app)
+        ago = part_of(app, Database).clock() - timedelta(hours=1)
+        with writing(part_of(app, Database).engine) as connection:
             connection.execute(update(ChainWatch).values(until=ago, read_at=ago))
 
     in_gateway(sandbox, dead_watcher)

@@ -8,7 +8,8 @@ from flask import Flask
 
 from app.accounts.rules.proposal import API_KEYS, TwoPersons
 from app.audit.services import list_audit
-from tests.gateway import gateway_of, use_gateway
+from app.db.database import Database
+from app.http.application import add_part
 
 
 def run(app: Flask, *words: str) -> Result:
@@ -26,7 +27,7 @@ def asked(app: Flask, key: str, path: str = "/v2/getTransferConfigs") -> int:
     return app.test_client().get(path, headers={"Authorization": f"Bearer {key}"}).status_code
 
 
-def test_key_is_made_used_listed_revoked(app: Flask) -> None:
+def test_key_is_made_used_listed_revoked(app: Flask, database: Database) -> None:
     key = made(app, "wallet")
     assert key.startswith("gwk_")
     assert (asked(app, key), asked(app, key[:-1] + "~"), asked(app, key, "/v2/webhooks")) == (200, 401, 403)
@@ -43,7 +44,7 @@ def test_key_is_made_used_listed_revoked(app: Flask) -> None:
     assert asked(app, key) == 401
     assert " revoked 20" in run(app, "list").stdout
     assert run(app, "revoke", "wallet").stdout == revoked.stdout
-    actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(gateway_of(app).database)]
+    actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(database)]
     assert actions == [("api_key.revoke", True), ("api_key.create", True)]
 
 
@@ -71,13 +72,14 @@ def test_what_is_refused(app: Flask, words: tuple[str, ...], said: str) -> None:
     assert len(run(app, "list").stdout.splitlines()) == 2
 
 
-def test_guarded_keys_need_second_person(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    guarded = gateway_of(app).but(two_persons=TwoPersons(frozenset({API_KEYS})))
-    use_gateway(app, guarded)
+def test_guarded_keys_need_second_person(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    add_part(app, TwoPersons, TwoPersons(frozenset({API_KEYS})))
     refused = run(app, "create", "wallet")
     assert refused.exit_code == 1
     assert "requires a second approval" in refused.stderr
     assert len(run(app, "list").stdout.splitlines()) == 1
     made(app, "wallet", "--break-glass", "both administrators are on a plane")
-    actions = [row.action for row in list_audit(gateway_of(app).database)]
+    actions = [row.action for row in list_audit(database)]
     assert actions == ["api_key.create", "two_persons.break_glass"]

@@ -18,8 +18,9 @@ from app.audit.models import AuditRecord
 from app.audit.rules.records import Actor, Source
 from app.audit.services import ArchivedMeanwhile, record_separately
 from app.cli import audit as commands
+from app.db.database import Database
 from app.db.engine import writing
-from tests.gateway import current_gateway
+from tests.applications import Audited
 from tests.network.services.network_kit import changed, network, text
 
 
@@ -88,9 +89,9 @@ def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
         assert told in refused.stderr
 
 
-def test_broken_link_ends_verification(app: Flask) -> None:
+def test_broken_link_ends_verification(app: Flask, database: Database) -> None:
     fill(app)
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(AuditRecord).where(AuditRecord.id >= 2).values(detail="nothing"))
     broken = run(app, "audit", "verify")
     assert (broken.exit_code, broken.stdout) == (1, "")
@@ -98,9 +99,9 @@ def test_broken_link_ends_verification(app: Flask) -> None:
     assert len(broken.stderr.splitlines()) == 1
 
 
-def test_unreadable_time_ends_with_one_line(app: Flask) -> None:
+def test_unreadable_time_ends_with_one_line(app: Flask, database: Database) -> None:
     fill(app)
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(sql("UPDATE audit_records SET at = 'soon' WHERE id = 2"))
     assert run(app, "audit", "show", "1").exit_code == 0
     for command in (["verify"], ["export"], ["list"], ["show", "2"]):
@@ -127,8 +128,8 @@ def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:
     assert (missing.exit_code, missing.stderr) == (1, "Error: there is no record 1\n")
 
 
-def test_a_record_cannot_steer_the_terminal(app: Flask) -> None:
-    record_separately(*current_gateway().audited, Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
+def test_a_record_cannot_steer_the_terminal(app: Flask, audited: Audited) -> None:
+    record_separately(*audited, Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
     for command in (("list",), ("show", "1")):
         output = run(app, "audit", *command).stdout
         assert "\x1b" not in output

@@ -12,11 +12,11 @@ from click.testing import Result
 from flask import Flask
 
 from app.cli import database as module
+from app.db.database import Database
 from app.db.schema import newest_schema
-from app.sandbox.services import load_sandbox
-from tests.actors import TESTER
+from app.http.application import current
 from tests.applications import OpenApp
-from tests.gateway import current_gateway
+from tests.sandboxes import load_into
 
 
 def run(app: Flask, target: Path) -> Result:
@@ -24,12 +24,12 @@ def run(app: Flask, target: Path) -> Result:
 
 
 def source_of(app: Flask) -> str:
-    return str(current_gateway().engine.url.database)
+    return str(current(Database).engine.url.database)
 
 
 @pytest.fixture
-def on_sqlite(app: Flask) -> Flask:
-    if current_gateway().engine.dialect.name != "sqlite":
+def on_sqlite(app: Flask, database: Database) -> Flask:
+    if database.engine.dialect.name != "sqlite":
         pytest.skip("SQLite alone has it")
     return app
 
@@ -42,10 +42,8 @@ def rows(file: Path | str) -> list[str]:
         connection.close()
 
 
-def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path) -> None:
-    load_sandbox(
-        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-    )
+def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path, app: Flask) -> None:
+    load_into(app)
     target = tmp_path / "gateway.backup"
     before = os.umask(0)
     try:
@@ -119,11 +117,9 @@ def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: OpenApp) -> None:
+def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: OpenApp, app: Flask) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
-    load_sandbox(
-        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-    )
+    load_into(app)
     assert run(on_sqlite, good).exit_code == 0
     bad.write_bytes(good.read_bytes())
     damaged = sqlite3.connect(bad)

@@ -14,8 +14,9 @@ from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
+from app.db.database import Database
+from app.http.application import add_part, part_of
 from tests.console.visitor import add_account
-from tests.gateway import gateway_of, use_gateway
 from tests.network.services.network_kit import changed, network, text
 
 WHY = "both administrators are on a plane"
@@ -35,8 +36,7 @@ def guard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Guard:
     """Names sections for the rest of the test."""
 
     def name(*sections: str) -> None:
-        gateway = gateway_of(app).but(two_persons=TwoPersons(frozenset(sections)))
-        use_gateway(app, gateway)
+        add_part(app, TwoPersons, TwoPersons(frozenset(sections)))
 
     return name
 
@@ -52,7 +52,7 @@ def filled(app: Flask) -> Flask:
 
 
 def actions(app: Flask) -> list[str]:
-    return [row.action for row in list_audit(gateway_of(app).database)]
+    return [row.action for row in list_audit(part_of(app, Database))]
 
 
 def test_import_names_the_guarded_sections(filled: Flask, guard: Guard) -> None:
@@ -78,7 +78,7 @@ def test_import_names_the_guarded_sections(filled: Flask, guard: Guard) -> None:
     assert made.exit_code == 0
     assert json.loads(run(filled, "network", "export").stdout) == document
     assert actions(filled)[:2] == ["network.import", "two_persons.break_glass"]
-    glass = list_audit(gateway_of(filled).database)[1]
+    glass = list_audit(part_of(filled, Database))[1]
     assert glass.detail == f"one person changed chains, routes; reason: {WHY}"
     assert glass.actor.startswith("cli:")
 
@@ -133,20 +133,21 @@ def test_unneeded_reason_is_not_recorded(filled: Flask) -> None:
     ids=" ".join,
 )
 def test_accounts_and_tokens(filled: Flask, guard: Guard, words: tuple[str, ...]) -> None:
+    database = part_of(filled, Database)
     add_account(filled, Role.VIEWER, "off@example.org", active=False)
     add_account(
         filled, Role.VIEWER, "three@example.org", tf_totp_secret="x", tf_primary_method="authenticator"
     )
     guard("operators", "ingest_tokens")
-    before = list_accounts(gateway_of(filled).database)
+    before = list_accounts(database)
     refused = run(filled, *words)
     assert refused.exit_code == 1
     assert REFUSED in refused.output
-    assert list_accounts(gateway_of(filled).database) == before
+    assert list_accounts(database) == before
     made = run(filled, *words, "--break-glass", WHY)
     assert made.exit_code == 0, made.output
     assert actions(filled)[1] == "two_persons.break_glass"
-    assert list_accounts(gateway_of(filled).database) != before or words[0] == "ingest-tokens"
+    assert list_accounts(database) != before or words[0] == "ingest-tokens"
 
 
 def test_first_accounts_and_revocation_need_nothing(app: Flask, guard: Guard) -> None:

@@ -14,18 +14,18 @@ from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
 from app.cli import events as commands
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter
 from tests.databases import SharedDatabase
 from tests.feed.services.world import about, fill_network, released, sent
-from tests.gateway import current_gateway
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(app: Flask, shared_database: SharedDatabase) -> Iterator[Run]:
-    fill_network(shared_database, current_gateway().engine)
+def run(app: Flask, shared_database: SharedDatabase, database: Database) -> Iterator[Run]:
+    fill_network(shared_database, database.engine)
     runner: FlaskCliRunner = app.test_cli_runner()
     yield lambda *args, **kwargs: runner.invoke(args=["events", *args], **kwargs)
 
@@ -53,12 +53,12 @@ def test_ingest_reads_stdin_and_reports_refusals(run: Run) -> None:
     assert [(r["line"], r["id"]) for r in verdict["refused"]] == [(3, "")]
 
 
-def test_limited_terminal_ends_no_repair(app: Flask, run: Run) -> None:
+def test_limited_terminal_ends_no_repair(app: Flask, run: Run, database: Database) -> None:
     """Symbols are any text, and each row is told while others are still to be repaired."""
     run(
         "ingest", "-", input="\n".join(json.dumps(sent(n, symbol=s)) for n, s in ((1, "CAFÉ💰"), (2, "USDT")))
     )
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(PoolCounter))
     narrow = app.test_cli_runner(charset="latin-1")
     result = narrow.invoke(args=["events", "replay"])
@@ -88,7 +88,7 @@ def test_replay_says_how_much_it_did(run: Run, file: Path) -> None:
     assert run("replay").stdout == "replayed: 2 transfers\n"
 
 
-def test_verify_prints_differences_replay_repairs(run: Run, file: Path) -> None:
+def test_verify_prints_differences_replay_repairs(run: Run, file: Path, database: Database) -> None:
     assert (run("verify").exit_code, run("verify").stdout) == (
         0,
         "verified: 0 transfers, 0 rows differ from the log\n",
@@ -97,7 +97,7 @@ def test_verify_prints_differences_replay_repairs(run: Run, file: Path) -> None:
     agrees = run("verify")
     assert (agrees.exit_code, agrees.stderr) == (0, "")
     assert agrees.stdout == "verified: 2 transfers, 0 rows differ from the log\n"
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         connection.exec_driver_sql("UPDATE transfers SET amount = '7'")
     differs = run("verify")
     assert differs.exit_code == 1

@@ -12,12 +12,12 @@ from click.testing import Result
 from flask import Flask
 
 from app import create_app
+from app.db.database import Database
+from app.http.application import part_of
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.services import load_sandbox
 from app.values.codes import TransferHistoryStatus
-from tests.actors import TESTER
 from tests.applications import make_settings
-from tests.gateway import current_gateway
+from tests.sandboxes import load_into
 from tests.site.snippets import block_of
 
 TO_CONFIRM = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
@@ -49,11 +49,11 @@ def sandbox(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     path.write_bytes(sqlite_template.read_bytes())
     app = create_app(make_settings(f"sqlite:///{path}"))
     with app.app_context():
-        gateway = current_gateway()
-        load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
+        database = part_of(app, Database)
+        load_into(app)
     yield app  # outside of its context, which commands of another application would take for theirs
-    gateway.engine.dispose()
-    gateway.reads.dispose()
+    database.engine.dispose()
+    database.reads.dispose()
 
 
 def evidence_of(app: Flask, transfer_id: str) -> dict[str, Any]:

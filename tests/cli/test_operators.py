@@ -14,8 +14,9 @@ from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import NewPasskey, add_passkey, make_recovery_codes, recovery_codes_left
 from app.audit.services import list_audit
 from app.audit.verification import verify_audit
+from app.db.database import Database
 from tests.actors import TESTER
-from tests.gateway import current_gateway
+from tests.applications import Audited
 
 PASSWORD = "a long enough password"
 
@@ -25,13 +26,13 @@ def run(app: Flask, *words: str, password: str | None = PASSWORD) -> Result:
     return app.test_cli_runner().invoke(args=["operators", *words], env=environment)
 
 
-def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
+def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path, database: Database) -> None:
     file = tmp_path / "password"
     file.write_text(PASSWORD + "\n")
     create = ["operators", "create", "someone@example.org", "--role", "viewer"]
     made = app.test_cli_runner().invoke(args=create, env={"OPERATOR_PASSWORD_FILE": str(file)})
     assert made.output == "created someone@example.org with the role viewer\n"
-    account = find_account(current_gateway().database, email="someone@example.org")
+    account = find_account(database, email="someone@example.org")
     assert account
     assert PasswordHasher().verify(account.password, PASSWORD)
 
@@ -40,10 +41,10 @@ def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
     assert "No such file" in missing.output
 
 
-def test_account_from_creation_to_end(app: Flask) -> None:
+def test_account_from_creation_to_end(app: Flask, database: Database, audited: Audited) -> None:
     made = run(app, "create", "Someone@Example.org", "--role", "operator")
     assert made.output == "created someone@example.org with the role operator\n"
-    account = find_account(current_gateway().database, email="someone@example.org")
+    account = find_account(database, email="someone@example.org")
     assert account
     assert account.role is Role.OPERATOR
     assert account.password.startswith("$argon2id$")
@@ -51,22 +52,22 @@ def test_account_from_creation_to_end(app: Flask) -> None:
 
     run(app, "set-role", "someone@example.org", "--role", "viewer")
     run(app, "disable", "someone@example.org")
-    changed = find_account(current_gateway().database, email="SOMEONE@example.org")
+    changed = find_account(database, email="SOMEONE@example.org")
     assert changed
     assert (changed.role, changed.active) == (Role.VIEWER, False)
     assert "enabled someone@example.org with the role " in run(app, "enable", "someone@example.org").output
 
     fresh = run(app, "new-password", "someone@example.org").stdout.strip()
     assert len(fresh) >= 20
-    after = find_account(current_gateway().database, email="someone@example.org")
+    after = find_account(database, email="someone@example.org")
     assert after
     assert after.password != account.password
     assert after.fs_uniquifier != account.fs_uniquifier
     assert not account.must_change_password, "its owner chose it"
     assert after.must_change_password, "whoever ran the command has seen it"
-    records = list_audit(current_gateway().database)
+    records = list_audit(database)
     assert [row.action for row in records] == ["operator.change"] * 4 + ["operator.create"]
-    assert verify_audit(*current_gateway().audited).fault is None
+    assert verify_audit(*audited).fault is None
     told = " ".join(str(row) for row in records)
     assert fresh not in told
     assert "argon2" not in told
@@ -85,11 +86,11 @@ def test_account_from_creation_to_end(app: Flask) -> None:
         ("someone@example.org", "someone@example.org1", "easy to guess"),
     ],
 )
-def test_what_is_refused(app: Flask, email: str, password: str, complaint: str) -> None:
+def test_what_is_refused(app: Flask, email: str, password: str, complaint: str, database: Database) -> None:
     refused = run(app, "create", email, "--role", "viewer", password=password)
     assert refused.exit_code == 1
     assert complaint in refused.output
-    assert find_account(current_gateway().database, email=email) is None
+    assert find_account(database, email=email) is None
 
 
 def test_an_account_is_made_once(app: Flask) -> None:
@@ -106,20 +107,19 @@ def test_without_a_password_it_asks(app: Flask) -> None:
     assert PASSWORD not in asked.output
 
 
-def test_lost_second_factor_is_reset_entirely(app: Flask) -> None:
+def test_lost_second_factor_is_reset_entirely(app: Flask, database: Database, audited: Audited) -> None:
     """With its passkeys and recovery codes."""
     run(app, "create", "a@example.org", "--role", "admin")
-    gateway = current_gateway()
-    account = find_account(gateway.database, email="a@example.org")
+    account = find_account(database, email="a@example.org")
     assert account
     passkey = NewPasskey("key", b"id", b"public", 0, [], synced=False)
-    add_passkey(*gateway.audited, account.id, passkey, actor=TESTER)
-    make_recovery_codes(*gateway.audited, account.id, actor=TESTER)
+    add_passkey(*audited, account.id, passkey, actor=TESTER)
+    make_recovery_codes(*audited, account.id, actor=TESTER)
     assert "a@example.org  admin  active  set up" in run(app, "list").output
     assert run(app, "reset-second-factor", "a@example.org").exit_code == 0
     assert "a@example.org  admin  active  none" in run(app, "list").output
-    assert recovery_codes_left(gateway.database, account.id) == 0
-    assert verify_audit(*gateway.audited).fault is None
+    assert recovery_codes_left(database, account.id) == 0
+    assert verify_audit(*audited).fault is None
 
 
 def test_the_last_administrator_stays(app: Flask) -> None:

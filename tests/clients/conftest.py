@@ -10,10 +10,9 @@ import pytest
 
 from app.credentials.services.issuing import issue, new_key
 from tests.actors import TESTER
-from tests.applications import application
+from tests.applications import application, editing_of
 from tests.clients.stage import Stage, running
 from tests.deploy.nginx import PLACES, PUBLIC, proxying
-from tests.gateway import current_gateway
 from tests.programs import anvil
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
@@ -65,5 +64,5 @@ def through_nginx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[T
 def key(sandbox: Path, server: Server) -> str:
     """An API key of that gateway, which may have webhooks."""
     assert server.process.poll() is None
-    with application(f"sqlite:///{sandbox / 'gateway.db'}"):
-        return issue(*current_gateway().editing, new_key("follower", ("webhooks",)), actor=TESTER).text
+    with application(f"sqlite:///{sandbox / 'gateway.db'}") as app:
+        return issue(*editing_of(app), new_key("follower", ("webhooks",)), actor=TESTER).text

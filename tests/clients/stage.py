@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
+from app.http.application import part_of
 from app.network.document import import_within, read_rows
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
@@ -24,7 +26,6 @@ from demo.transfers import Send
 from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
-from tests.gateway import current_gateway
 from tests.serving.server import UNLIMITED, serving
 from tests.watcher.processes import watching
 
@@ -122,9 +123,9 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
         watched = {"watch_from_block": 0, "finality": 4, "poll_seconds": 0.5}
         app = create_app(make_settings(url))
         with app.app_context():
-            with writing(current_gateway().engine) as connection:
+            with writing(part_of(app, Database).engine) as connection:
                 network = read_rows(document(VALIDATORS, block_delays=(1, 2), **watched))
-                import_within(connection, network, current_gateway().clock())
+                import_within(connection, network, part_of(app, Database).clock())
             db.engine.dispose()
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}
         # All the users are one caller here.

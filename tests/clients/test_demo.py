@@ -16,8 +16,10 @@ import psutil
 import pytest
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
+from app.http.application import current
 from app.network.document import import_within, read_rows
 from demo.anvil import WORKSHOP, Anvil
 from demo.chains import LEFT, RIGHT, prepare
@@ -25,7 +27,6 @@ from demo.network import RPC_NAMES, document
 from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
-from tests.gateway import current_gateway
 from tests.programs import anvil
 from tests.serving.server import ROOT
 from tests.serving.terminals import Terminal, on_terminal
@@ -95,9 +96,9 @@ def test_watcher_accepts_node_of_wallets(tmp_path: Path, sqlite_template: Path) 
     file.write_bytes(sqlite_template.read_bytes())
     settings = SETTINGS | {"DATABASE_URL": f"sqlite:///{file}", "AUDIT_KEY": "a" * 40, "SECRET_KEY": "s" * 40}
     with create_app(make_settings(settings["DATABASE_URL"])).app_context():
-        with writing(current_gateway().engine) as connection:
+        with writing(current(Database).engine) as connection:
             network = read_rows(document(VALIDATORS, watch_from_block=0, finality=4))
-            import_within(connection, network, current_gateway().clock())
+            import_within(connection, network, current(Database).clock())
         db.engine.dispose()
     with ExitStack() as stack:
         for chain in (LEFT, RIGHT):

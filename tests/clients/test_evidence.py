@@ -13,11 +13,9 @@ import pytest
 from flask import Flask
 
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.services import load_sandbox
 from app.values.codes import TransferHistoryStatus
-from tests.actors import TESTER
 from tests.clients import workshop
-from tests.gateway import current_gateway
+from tests.sandboxes import load_into
 
 pytestmark = [
     pytest.mark.one_database,
@@ -33,9 +31,7 @@ Evidence = dict[str, Any]
 @pytest.fixture
 def asked(app: Flask) -> tuple[dict[str, Any], dict[str, Evidence]]:
     """The configs of the sandbox, and the evidence of a refund of each kind."""
-    load_sandbox(
-        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-    )
+    load_into(app)
     client = app.test_client()
     configs = client.get("/v2/getTransferConfigs").get_json()
     ids = [sandbox_id(READY, variant) for variant in (0, 2, 3)]

@@ -20,14 +20,11 @@ from flask import Flask
 
 from app.network.rules.quorum import ValidatorSet
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.services import load_sandbox
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
 from scripts import clients
-from tests.actors import TESTER
 from tests.clients import workshop
 from tests.everyday import some
-from tests.gateway import current_gateway
 from tests.refunds.pure.contract_mirror import execute, set_hash
 from tests.refunds.pure.evidence_kit import (
     KINDS,
@@ -40,6 +37,7 @@ from tests.refunds.pure.evidence_kit import (
     twin,
     wd_for,
 )
+from tests.sandboxes import load_into
 
 Answer = Mapping[str, Any]
 
@@ -288,9 +286,7 @@ def test_stranger_among_signatures_is_noticed(tmp_path: Path) -> None:
 @pytest.fixture
 def served(app: Flask) -> dict[str, tuple[Answer, Answer]]:
     """What a gateway answers: status and evidence of a refund of each kind."""
-    load_sandbox(
-        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-    )
+    load_into(app)
     client = app.test_client()
     return {
         kind: (

@@ -9,15 +9,14 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.network.document import import_network
-from app.sandbox.services import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER
-from tests.applications import Applications, OpenApp, cheap_passwords
-from tests.console.visitor import MovableClock, Visitor, gateway_of, signed_in
+from tests.applications import Applications, OpenApp, cheap_passwords, editing_of
+from tests.console.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, parts
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import text
+from tests.sandboxes import load_into
 
 
 @pytest.fixture(autouse=True)
@@ -44,32 +43,27 @@ def app(open_app: OpenApp) -> Flask:
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return gateway_of(app)
-
-
-@pytest.fixture
-def sandbox(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    """The gateway with the sandbox in it."""
+def sandbox(app: Flask, shared_database: SharedDatabase) -> Flask:
+    """The application with the sandbox in it."""
 
     def fill() -> None:
         with app.app_context():
-            load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
+            load_into(app)
 
     shared_database.fill("tests.console sandbox", fill)
-    return gateway_of(app)
+    return app
 
 
 @pytest.fixture
-def network(gateway: Gateway, shared_database: SharedDatabase) -> Gateway:
-    """The gateway with the small network of the services' tests."""
+def network(app: Flask, shared_database: SharedDatabase) -> Flask:
+    """The application with the small network of the services' tests."""
     shared_database.fill(
-        "tests.console network", lambda: import_network(*gateway.editing, text(small_network()), actor=TESTER)
+        "tests.console network", lambda: import_network(*editing_of(app), text(small_network()), actor=TESTER)
     )
-    return gateway
+    return app
 
 
 @pytest.fixture
-def operator(app: Flask, network: Gateway) -> Visitor:
+def operator(app: Flask, network: Flask) -> Visitor:
     """An operator at the small network."""
     return signed_in(app, Role.OPERATOR)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.gateway import Gateway
+from app.db.database import Database
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT
 
@@ -78,14 +78,14 @@ def new_page(section: str) -> str:
     return "/admin/connect/?like=nothing" if section == "chains" else f"/admin/{section}/new"
 
 
-def added(gateway: Gateway, section: str) -> dict[str, Any]:
+def added(database: Database, section: str) -> dict[str, Any]:
     """The last row of a section."""
-    row: dict[str, Any] = document(gateway)[section][-1]
+    row: dict[str, Any] = document(database)[section][-1]
     return row
 
 
-def key_of_last(gateway: Gateway, section: str) -> int:
-    row = added(gateway, section)
+def key_of_last(database: Database, section: str) -> int:
+    row = added(database, section)
     if section == "chains":
         return int(row["id"])
     names = {
@@ -94,4 +94,4 @@ def key_of_last(gateway: Gateway, section: str) -> int:
         "route_blocks": ("symbol", "src_chain_id", "dst_chain_id"),
         "pegged_pairs": ("symbol", "org_chain_id", "pegged_chain_id"),
     }  # fmt: skip
-    return shown(gateway, section, *(row[name] for name in names[section])).row_id
+    return shown(database, section, *(row[name] for name in names[section])).row_id

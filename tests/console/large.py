@@ -10,19 +10,21 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert
 
-from app.accounts.rules.proposal import NO_APPROVALS
+from app.accounts.rules.proposal import NO_APPROVALS, TwoPersons
 from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_key, new_token
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network.document import import_network
 from app.network.edits.restore import Undo
 from app.network.edits.save import preview_edit, save_edit
 from app.network.from_configs import document_from_configs
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.applications import audited_of, editing_of
 from tests.builders.network import text, validator
 from tests.console.visitor import NOW, add_account
-from tests.gateway import gateway_of
 from tests.webhooks.services.hooks import to_everything
 
 RECORDED = Path(__file__).parents[1] / "contract" / "vectors" / "transfer_configs_mainnet.json"
@@ -75,17 +77,17 @@ def address(n: int) -> str:
 
 def import_production(app: Flask) -> None:
     """Record 1 is the import of everything."""
-    import_network(*gateway_of(app).audited, NO_APPROVALS, text(production_document()), actor=TESTER)
+    import_network(*audited_of(app), NO_APPROVALS, text(production_document()), actor=TESTER)
 
 
 def fill_lists(app: Flask) -> None:
     """Accounts, tokens, keys, webhooks, anomalies and a proposal to undo the whole import."""
-    gateway = gateway_of(app)
+    database = part_of(app, Database)
     for n in range(MANY):
         add_account(app, Role.VIEWER, f"viewer-{n}@example.org")
-        issue(*gateway.editing, new_token(f"reporter-{n}"), actor=TESTER)
-        issue(*gateway.editing, new_key(f"wallet-{n}", ("read",), "100/minute"), actor=TESTER)
-        to_everything(gateway, f"https://hooks-{n}.example/")
+        issue(*editing_of(app), new_token(f"reporter-{n}"), actor=TESTER)
+        issue(*editing_of(app), new_key(f"wallet-{n}", ("read",), "100/minute"), actor=TESTER)
+        to_everything(app, f"https://hooks-{n}.example/")
     rows = [
         {
             "kind": "paid_twice", "subject": f"pool:{n}:USDT", "detail": "Two payouts", "event_ids": [],
@@ -93,11 +95,11 @@ def fill_lists(app: Flask) -> None:
         }
         for n in range(MANY)
     ]  # fmt: skip
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Anomaly), rows)
-    seen = preview_edit(gateway.database, gateway.two_persons, Undo(1, as_document=True)).fingerprint
+    seen = preview_edit(database, part_of(app, TwoPersons), Undo(1, as_document=True)).fingerprint
     undo = Undo(1, as_document=True, shown=seen)
-    save_edit(*gateway.editing, undo, actor=TESTER, reason="a wrong file")
+    save_edit(*editing_of(app), undo, actor=TESTER, reason="a wrong file")
 
 
 def emptied(document: bytes) -> dict[str, int]:

@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import insert
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.latency.models import LatencyRecord
 from app.transfers.models import Transfer
 from tests.feed.services.world import NOW
-from tests.gateway import Gateway
 
 
-def put(gateway: Gateway, *rows: dict[str, Any]) -> None:
+def put(database: Database, *rows: dict[str, Any]) -> None:
     """Projected transfers: ``since`` is so many seconds before NOW."""
     values = []
     for n, row in enumerate(rows, 1):
@@ -22,13 +22,13 @@ def put(gateway: Gateway, *rows: dict[str, Any]) -> None:
         fields = {"refund_reason": 0, "src_chain_id": 1, "dst_chain_id": 2, "symbol": "USDT", "amount": 1}
         moment = {"status_since": since, "updated_at": since}
         values.append({"transfer_id": n.to_bytes(32, "big"), **fields, **moment, **row})
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Transfer), values)
 
 
-def took(gateway: Gateway, src: int, dst: int, *seconds: float, released: float = 60) -> None:
+def took(database: Database, src: int, dst: int, *seconds: float, released: float = 60) -> None:
     """Completed transfers that took so long, released so many seconds before NOW."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for n, latency in enumerate(seconds):
             key = b"\xff" + bytes([src, dst, n % 256, n // 256]) + bytes(27)
             at = NOW - timedelta(seconds=released)

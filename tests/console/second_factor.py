@@ -9,8 +9,10 @@ from sqlalchemy import update
 
 from app.accounts.models import Operator
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
-from tests.console.visitor import Visitor, email_of, gateway_of
+from app.http.application import part_of
+from tests.console.visitor import Visitor, email_of
 
 VIEWER = email_of(Role.VIEWER)
 REFUSED = "Wrong email or password"
@@ -32,6 +34,6 @@ def set_up(visitor: Visitor) -> str:
     assert "data:image/svg+xml" in page
     answer = visitor.post(action[1], {"code": code_of(key[1])})
     assert answer.status_code == 302, answer.text
-    with writing(gateway_of(visitor.client.application).engine) as connection:
+    with writing(part_of(visitor.client.application, Database).engine) as connection:
         connection.execute(update(Operator).values(totp_last_counter=None))
     return key[1]

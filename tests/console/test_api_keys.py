@@ -11,10 +11,11 @@ from app.accounts.rules.roles import Role
 from app.credentials.callers import KeyUses
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
+from app.db.database import Database
+from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import Editing, OpenApp
 from tests.console.visitor import Visitor, add_account, email_of, signed_in
-from tests.gateway import Gateway, gateway_of
 
 KEYS = "/admin/api_keys/"
 FIELDS = {"name": "wallet", "scopes": ["read", "webhooks"], "rate_limit": "100/minute;1000/hour"}
@@ -26,10 +27,10 @@ def made(page: str) -> str:
     return found[1]
 
 
-def test_key_is_made_shown_once_revoked(app: Flask, gateway: Gateway) -> None:
+def test_key_is_made_shown_once_revoked(app: Flask, database: Database) -> None:
     admin = signed_in(app, Role.ADMIN)
     key = made(admin.post(f"{KEYS}new", FIELDS).text)
-    found = presented_key(gateway.database, f"Bearer {key}")
+    found = presented_key(database, f"Bearer {key}")
     assert found is not None
     assert (found.name, found.rate_limit) == ("wallet", FIELDS["rate_limit"])
     assert sorted(found.scopes) == FIELDS["scopes"]
@@ -41,7 +42,7 @@ def test_key_is_made_shown_once_revoked(app: Flask, gateway: Gateway) -> None:
     assert "No requests with this key" in admin.get(path).text
     admin.post(f"{path}/revoke", {"typed": "wall"})
     assert "Nothing was changed" in admin.get(path).text
-    assert presented_key(gateway.database, f"Bearer {key}") is not None
+    assert presented_key(database, f"Bearer {key}") is not None
     assert admin.post(f"{path}/revoke", {"typed": "Wallet"}).location == KEYS
     page = admin.get(path).text
     assert "revoked" in page
@@ -67,23 +68,23 @@ def test_what_is_not_made(app: Flask) -> None:
         assert "<script>alert" not in answer
 
 
-def test_the_use_by_day(app: Flask, gateway: Gateway) -> None:
+def test_the_use_by_day(app: Flask, database: Database) -> None:
     admin = signed_in(app, Role.ADMIN)
     admin.post(f"{KEYS}new", FIELDS)
     assert ">never</td>" in admin.get(KEYS).text
-    uses = KeyUses(gateway.engine, gateway.clock, 1e6)
+    uses = KeyUses(database.engine, database.clock, 1e6)
     for n in range(1205):
         uses.used(1, limited=n < 3)
     uses.flush()
     uses.end()
-    today = f"{gateway.clock():%Y-%m-%d}"
+    today = f"{database.clock():%Y-%m-%d}"
     page = admin.get(f"{KEYS}1").text
     assert re.search(rf"<td>{today}</td><td class=\"number\">1.205</td><td class=\"number\">3</td>", page)
     assert f">{today}</td>" in admin.get(KEYS).text
 
 
-def test_operators_read(app: Flask, gateway: Gateway) -> None:
-    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
+def test_operators_read(app: Flask, editing: Editing) -> None:
+    issue(*editing, new_key("wallet", ("read",), ""), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     assert "Add key" not in operator.get(KEYS).text
     page = operator.get(f"{KEYS}1").text
@@ -92,7 +93,7 @@ def test_operators_read(app: Flask, gateway: Gateway) -> None:
     assert "Add key" in signed_in(app, Role.ADMIN).get(KEYS).text
 
 
-def test_the_audit_log_leads_to_the_key(app: Flask, gateway: Gateway) -> None:
+def test_the_audit_log_leads_to_the_key(app: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     admin.post(f"{KEYS}new", FIELDS)
     listed = admin.get("/admin/audit/?action=api_key").text
@@ -104,7 +105,6 @@ def test_the_audit_log_leads_to_the_key(app: Flask, gateway: Gateway) -> None:
 
 def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     app = open_app(two_persons=(API_KEYS,))
-    gateway = gateway_of(app)
     first = signed_in(app, Role.ADMIN)
     assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
     page = first.post(f"{KEYS}new", FIELDS | {"change_reason": "a new wallet"}).text
@@ -120,7 +120,7 @@ def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     assert key[20:] not in shown.text
     second.post("/admin/proposals/1/approve")
     assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 200
-    assert presented_key(gateway.database, f"Bearer {key}") is not None
+    assert presented_key(part_of(app, Database), f"Bearer {key}") is not None
     operator = Visitor(app)
     add_account(app, Role.OPERATOR)
     operator.sign_in(email_of(Role.OPERATOR))

@@ -13,9 +13,9 @@ from sqlalchemy import text
 from app.accounts.rules.roles import Role
 from app.audit.rules import records
 from app.credentials.services.issued import KEYS, TOKENS
+from app.db.database import Database
 from tests.console.forms import save, send
 from tests.console.visitor import MovableClock, Visitor, other_operator, signed_in
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +27,8 @@ def found(visitor: Visitor, **query: str) -> list[str]:
     return re.findall(r'class="row-link" href="/admin/audit/(\d+)"', page)
 
 
-def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, network: Gateway) -> None:
-    path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
+def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, database: Database) -> None:
+    path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
     seen = operator.get(path)
     fees = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5", "amount": ""}
     other = other_operator(app)
@@ -43,16 +43,14 @@ def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, network
     assert found(operator, subject="no such row") == []
 
 
-def test_a_chain_is_found_by_its_name(operator: Visitor, network: Gateway) -> None:
+def test_a_chain_is_found_by_its_name(operator: Visitor) -> None:
     """Pages show the name, and the log has the id."""
     save(operator, "/admin/chains/10", block_delay="77")
     assert found(operator, subject="optimism") == found(operator, subject="chain 10") != []
 
 
 @pytest.mark.every_database
-def test_until_today_includes_today(
-    app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
-) -> None:
+def test_until_today_includes_today(app: Flask, operator: Visitor, clock: MovableClock) -> None:
     save(operator, "/admin/chains/1", name="Mainnet")
     newest = found(operator)[0]
     today = clock.now.date().isoformat()
@@ -102,8 +100,8 @@ def test_filter_offers_the_kinds_written(operator: Visitor) -> None:
     assert sorted(re.findall(r'<option value="(\w+)"', select)) == sorted(kinds_written())
 
 
-def test_record_altered_in_database_is_named(operator: Visitor, network: Gateway) -> None:
-    with network.engine.begin() as connection:
+def test_record_altered_in_database_is_named(operator: Visitor, database: Database) -> None:
+    with database.engine.begin() as connection:
         connection.execute(text("UPDATE audit_records SET at = 'soon' WHERE id = 1"))
     for path in ("/admin/audit/", "/admin/audit/1"):
         page = operator.get(path)

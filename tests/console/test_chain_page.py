@@ -12,16 +12,17 @@ from sqlalchemy import event as listeners
 from sqlalchemy import insert, update
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import ReportedFee
 from app.network.document import import_network
 from app.network.models import NetworkPart, Route, Token
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.builders import network as build
 from tests.console.forms import send
 from tests.console.projected import put
 from tests.console.visitor import MovableClock, Visitor, signed_in
-from tests.gateway import Gateway
 from tests.network.services.network_kit import text
 from tests.watcher.services.world import watch_a_chain
 
@@ -30,7 +31,7 @@ MOST_STATEMENTS = 30
 
 
 @pytest.fixture
-def visitor(app: Flask, network: Gateway) -> Visitor:
+def visitor(app: Flask, network: Flask) -> Visitor:
     return signed_in(app, Role.OPERATOR)
 
 
@@ -46,7 +47,7 @@ def problems(page: str) -> list[str]:
     return re.findall(r'<a href="#\w+">([^<]+)', found[1]) if found else []
 
 
-def test_chain_page_has_every_part(visitor: Visitor, network: Gateway) -> None:
+def test_chain_page_has_every_part(visitor: Visitor) -> None:
     page = visitor.get(PAGE).text
     tokens = section(page, "tokens")
     assert "USDT runs 5 000 000 USDT 4 000 000 USDT 55.5 % no cap" in tokens
@@ -60,7 +61,7 @@ def test_chain_page_has_every_part(visitor: Visitor, network: Gateway) -> None:
     assert 'name="block_delay"' in page.partition('id="settings"')[2]
 
 
-def test_its_numbers_lead_to_the_routes(visitor: Visitor, network: Gateway) -> None:
+def test_its_numbers_lead_to_the_routes(visitor: Visitor) -> None:
     page = visitor.get(PAGE).text
     for link in (
         "/admin/routes/?flt1_from_is=1&amp;flt2_to_is=56",
@@ -72,7 +73,9 @@ def test_its_numbers_lead_to_the_routes(visitor: Visitor, network: Gateway) -> N
 
 
 @pytest.mark.every_database
-def test_what_needs_attention(visitor: Visitor, network: Gateway, clock: MovableClock) -> None:
+def test_what_needs_attention(
+    visitor: Visitor, network: Flask, database: Database, clock: MovableClock
+) -> None:
     unread = "No reporter has sent an event of this chain in the last 15 minutes."
     assert problems(visitor.get(PAGE).text) == [unread]
     assert problems(visitor.get("/admin/chains/56").text) == [
@@ -82,12 +85,12 @@ def test_what_needs_attention(visitor: Visitor, network: Gateway, clock: Movable
     ]
     watch_a_chain(network)
     now = clock()
-    with writing(network.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(Route).where(Route.dst_chain_id == 56).values(base_fee_max_age_seconds=60))
         fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56, "base_fee": 1, "event_id": "e"}
         connection.execute(insert(ReportedFee).values(**fee, at=now - timedelta(hours=3)))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
-    put(network, {"status": 4, "since": 0, "status_since": now - timedelta(days=2), "src_chain_id": 1})
+    put(database, {"status": 4, "since": 0, "status_since": now - timedelta(days=2), "src_chain_id": 1})
     page = visitor.get(PAGE).text
     assert problems(page) == [
         "The base fee of 1 route is too old or not known: no estimates.",
@@ -99,8 +102,8 @@ def test_what_needs_attention(visitor: Visitor, network: Gateway, clock: Movable
     assert problems(visitor.get(PAGE).text)[0].startswith("No watcher reads the chain")
 
 
-def test_stopped_token_or_chain_closes_routes(visitor: Visitor, network: Gateway) -> None:
-    with writing(network.engine) as connection:
+def test_stopped_token_or_chain_closes_routes(visitor: Visitor, database: Database) -> None:
+    with writing(database.engine) as connection:
         stopped = Token.chain_id == 56, Token.symbol == "CELR"
         connection.execute(update(Token).where(*stopped).values(xfer_disabled=True))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
@@ -112,14 +115,14 @@ def test_stopped_token_or_chain_closes_routes(visitor: Visitor, network: Gateway
     assert "operator@example.org" in section(page, "changes")
 
 
-def test_reading_stops_are_among_changes(visitor: Visitor, network: Gateway) -> None:
+def test_reading_stops_are_among_changes(visitor: Visitor, network: Flask) -> None:
     watch_a_chain(network)
     visitor.post("/admin/watching/1/stop", {"reason": "the node moves"})
     assert "the node moves" in section(visitor.get(PAGE).text, "changes")
     assert problems(visitor.get(PAGE).text)[0].startswith("Nothing is read until reading is started again.")
 
 
-def test_refused_form_is_shown_alone(visitor: Visitor, network: Gateway) -> None:
+def test_refused_form_is_shown_alone(visitor: Visitor) -> None:
     """So that what is wrong is at the top."""
     refused = send(visitor, PAGE, block_delay="x").text
     assert "One field has an error" in refused and 'id="tokens"' not in refused
@@ -145,9 +148,11 @@ def large(chains: int, symbols: int) -> build.Document:
 
 @pytest.mark.every_database
 @pytest.mark.parametrize(("chains", "symbols"), [(2, 2), (12, 9)])
-def test_statements_do_not_grow_with_network(app: Flask, gateway: Gateway, chains: int, symbols: int) -> None:
-    import_network(*gateway.editing, text(large(chains, symbols)), actor=TESTER)
-    put(gateway, *({"status": 4, "since": 86_400 * n, "src_chain_id": 1} for n in range(1, 60)))
+def test_statements_do_not_grow_with_network(
+    app: Flask, database: Database, editing: Editing, chains: int, symbols: int
+) -> None:
+    import_network(*editing, text(large(chains, symbols)), actor=TESTER)
+    put(database, *({"status": 4, "since": 86_400 * n, "src_chain_id": 1} for n in range(1, 60)))
     visitor = signed_in(app, Role.OPERATOR)
     visitor.get(PAGE)
     statements: list[str] = []
@@ -156,7 +161,7 @@ def test_statements_do_not_grow_with_network(app: Flask, gateway: Gateway, chain
         if not statement.startswith("BEGIN"):
             statements.append(statement)
 
-    engines = {gateway.engine, gateway.reads}
+    engines = {database.engine, database.reads}
     for engine in engines:
         listeners.listen(engine, "before_cursor_execute", note)
     page = visitor.get(PAGE)

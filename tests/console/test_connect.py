@@ -9,18 +9,20 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
+from tests.applications import Editing, editing_of
 from tests.builders import network as build
 from tests.console.connecting import BASE, PATH
 from tests.console.forms import form_of, send
 from tests.console.visitor import MovableClock, Visitor, signed_in
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import SIGNERS
 
 
-def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None:
+def test_an_example_is_chosen_first(operator: Visitor) -> None:
     page = operator.get("/admin/connect/")
     assert "BNB Chain (56)" in page.text
     assert 'href="/admin/connect/"' in operator.get("/admin/chains/").text
@@ -29,7 +31,7 @@ def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None
     assert "There is no such chain" in operator.get("/admin/connect/?like=77").text
 
 
-def test_a_chain_is_connected_by_itself(operator: Visitor, network: Gateway) -> None:
+def test_a_chain_is_connected_by_itself(operator: Visitor, database: Database) -> None:
     assert 'value="nothing"' in operator.get("/admin/connect/").text
     assert operator.get("/admin/chains/new").location == "/admin/connect/"
     path = "/admin/connect/?like=nothing"
@@ -40,16 +42,16 @@ def test_a_chain_is_connected_by_itself(operator: Visitor, network: Gateway) -> 
     more = {"gas_token_symbol": "ETH", "block_delay": "1", "minimal_max_slippage": "501"}
     preview = send(operator, path, **own, **more)
     assert "Connect Base?" in preview.text
-    before = document(network)
+    before = document(database)
     assert send(operator, path, preview, confirm="1").location == "/admin/chains/8453"
-    now = document(network)
+    now = document(database)
     assert now["chains"][-1]["minimal_max_slippage"] == 501
     assert [row["power"] for row in now["validators"] if row["chain_id"] == 8453] == ["10", "20"]
     assert (now["tokens"], now["routes"]) == (before["tokens"], before["routes"])
-    assert records(network)[-1].detail == "connect Base (chain 8453): 2 opening validators"
+    assert records(database)[-1].detail == "connect Base (chain 8453): 2 opening validators"
 
 
-def test_first_chain_copies_from_nothing(app: Flask, gateway: Gateway) -> None:
+def test_first_chain_copies_from_nothing(app: Flask, database: Database) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert 'name="explore_url"' in operator.get("/admin/connect/").text
     assert "Connect one" in operator.get("/admin/chains/").text
@@ -58,10 +60,10 @@ def test_first_chain_copies_from_nothing(app: Flask, gateway: Gateway) -> None:
     }  # fmt: skip
     preview = send(operator, "/admin/connect/", **own)
     assert send(operator, "/admin/connect/", preview, confirm="1").status_code == 302
-    assert [row["id"] for row in document(gateway)["chains"]] == [8453]
+    assert [row["id"] for row in document(database)["chains"]] == [8453]
 
 
-def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> None:
+def test_a_chain_is_connected_at_once(operator: Visitor, database: Database) -> None:
     form = form_of(operator.get(PATH))
     assert form["token0_take"] == "1"
     assert form["token1_take"] == "0", "CELR has no pool"
@@ -70,10 +72,10 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     preview = send(operator, PATH, **BASE)
     assert "Connect Base?" in preview.text, preview.text
     assert "4 routes open at once" in preview.text
-    assert len(document(network)["chains"]) == 3, "a preview writes nothing"
+    assert len(document(database)["chains"]) == 3, "a preview writes nothing"
     done = send(operator, PATH, preview, confirm="1", change_reason="ticket 9")
     assert done.location.startswith("/admin/estimates/?src=8453&dst=")
-    now = document(network)
+    now = document(database)
     chain = now["chains"][-1]
     assert (chain["id"], chain["name"], chain["minimal_max_slippage"]) == (8453, "Base", 780)
     token = now["tokens"][-1]
@@ -89,14 +91,14 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     like = next(r for r in now["routes"] if (r["src_chain_id"], r["dst_chain_id"]) == (56, 1))
     start, new = (int(route["perc_fee_tiers"][1]["from"]) for route in (like, routes[8453, 1]))
     assert new == -(-start // 10**12)
-    record = records(network)[-1]
+    record = records(database)[-1]
     assert (record.action, record.subject) == ("network.connect", "chain 8453")
     assert record.detail == (
         "connect Base (chain 8453): 1 token, 1 pool, 4 routes, 2 opening validators; note: ticket 9"
     )
 
 
-def test_smallest_units_apply_to_whole_table(operator: Visitor, network: Gateway) -> None:
+def test_smallest_units_apply_to_whole_table(operator: Visitor, database: Database) -> None:
     units = {"token_unit": "smallest", "fee_unit": "smallest", "token0_liquidity": "7000000"}
     fees = {name: "5" for name in form_of(operator.get(PATH)) if name.startswith("route") and "_fee_" in name}
     wrong = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "0.5"})
@@ -105,24 +107,24 @@ def test_smallest_units_apply_to_whole_table(operator: Visitor, network: Gateway
     assert "the most that a contract can hold" in too_much.text
     preview = send(operator, PATH, **BASE | fees | units)
     assert send(operator, PATH, preview, confirm="1").status_code == 302
-    now = document(network)
+    now = document(database)
     assert now["pools"][-1]["liquidity_added"] == "7000000", "not seven million tokens"
     assert {row["base_fee"] for row in now["routes"][3:]} == {"5"}
 
 
-def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None:
-    rows = json.loads(export_network(network.database))
+def test_a_pinned_fee_is_not_copied(operator: Visitor, database: Database, editing: Editing) -> None:
+    rows = json.loads(export_network(database))
     for route in rows["routes"]:
         route |= {"pinned_base_fee": "9", "pinned_until": "2026-11-22T12:00:00Z"}
-    import_network(*network.editing, json.dumps(rows).encode(), actor=TESTER)
+    import_network(*editing, json.dumps(rows).encode(), actor=TESTER)
     preview = send(operator, PATH, **BASE)
     send(operator, PATH, preview, confirm="1")
-    new = [row for row in document(network)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]
+    new = [row for row in document(database)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]
     assert len(new) == 4
     assert all(row.get("pinned_base_fee") is None for row in new)
 
 
-def test_following_estimate_uses_open_route(operator: Visitor, network: Gateway) -> None:
+def test_following_estimate_uses_open_route(operator: Visitor) -> None:
     send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
     preview = send(operator, PATH, **BASE)
     assert send(operator, PATH, preview, confirm="1").location.startswith(
@@ -151,7 +153,7 @@ def test_following_estimate_uses_open_route(operator: Visitor, network: Gateway)
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(
-    operator: Visitor, network: Gateway, fields: dict[str, str], words: str
+    operator: Visitor, database: Database, fields: dict[str, str], words: str
 ) -> None:
     answer = send(operator, PATH, **BASE | fields)
     assert "until you confirm there" in answer.text, "the form, again"
@@ -161,22 +163,22 @@ def test_what_is_wrong_stands_beside_its_field(
     assert "field-error" in answer.text or "message-error" in answer.text
     kept: dict[str, Any] = form_of(answer)
     assert kept["name"] == "Base"
-    assert len(document(network)["chains"]) == 3
+    assert len(document(database)["chains"]) == 3
 
 
 TOKEN = "/admin/connect/token?chain={chain}&symbol={symbol}"
 CONTRACT = "0x00000000000000000000000000000000000000a1"
 
 
-def with_rows(gateway: Gateway, **rows: list[dict[str, Any]]) -> None:
+def with_rows(app: Flask, **rows: list[dict[str, Any]]) -> None:
     """The network with further rows."""
-    now = json.loads(export_network(gateway.database))
+    now = json.loads(export_network(part_of(app, Database)))
     for section, more in rows.items():
         now[section] += more
-    import_network(*gateway.editing, json.dumps(now).encode(), actor=TESTER)
+    import_network(*editing_of(app), json.dumps(now).encode(), actor=TESTER)
 
 
-def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> None:
+def test_a_token_is_connected_at_once(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, chains=[build.chain(8453, "Base")])
     path = TOKEN.format(chain=8453, symbol="USDT")
     page = operator.get(path)
@@ -190,29 +192,29 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     preview = send(operator, path, **filled, route2_rate_there="1")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text
-    before = document(network)
+    before = document(database)
     assert len(before["tokens"]) == 6, "a preview writes nothing"
     done = send(operator, path, preview, confirm="1")
     assert done.location.startswith("/admin/estimates/?src=8453&dst=")
-    now = document(network)
+    now = document(database)
     token = now["tokens"][-1]
     assert (token["chain_id"], token["symbol"], token["address"].lower()) == (8453, "USDT", CONTRACT)
     assert now["pools"][-1]["liquidity_added"] == "1000500000"
     new = {(row["src_chain_id"], row["dst_chain_id"]) for row in now["routes"][3:]}
     assert new == {(8453, 1), (1, 8453), (8453, 56), (56, 8453), (8453, 10)}
     assert now["chains"] == before["chains"]
-    record = records(network)[-1]
+    record = records(database)[-1]
     assert (record.action, record.subject) == ("network.connect", "token USDT on chain 8453")
     assert record.detail == "connect USDT on Base (chain 8453): 1 token, 1 pool, 5 routes"
     assert "Choose a chain, and a token" in operator.get(path, follow_redirects=True).text, "it is there now"
 
 
-def test_second_chain_gets_routes_to_first(operator: Visitor, network: Gateway) -> None:
+def test_second_chain_gets_routes_to_first(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)], pools=[build.pool(1, "DAI", "7")])
     path = TOKEN.format(chain=10, symbol="DAI")
     preview = send(operator, path, token0_address=CONTRACT, route0_fee_there="0.5", route0_fee_back="")
     assert send(operator, path, preview, confirm="1").status_code == 302
-    there, back = document(network)["routes"][-2:]
+    there, back = document(database)["routes"][-2:]
     assert [(row["src_chain_id"], row["dst_chain_id"], row["base_fee"]) for row in (there, back)] == [
         (10, 1, "5" + "0" * 17),
         (1, 10, None),
@@ -221,19 +223,19 @@ def test_second_chain_gets_routes_to_first(operator: Visitor, network: Gateway) 
     assert there["perc_fee_tiers"] == [{"from": "0", "ppm": 400}]
 
 
-def test_token_without_other_pool_gets_one(operator: Visitor, network: Gateway) -> None:
+def test_token_without_other_pool_gets_one(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)])
     path = TOKEN.format(chain=10, symbol="DAI")
     assert "Ethereum has no pool" in operator.get(path).text
     preview = send(operator, path, token0_address=CONTRACT)
     assert send(operator, path, preview, confirm="1").location.startswith("/admin/tokens/")
-    now = document(network)
+    now = document(database)
     assert (now["pools"][-1]["chain_id"], now["pools"][-1]["epoch_seconds"]) == (10, 3600)
     assert len(now["routes"]) == 3
 
 
 @pytest.mark.parametrize("more", ["pools", "routes"])
-def test_token_copies_its_fullest_chain(operator: Visitor, network: Gateway, more: str) -> None:
+def test_token_copies_its_fullest_chain(operator: Visitor, network: Flask, more: str) -> None:
     """The one that has most of its pools or routes."""
     chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
     routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
@@ -249,9 +251,7 @@ def test_token_copies_its_fullest_chain(operator: Visitor, network: Gateway, mor
 @pytest.mark.parametrize(
     ("chain", "symbol"), [("1", "USDT"), ("1", "NONE"), ("77", "USDT"), ("x", "USDT"), ("", "")]
 )
-def test_unconnectable_token_leads_to_list(
-    operator: Visitor, network: Gateway, chain: str, symbol: str
-) -> None:
+def test_unconnectable_token_leads_to_list(operator: Visitor, chain: str, symbol: str) -> None:
     answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)
     assert answer.request.path == "/admin/tokens/"
     assert ('<option value="1" selected>' in answer.text) == (chain == "1"), "it stays chosen"
@@ -259,7 +259,7 @@ def test_unconnectable_token_leads_to_list(
     assert 'data-not-on="chain"' in answer.text
 
 
-def test_a_token_says_what_it_lacks(operator: Visitor, network: Gateway) -> None:
+def test_a_token_says_what_it_lacks(operator: Visitor, network: Flask) -> None:
     path, row = "/admin/tokens/new", {"chain_id": "1", "symbol": "DAI", "name": "Dai", "address": CONTRACT}
     preview = send(operator, path, **row, decimal="18")
     token = send(operator, path, preview, confirm="1").location
@@ -284,11 +284,11 @@ def test_a_token_says_what_it_lacks(operator: Visitor, network: Gateway) -> None
     assert "Still missing" not in operator.get("/admin/tokens/4").text, "CELR is a pair's token"
 
 
-def test_what_is_not_picked_is_left_out(operator: Visitor, network: Gateway) -> None:
+def test_what_is_not_picked_is_left_out(operator: Visitor, database: Database) -> None:
     lines = {"token0_take": "0", "validators": ""}
     preview = send(operator, PATH, **BASE | lines)
     assert send(operator, PATH, preview, confirm="1").location == "/admin/chains/8453"
-    now = document(network)
+    now = document(database)
     assert [len(now[name]) for name in ("chains", "tokens", "pools", "routes", "validators")] == [
         4,
         6,
@@ -299,10 +299,10 @@ def test_what_is_not_picked_is_left_out(operator: Visitor, network: Gateway) -> 
     one = {"id": "137", "name": "Polygon", "route0_back": "0", "route1_there": "0", "route1_back": "0"}
     preview = send(operator, PATH, **BASE | one)
     send(operator, PATH, preview, confirm="1")
-    assert len(document(network)["routes"]) == 4
+    assert len(document(database)["routes"]) == 4
 
 
-def test_connecting_asks_who_it_is(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
+def test_connecting_asks_who_it_is(operator: Visitor, clock: MovableClock) -> None:
     form = form_of(operator.get(PATH))
     clock.forward(minutes=11)
     assert 'name="step_up-password"' in operator.post(PATH, form | BASE).text

@@ -10,9 +10,9 @@ from sqlalchemy.exc import OperationalError
 
 from app.accounts.rules.roles import Role
 from app.console.dashboard import dashboard as parts
+from app.db.database import Database
 from tests.console.unfed import without_events
 from tests.console.visitor import signed_in
-from tests.gateway import Gateway
 
 PARTS = (
     "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "slowest_pairs", "pool_lines",
@@ -22,8 +22,8 @@ WAY_TO_STOP = '<a class="button danger" href="/admin/chains/">Stop chain</a>'
 
 
 @pytest.mark.every_database
-def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None:
-    (transfer_id,) = without_events(network, 7)
+def test_a_refund_without_events_is_listed(app: Flask, network: Flask, database: Database) -> None:
+    (transfer_id,) = without_events(database, 7)
     viewer = signed_in(app, Role.VIEWER)
     answer = viewer.get("/admin/")
     assert answer.status_code == 200
@@ -35,8 +35,8 @@ def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None
     assert "Refund being signed" in page.text and "25 USDT" in page.text
 
 
-def test_refund_count_exceeds_rows_shown(app: Flask, network: Gateway) -> None:
-    without_events(network, *[7] * 13)
+def test_refund_count_exceeds_rows_shown(app: Flask, network: Flask, database: Database) -> None:
+    without_events(database, *[7] * 13)
     page = signed_in(app, Role.VIEWER).get("/admin/").text
     (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
     assert refunds.count("row-link") == 4 and "13 in total" in refunds
@@ -45,7 +45,7 @@ def test_refund_count_exceeds_rows_shown(app: Flask, network: Gateway) -> None:
 
 @pytest.mark.parametrize("failing", PARTS)
 def test_a_panel_fails_alone(
-    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, failing: str
+    app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     monkeypatch.setattr(parts, failing, lambda *_, **__: 1 / 0)
@@ -59,7 +59,7 @@ def test_a_panel_fails_alone(
     assert failed <= 2 and answer.text.count('<section class="card"') >= 9
 
 
-def test_outage_leaves_only_chain_stop(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outage_leaves_only_chain_stop(app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other part of the dashboard fails."""
     visitor = signed_in(app, Role.OPERATOR)
 

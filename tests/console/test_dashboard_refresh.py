@@ -9,15 +9,15 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.console.dashboard import dashboard as view
+from app.db.database import Database
 from tests.console.forms import send
 from tests.console.unfed import without_events
 from tests.console.visitor import MovableClock, Visitor, signed_in
-from tests.gateway import Gateway
 
 REFRESH = "/admin/refresh"
 
 
-def test_the_parts_alone(app: Flask, network: Gateway) -> None:
+def test_the_parts_alone(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     whole, parts = visitor.get("/admin/").text, visitor.get(REFRESH).text
     sections = [text.split('"')[0] for text in whole.split('<section class="card" id="')[1:]]
@@ -27,7 +27,7 @@ def test_the_parts_alone(app: Flask, network: Gateway) -> None:
     assert "<html" not in parts and "sidebar" not in parts and "<script" not in parts
 
 
-def test_chain_stopped_meanwhile_is_shown(app: Flask, network: Gateway) -> None:
+def test_chain_stopped_meanwhile_is_shown(app: Flask, network: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert 'aria-label="Stopped chains"' not in operator.get(REFRESH).text
     send(operator, "/admin/chains/56/stop", disabled_reason="RPC compromised", typed="bnb chain", confirm="1")
@@ -37,13 +37,13 @@ def test_chain_stopped_meanwhile_is_shown(app: Flask, network: Gateway) -> None:
     assert "RPC compromised" in told
 
 
-def test_refresh_needs_sign_in(app: Flask, network: Gateway) -> None:
+def test_refresh_needs_sign_in(app: Flask, network: Flask) -> None:
     answer = Visitor(app).get(REFRESH)
     assert answer.status_code == 302
     assert "refresh" not in answer.location, "parts without a page are nothing to come back to"
 
 
-def test_refresh_keeps_no_session_open(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_refresh_keeps_no_session_open(app: Flask, network: Flask, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     for _ in range(7):
         assert visitor.get(REFRESH).status_code == 200
@@ -56,7 +56,7 @@ def test_refresh_keeps_no_session_open(app: Flask, network: Gateway, clock: Mova
 
 
 def test_pages_share_recent_reads(
-    app: Flask, network: Gateway, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+    app: Flask, network: Flask, database: Database, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock.forward(minutes=1)  # what the test before shared is too old
     read: list[Any] = []
@@ -68,7 +68,7 @@ def test_pages_share_recent_reads(
         assert visitor.get(REFRESH).status_code == 200
     assert len(read) == 1
     # Whoever opens the page sees what is there now, and refreshing takes nobody back before that.
-    without_events(network, 7)
+    without_events(database, 7)
     page = one.get("/admin/").text
     assert len(read) == 2 and "1 in total" in page
     clock.forward(seconds=view.REFRESH_SECONDS)
@@ -77,7 +77,7 @@ def test_pages_share_recent_reads(
 
 
 @pytest.mark.parametrize("period", ["day", "month", "year", "", "%00"])
-def test_periods(app: Flask, network: Gateway, period: str) -> None:
+def test_periods(app: Flask, network: Flask, period: str) -> None:
     answer = signed_in(app, Role.VIEWER).get(f"/admin/?period={period}")
     assert answer.status_code == 200
     shown = "month" if period == "month" else "day"

@@ -14,12 +14,14 @@ from app.accounts.services.account_changes import AccountRequest, AccountWish, c
 from app.accounts.services.accounts import find_account
 from app.accounts.services.passwords import generate_password, hash_password, why_refused
 from app.audit.services import list_audit
+from app.db.database import Database
 from scripts.start import first_account
 from tests.actors import TESTER
+from tests.applications import Editing, editing_of
 from tests.console.authenticator import Authenticator, add_passkey
 from tests.console.roles import EXPECTED, NOBODY, console_rules, path_of
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
 OWN = "quite another password"
@@ -35,11 +37,11 @@ def new_password(app: Flask) -> str:
     """Give the viewer a new password, as the command does."""
     password = generate_password()
     request = AccountRequest(AccountWish.NEW_PASSWORD, VIEWER, hashed=hash_password(password))
-    request_account(*gateway_of(app).editing, request, actor=TESTER)
+    request_account(*editing_of(app), request, actor=TESTER)
     return password
 
 
-def test_password_by_administrator_is_changed_first(app: Flask) -> None:
+def test_password_by_administrator_is_changed_first(app: Flask, database: Database) -> None:
     admin = signed_in(app, Role.ADMIN)
     admin.post("/admin/operators/new", {"email": VIEWER, "password": PASSWORD, "role": "viewer"})
     visitor = Visitor(app)
@@ -59,7 +61,7 @@ def test_password_by_administrator_is_changed_first(app: Flask) -> None:
     assert not visitor.inside, "the same password is not another one"
     change(visitor, PASSWORD)
     assert visitor.inside
-    told = [row.detail for row in list_audit(gateway_of(app).database) if row.action == "operator.change"]
+    told = [row.detail for row in list_audit(database) if row.action == "operator.change"]
     assert told[0] == "new password, signed out everywhere"
 
 
@@ -80,8 +82,8 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
     assert visitor.inside
 
 
-def test_password_from_prompt_is_not_changed(app: Flask) -> None:
-    create_account(*gateway_of(app).editing, VIEWER, PASSWORD, Role.VIEWER, actor=TESTER)
+def test_password_from_prompt_is_not_changed(app: Flask, editing: Editing) -> None:
+    create_account(*editing, VIEWER, PASSWORD, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
@@ -96,14 +98,14 @@ def test_passwords_that_are_guessed_first_are_refused(password: str) -> None:
     assert why_refused(password, VIEWER)
 
 
-def test_every_door_of_the_console_refuses_them(app: Flask) -> None:
+def test_every_door_of_the_console_refuses_them(app: Flask, database: Database) -> None:
     owner, common = signed_in(app, Role.VIEWER), "password1234"
     fields = {"password": PASSWORD, "new_password": common, "new_password_confirm": common}
     assert "easy to guess" in owner.post(CHANGE, fields).text
     admin = signed_in(app, Role.ADMIN)
     wanted = {"email": "n@example.org", "password": common, "role": "viewer"}
     assert "easy to guess" in admin.post("/admin/operators/new", wanted).text
-    assert find_account(gateway_of(app).database, email="n@example.org") is None
+    assert find_account(database, email="n@example.org") is None
 
 
 def test_no_password_takes_long_to_judge() -> None:
@@ -128,9 +130,9 @@ def test_good_passwords_are_taken(password: str) -> None:
     assert why_refused(password, VIEWER) is None
 
 
-def test_make_run_account_is_its_owners(app: Flask) -> None:
+def test_make_run_account_is_its_owners(app: Flask, editing: Editing) -> None:
     with app.app_context():
-        said = first_account(*gateway_of(app).editing)
+        said = first_account(*editing)
     password = re.search(r"with the password (\S+) ", said)
     assert password
     visitor = Visitor(app)
@@ -144,7 +146,7 @@ DEMAND = "/admin/operators/second-factor"
 
 
 @pytest.mark.every_database
-def test_second_factor_can_be_required(app: Flask) -> None:
+def test_second_factor_can_be_required(app: Flask, database: Database) -> None:
     admin, viewer = signed_in(app, Role.ADMIN), signed_in(app, Role.VIEWER)
     keyed = signed_in(app, Role.OPERATOR)
     add_passkey(keyed, Authenticator())
@@ -168,7 +170,7 @@ def test_second_factor_can_be_required(app: Flask) -> None:
     assert "disable" not in viewer.get("/admin/account/second-factor").text
     admin.post(DEMAND, {"demanded": "0"})
     assert "disable" in viewer.get("/admin/account/second-factor").text
-    told = [row.detail for row in list_audit(gateway_of(app).database) if row.action == "operators.rules"]
+    told = [row.detail for row in list_audit(database) if row.action == "operators.rules"]
     assert told == ["", "1 sessions without a second factor ended"]
 
 

@@ -13,13 +13,13 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.console.estimates.views import percent
+from app.db.database import Database
 from app.estimates.services import EstimateCounts
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import Reason
 from tests.builders.events import EventBuilder
 from tests.console.visitor import Visitor, signed_in
-from tests.gateway import Gateway
 
 GOOD = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
 TERMS = ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt")
@@ -63,7 +63,7 @@ def heading(page: str) -> str:
     return unescape(found[1])
 
 
-def test_success_explains_the_api_answer(app: Flask, sandbox: Gateway) -> None:
+def test_success_explains_the_api_answer(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for example in SANDBOX_ESTIMATES:
         page = ask(visitor, **fields_of(example.query))
@@ -75,7 +75,7 @@ def test_success_explains_the_api_answer(app: Flask, sandbox: Gateway) -> None:
         assert "refused</span>" not in page
 
 
-def test_refusal_names_check_and_remedy(app: Flask, sandbox: Gateway) -> None:
+def test_refusal_names_check_and_remedy(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for example in SANDBOX_ERRORS:
         if example.reason is Reason.CHAIN_UNKNOWN:
@@ -91,7 +91,7 @@ def test_refusal_names_check_and_remedy(app: Flask, sandbox: Gateway) -> None:
         assert page.count('<li class="check-refused">') == 1
 
 
-def test_passing_amount_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+def test_passing_amount_is_filled_in(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     page = ask(visitor, **GOOD | {"amount": "100000000"})
     assert "Within the source pool&#39;s inbound limit" in page
@@ -103,7 +103,7 @@ def test_passing_amount_is_filled_in(app: Flask, sandbox: Gateway) -> None:
         assert 'value="USDT" selected' in filled or 'selected value="USDT"' in filled
 
 
-def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
     page = ask(visitor, **fields_of(example.query))
@@ -112,7 +112,7 @@ def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Gateway) -> None:
     assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
 
 
-def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> None:
+def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     human = ask(visitor, **GOOD | {"amount": "1 000.25"})
     smallest = ask(visitor, **GOOD | {"amount": "1000250000", "unit": "smallest"})
@@ -148,7 +148,7 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> 
     ],
 )
 def test_unreadable_value_is_named_at_field(
-    app: Flask, sandbox: Gateway, changed: dict[str, str], complaint: str
+    app: Flask, sandbox: Flask, changed: dict[str, str], complaint: str
 ) -> None:
     page = ask(signed_in(app, Role.VIEWER), **GOOD | changed)
     errors = [unescape(text) for text in re.findall(r'<p class="field-error"[^>]*>(.*?)</p>', page)]
@@ -157,13 +157,13 @@ def test_unreadable_value_is_named_at_field(
     assert "<script>&" not in page
 
 
-def test_nothing_asked_yet_and_nothing_configured(app: Flask, gateway: Gateway) -> None:
+def test_nothing_asked_yet_and_nothing_configured(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert "Choose chains, a token and an amount" in ask(visitor)
     assert "is not configured" in ask(visitor, **GOOD)
 
 
-def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_tried_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[object] = []
     monkeypatch.setattr(EstimateCounts, "_add", lambda _counts, outcome: counted.append(outcome))
     visitor = signed_in(app, Role.VIEWER)
@@ -174,17 +174,14 @@ def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch:
     assert len(counted) == 1
 
 
-def test_age_of_facts_is_shown(app: Flask, sandbox: Gateway) -> None:
+def test_age_of_facts_is_shown(app: Flask, sandbox: Flask, database: Database, intake: Intake) -> None:
     """What the feed reports is seen at once."""
     visitor = signed_in(app, Role.VIEWER)
     fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
     for amount in ("1", "2"):
-        at = sandbox.clock() - timedelta(seconds=9 - int(amount))
+        at = database.clock() - timedelta(seconds=9 - int(amount))
         report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
-        assert (
-            ingest_lines(sandbox.database, sandbox.intake, [json.dumps(report).encode()], "test").accepted
-            == 1
-        )
+        assert ingest_lines(database, intake, [json.dumps(report).encode()], "test").accepted == 1
         page = ask(visitor, **GOOD)
         assert terms(page)["base_fee"] == amount
         assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)

@@ -12,7 +12,6 @@ from app.accounts.rules.roles import Role
 from tests.applications import OpenApp
 from tests.console.walking import tell, walk
 from tests.everyday import some
-from tests.gateway import Gateway
 
 NAMES = ("endpoint", "self", "_method", "_scheme", "_external", "_anchor", "values", "fn", "cls", "url")
 """Arguments that no page has, called like parameters of functions that build addresses."""
@@ -27,8 +26,8 @@ def app(open_app: OpenApp) -> Flask:
 
 
 @pytest.fixture
-def story(app: Flask, sandbox: Gateway) -> None:
-    tell(app, sandbox)
+def story(app: Flask, sandbox: Flask) -> None:
+    tell(app)
 
 
 @pytest.mark.soak("hundreds of requests; each page has tests of its own")

@@ -9,11 +9,11 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from tests.console.projected import put
 from tests.console.visitor import MovableClock, signed_in
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, fill_network
-from tests.gateway import Gateway
 
 FORMULAS = ('=HYPERLINK("http://x","y")', "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\n=1+1")
 
@@ -21,7 +21,7 @@ FORMULAS = ('=HYPERLINK("http://x","y")', "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", 
 EXPORTS = ("/admin/audit/export.csv", "/admin/transfers/export.csv")
 
 
-def test_every_export_cell_is_guarded(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_export_cell_is_guarded(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that wrote its cells past the guard would show the bare value here."""
     monkeypatch.setattr("app.console.shell.formats.neutral_cell", lambda value: "guarded")
     admin = signed_in(app, Role.ADMIN)
@@ -36,12 +36,12 @@ def test_every_export_cell_is_guarded(app: Flask, sandbox: Gateway, monkeypatch:
 
 
 def test_a_transfer_is_no_formula(
-    app: Flask, gateway: Gateway, clock: MovableClock, shared_database: SharedDatabase
+    app: Flask, database: Database, clock: MovableClock, shared_database: SharedDatabase
 ) -> None:
     """What reporters send is written with an apostrophe before it; ids and amounts stay as they are."""
     clock.now = NOW
-    fill_network(shared_database, gateway.engine)
-    put(gateway, *({"status": 7, "since": 60, "symbol": f, "sender": f, "receiver": f} for f in FORMULAS))
+    fill_network(shared_database, database.engine)
+    put(database, *({"status": 7, "since": 60, "symbol": f, "sender": f, "receiver": f} for f in FORMULAS))
     viewer, texts = signed_in(app, Role.VIEWER), {f"'{formula}" for formula in FORMULAS}
 
     def rows(path: str) -> list[dict[str, str]]:
@@ -54,6 +54,6 @@ def test_a_transfer_is_no_formula(
     assert {line["amount_smallest_units"] for line in lines} == {"1"}
 
 
-def test_empty_export_has_its_heading(app: Flask, gateway: Gateway) -> None:
+def test_empty_export_has_its_heading(app: Flask) -> None:
     lines = signed_in(app, Role.VIEWER).get("/admin/transfers/export.csv").text.splitlines()
     assert len(lines) == 1 and lines[0].startswith("transfer_id,status,state,")

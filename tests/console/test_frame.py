@@ -12,7 +12,6 @@ from werkzeug.test import TestResponse
 from app.accounts.rules.roles import Role
 from app.console.shell.formats import browser_name, when
 from tests.console.visitor import Visitor, email_of, lose_database, signed_in
-from tests.gateway import Gateway
 
 LINUX = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
 MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)"
@@ -66,7 +65,7 @@ def test_one_format_of_times() -> None:
     )
 
 
-def test_titles_and_headings(operator: Visitor, network: Gateway) -> None:
+def test_titles_and_headings(operator: Visitor) -> None:
     page = operator.get("/admin/routes/").text
     assert "<title>Routes – Gateway console</title>" in page
     found = re.findall(r'<th scope="col".*?>\s*(?:<a [^>]*>|<span[^>]*>)?([^<]+)', page)
@@ -75,7 +74,7 @@ def test_titles_and_headings(operator: Visitor, network: Gateway) -> None:
     assert [text for text in headings if re.search(r" [A-Z][a-z]", text)] == []
 
 
-def test_rows_lead_to_their_history(app: Flask, operator: Visitor, network: Gateway) -> None:
+def test_rows_lead_to_their_history(app: Flask, operator: Visitor) -> None:
     admin = signed_in(app, Role.ADMIN)
     for path, visitor in (("chains", operator), ("routes", operator), ("operators", admin)):
         page = visitor.get(f"/admin/{path}/").text

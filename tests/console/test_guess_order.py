@@ -18,9 +18,10 @@ from app.audit.models import AuditRecord
 from app.console.sign_in import guess_queue
 from app.console.sign_in.forms import queue
 from app.console.sign_in.guess_queue import MOST_OF_ACCOUNT, MOST_OF_NETWORK
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from tests.console.visitor import MovableClock, Visitor, add_account, email_of
-from tests.gateway import gateway_of
 
 VIEWER = email_of(Role.VIEWER)
 GUESSER, STRANGER = "198.51.100.7", "203.0.113.5"
@@ -63,7 +64,7 @@ def waiting_guesses(app: Flask) -> Iterator[Waiting]:
 def checked(app: Flask) -> list[str]:
     """Where the wrong guesses came from, in the order in which they were checked."""
     failed = select(AuditRecord.address).where(AuditRecord.action == "sign_in.failed")
-    with reading(gateway_of(app).engine) as connection:
+    with reading(part_of(app, Database).engine) as connection:
         return [address or "" for address in connection.scalars(failed.order_by(AuditRecord.id))]
 
 

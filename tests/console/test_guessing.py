@@ -19,9 +19,11 @@ from app.accounts.services.accounts import find_account, new_uniquifier, update_
 from app.accounts.services.throttle import Guess, MustWait, release, reserve
 from app.audit.models import AuditRecord
 from app.console.sign_in import forms, guess_queue
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import Audited, Editing, OpenApp
 from tests.console.second_factor import code_of, set_up
 from tests.console.visitor import (
     PASSWORD,
@@ -29,10 +31,8 @@ from tests.console.visitor import (
     Visitor,
     add_account,
     email_of,
-    gateway_of,
     signed_in,
 )
-from tests.gateway import Gateway
 
 VIEWER = email_of(Role.VIEWER)
 JUDGED_WITHOUT_A_WAIT = 5
@@ -51,8 +51,8 @@ def at_once(tries: int, ask: Callable[[int], TestResponse]) -> list[TestResponse
         return list(pool.map(run, range(tries)))
 
 
-def failures_recorded(gateway: Gateway) -> int:
-    with reading(gateway.engine) as connection:
+def failures_recorded(database: Database) -> int:
+    with reading(database.engine) as connection:
         return len(
             connection.scalars(select(AuditRecord.id).where(AuditRecord.action == "sign_in.failed")).all()
         )
@@ -73,13 +73,13 @@ def test_concurrent_guesses_are_limited(open_app: OpenApp, clock: MovableClock) 
     answers = at_once(24, guess)
     assert {answer.status_code for answer in answers} == {200}
     assert sum(WAIT not in answer.text for answer in answers) == JUDGED_WITHOUT_A_WAIT
-    assert failures_recorded(gateway_of(workers[0])) == JUDGED_WITHOUT_A_WAIT
+    assert failures_recorded(part_of(workers[0], Database)) == JUDGED_WITHOUT_A_WAIT
     clock.forward(seconds=2.1)
     assert sum(WAIT not in answer.text for answer in at_once(8, guess)) == 1, "after each wait one more"
 
 
 @pytest.mark.every_database
-def test_concurrent_codes_are_limited(app: Flask) -> None:
+def test_concurrent_codes_are_limited(app: Flask, database: Database) -> None:
     """Of 16, five are validated."""
     secret = set_up(signed_in(app, Role.VIEWER))
     visitors = [Visitor(app, "192.0.2.66") for _ in range(16)]
@@ -95,36 +95,37 @@ def test_concurrent_codes_are_limited(app: Flask) -> None:
 
     answers = at_once(16, guess)
     assert sum(WAIT not in answer.text for answer in answers) == JUDGED_WITHOUT_A_WAIT
-    assert failures_recorded(gateway_of(app)) == JUDGED_WITHOUT_A_WAIT
+    assert failures_recorded(database) == JUDGED_WITHOUT_A_WAIT
 
 
 @pytest.mark.every_database
-def test_concurrent_tries_leave_nothing_behind(app: Flask) -> None:
+def test_concurrent_tries_leave_nothing_behind(database: Database, audited: Audited) -> None:
     """Right tries and wrong ones of many threads: as many failures are counted as there were wrong ones."""
-    gateway, guess = gateway_of(app), Guess("x@example.org", "192.0.2.1")
+    guess = Guess("x@example.org", "192.0.2.1")
 
     def attempt(number: int) -> bool:
         try:
-            made = reserve(*gateway.audited, guess)
+            made = reserve(*audited, guess)
         except MustWait:
             return False
-        release(gateway.database, made)
+        release(database, made)
         return True
 
     with ThreadPoolExecutor(8) as pool:
         assert any(pool.map(attempt, range(40)))
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert not connection.execute(select(SignInFailure.key)).all()
 
 
 @pytest.mark.every_database
-def test_success_does_not_lengthen_others_wait(app: Flask, clock: MovableClock) -> None:
-    gateway = gateway_of(app)
+def test_success_does_not_lengthen_others_wait(
+    clock: MovableClock, database: Database, audited: Audited
+) -> None:
     for number in range(20):
-        reserve(*gateway.audited, Guess(f"{number}@example.org", "192.0.2.1"))
+        reserve(*audited, Guess(f"{number}@example.org", "192.0.2.1"))
     clock.forward(minutes=5)
-    release(gateway.database, reserve(*gateway.audited, Guess("owner@example.org", "192.0.2.1")))
-    with reading(gateway.engine) as connection:
+    release(database, reserve(*audited, Guess("owner@example.org", "192.0.2.1")))
+    with reading(database.engine) as connection:
         left = connection.execute(
             select(SignInFailure.failures, SignInFailure.last_at).where(
                 SignInFailure.key == "address:192.0.2.1"
@@ -134,20 +135,19 @@ def test_success_does_not_lengthen_others_wait(app: Flask, clock: MovableClock) 
 
 
 @contextmanager
-def feed_holds_the_lock(gateway: Gateway) -> Iterator[None]:
-    with writing(gateway.engine):
+def feed_holds_the_lock(database: Database) -> Iterator[None]:
+    with writing(database.engine):
         yield
 
 
 @pytest.mark.postgresql_alone
-def test_guesses_are_counted_while_the_feed_writes(app: Flask) -> None:
+def test_guesses_are_counted_while_the_feed_writes(database: Database, audited: Audited) -> None:
     """SQLite has one lock for all who write (docs/decisions/0013-counted-before-validated.md)."""
-    gateway = gateway_of(app)
-    with feed_holds_the_lock(gateway), ThreadPoolExecutor(1) as pool:
+    with feed_holds_the_lock(database), ThreadPoolExecutor(1) as pool:
         for _ in range(JUDGED_WITHOUT_A_WAIT):
-            pool.submit(reserve, *gateway.audited, Guess("x", "192.0.2.1")).result(timeout=5)
+            pool.submit(reserve, *audited, Guess("x", "192.0.2.1")).result(timeout=5)
         with pytest.raises(MustWait):
-            pool.submit(reserve, *gateway.audited, Guess("x", "192.0.2.1")).result(timeout=5)
+            pool.submit(reserve, *audited, Guess("x", "192.0.2.1")).result(timeout=5)
 
 
 @pytest.mark.parametrize(
@@ -217,10 +217,12 @@ def device_of(visitor: Visitor, account: int) -> str:
 
 
 @pytest.mark.soak("sixty sign-ins before the first question; a known browser is tested with few")
-def test_browser_proof_is_bound_and_ends(app: Flask, clock: MovableClock) -> None:
+def test_browser_proof_is_bound_and_ends(
+    app: Flask, clock: MovableClock, database: Database, editing: Editing
+) -> None:
     """It is signed for one account."""
     owner = signed_in(app, Role.VIEWER)
-    gateway, account = gateway_of(app), find_account(gateway_of(app).database, email=VIEWER)
+    account = find_account(database, email=VIEWER)
     assert account
     other = add_account(app, Role.OPERATOR)
     proof = device_of(owner, account.id)
@@ -254,11 +256,13 @@ def test_browser_proof_is_bound_and_ends(app: Flask, clock: MovableClock) -> Non
     fresh = device_of(owner, account.id)
     besiege(app)
     assert comes_in(fresh)
-    update_account(*gateway.editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
+    update_account(*editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not comes_in(fresh), "signing out everywhere ends it, too"
 
 
-def test_whom_the_gateway_knows_needs_no_place(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whom_the_gateway_knows_needs_no_place(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
     """While strangers wait for theirs. They are told the same, whether or not there is the account."""
     owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
     inside.sign_in(VIEWER)
@@ -278,7 +282,7 @@ def test_whom_the_gateway_knows_needs_no_place(app: Flask, monkeypatch: pytest.M
         new = "Wickelrock 47 Zaunkoenig"
         fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
         assert inside.post("/admin/account/password", fields).status_code == 302
-    assert not failures_recorded(gateway_of(app)), "what was not looked at is not counted"
+    assert not failures_recorded(database), "what was not looked at is not counted"
     assert Visitor(app, "192.0.2.66").sign_in(VIEWER, new).status_code == 302
 
 

@@ -13,9 +13,9 @@ from flask import Flask
 from sqlalchemy import event
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from tests.applications import OpenApp
 from tests.console.walking import tell, walk
-from tests.gateway import Gateway
 from tests.load.questions import transfer_ids
 
 
@@ -31,7 +31,7 @@ def caller() -> str:
 
 
 @contextmanager
-def noted_second_connections(gateway: Gateway) -> Iterator[list[str]]:
+def noted_second_connections(database: Database) -> Iterator[list[str]]:
     """Where a thread takes a connection, of any pool, while it holds one."""
     own, held, found = get_ident(), set[int](), list[str]()
 
@@ -44,22 +44,22 @@ def noted_second_connections(gateway: Gateway) -> Iterator[list[str]]:
     def returned(_dbapi: Any, record: Any) -> None:
         held.discard(id(record))
 
-    for engine in gateway.database.engines:
+    for engine in database.engines:
         event.listen(engine, "checkout", taken)
         event.listen(engine, "checkin", returned)
     try:
         yield found
     finally:
-        for engine in gateway.database.engines:
+        for engine in database.engines:
             event.remove(engine, "checkout", taken)
             event.remove(engine, "checkin", returned)
 
 
-def test_no_page_takes_a_second_connection(app: Flask, sandbox: Gateway) -> None:
-    tell(app, sandbox)
-    with noted_second_connections(sandbox) as found:
+def test_no_page_takes_a_second_connection(app: Flask, sandbox: Flask, database: Database) -> None:
+    tell(app)
+    with noted_second_connections(database) as found:
         walked = walk(app, Role.ADMIN)
-        for transfer_id in transfer_ids(sandbox):
+        for transfer_id in transfer_ids(database):
             walked.visitor.get(f"/admin/transfers/{transfer_id}")
     assert len(walked.pages) > 30
     assert not found, "\n".join(sorted(set(found)))

@@ -6,12 +6,14 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import list_tokens
+from app.db.database import Database
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.forms import EVERYTHING, form_of, save, send
 from tests.console.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import text
@@ -24,8 +26,8 @@ def stop(visitor: Visitor, chain: int, name: str, reason: str) -> None:
     assert send(visitor, path, disabled_reason=reason, typed=name.upper()).status_code == 302
 
 
-def stopped(gateway: Gateway) -> dict[int, str]:
-    return {row["id"]: row["disabled_reason"] for row in document(gateway)["chains"] if row["disabled"]}
+def stopped(database: Database) -> dict[int, str]:
+    return {row["id"]: row["disabled_reason"] for row in document(database)["chains"] if row["disabled"]}
 
 
 def banner(visitor: Visitor, path: str = "/admin/") -> str:
@@ -34,9 +36,7 @@ def banner(visitor: Visitor, path: str = "/admin/") -> str:
     return " ".join(rest.partition("</section>")[0].split()) if found else ""
 
 
-def test_every_page_shows_stops_and_reasons(
-    app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
-) -> None:
+def test_every_page_shows_stops_and_reasons(app: Flask, operator: Visitor, clock: MovableClock) -> None:
     assert banner(operator) == ""
     stop(operator, 56, "BNB Chain", "RPC compromised <b>")
     clock.forward(minutes=4)
@@ -54,10 +54,10 @@ def test_every_page_shows_stops_and_reasons(
     assert banner(operator) == ""
 
 
-def test_banner_names_who_stopped_it(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
+def test_banner_names_who_stopped_it(operator: Visitor, editing: Editing, clock: MovableClock) -> None:
     rows = small_network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "by the file"}
-    import_network(*network.editing, text(rows), actor=TESTER)
+    import_network(*editing, text(rows), actor=TESTER)
     clock.forward(minutes=50)
     assert f"50 min ago</a> by {TESTER.name}: by the file" in banner(operator)
     clock.forward(minutes=3)
@@ -65,7 +65,7 @@ def test_banner_names_who_stopped_it(operator: Visitor, network: Gateway, clock:
     assert f"53 min ago</a> by {TESTER.name}: in other words" in banner(operator), "it was stopped before"
 
 
-def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gateway) -> None:
+def test_several_are_stopped_and_resumed_at_once(operator: Visitor, database: Database) -> None:
     page = operator.get("/admin/chains/stop?chain=1&chain=56&chain=77&chain=x")
     assert "Stop 2 chains?" in page.text
     assert "stop at once" in page.text
@@ -77,11 +77,11 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gat
         answer = operator.post("/admin/chains/stop", form | fields)
         assert answer.text.count(words) >= 1
         assert answer.text.count("Enter why the chain") <= 1, "once, not once a chain"
-        assert stopped(network) == {}
+        assert stopped(database) == {}
     done = operator.post("/admin/chains/stop", form | {"disabled_reason": "leak", "typed": " Stop 2  Chains"})
     assert done.location == "/admin/chains/"
-    assert stopped(network) == {1: "leak", 56: "leak"}
-    (record,) = [each for each in records(network) if each.action.startswith("network.")]
+    assert stopped(database) == {1: "leak", 56: "leak"}
+    (record,) = [each for each in records(database) if each.action.startswith("network.")]
     assert record.action == "network.stop"
     assert record.detail == "stop 2 chains: BNB Chain, Ethereum; reason: leak"
     assert "2 chains" not in banner(operator)
@@ -92,73 +92,73 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gat
     form = form_of(preview) | {"chain": ["1", "56"]}
     save(operator, "/admin/chains/1", disabled_reason="not yet")
     assert "was changed while you were editing" in operator.post("/admin/chains/resume", form).text
-    assert len(stopped(network)) == 2
+    assert len(stopped(database)) == 2
     form = form_of(operator.get("/admin/chains/resume?all=1")) | {"chain": ["1", "56"]}
     assert operator.post("/admin/chains/resume", form).status_code == 302
-    assert stopped(network) == {}
+    assert stopped(database) == {}
 
 
-def test_a_retired_chain_is_no_incident(operator: Visitor, network: Gateway) -> None:
+def test_a_retired_chain_is_no_incident(operator: Visitor, database: Database) -> None:
     stop(operator, 1, "Ethereum", "shut down")
     save(operator, "/admin/chains/1", retired="1")
     assert "shut down" not in banner(operator)
     assert "retired" in operator.get("/admin/chains/").text
-    assert document(network)["chains"][0]["retired"] is True
+    assert document(database)["chains"][0]["retired"] is True
     form = form_of(operator.get("/admin/chains/1/resume"))
     assert operator.post("/admin/chains/1/resume", form).status_code == 302
-    assert "retired" not in document(network)["chains"][0]
+    assert "retired" not in document(database)["chains"][0]
     refused = send(operator, "/admin/chains/10", retired="1")
-    assert stopped(network) == {}
+    assert stopped(database) == {}
     assert 'name="confirm"' not in refused.text, "it runs, so there is nothing to retire"
 
 
-def test_all_are_stopped(operator: Visitor, network: Gateway) -> None:
+def test_all_are_stopped(operator: Visitor, database: Database) -> None:
     stop(operator, 10, "Optimism", "before")
     page = operator.get("/admin/chains/stop?all=1")
     fields = {"disabled_reason": "drill", "typed": "stop 2 chains", "chain": ALL}
     assert operator.post("/admin/chains/stop", form_of(page) | fields).status_code == 302
-    assert stopped(network) == {1: "drill", 10: "before", 56: "drill"}, "a reason is not written over"
+    assert stopped(database) == {1: "drill", 10: "before", 56: "drill"}, "a reason is not written over"
     assert operator.get("/admin/chains/stop?all=1").location == "/admin/chains/"
     assert operator.get("/admin/chains/resume").location == "/admin/chains/", "none is picked"
 
 
-def test_picking_one_requires_its_name(operator: Visitor, network: Gateway) -> None:
+def test_picking_one_requires_its_name(operator: Visitor, database: Database) -> None:
     page = operator.get("/admin/chains/stop?chain=1")
     assert "Type “Ethereum” to confirm" in page.text
     assert operator.post(
         "/admin/chains/stop", form_of(page) | {"disabled_reason": "x", "typed": "ETHEREUM"}
     ).location
-    assert stopped(network) == {1: "x"}
+    assert stopped(database) == {1: "x"}
 
 
 @pytest.mark.parametrize("path", ["/admin/chains/stop?chain=1&chain=56", "/admin/chains/resume?all=1"])
 def test_the_switches_ask_who_it_is(
-    operator: Visitor, network: Gateway, clock: MovableClock, path: str
+    operator: Visitor, database: Database, clock: MovableClock, path: str
 ) -> None:
     stop(operator, 10, "Optimism", "before")
     form = form_of(operator.get(path))
     clock.forward(minutes=11)
     asked = operator.post(path.partition("?")[0], form | {"disabled_reason": "x", "typed": "stop 2 chains"})
     assert 'name="step_up-password"' in asked.text
-    assert set(stopped(network)) == {10}
+    assert set(stopped(database)) == {10}
 
 
-def test_the_first_field_is_focused(operator: Visitor, network: Gateway) -> None:
+def test_the_first_field_is_focused(operator: Visitor) -> None:
     for path in ("/admin/chains/1/stop", "/admin/chains/stop?all=1"):
         page = operator.get(path).text
         field = page[page.index('name="disabled_reason"') - 200 : page.index('name="disabled_reason"') + 100]
         assert "autofocus" in field
 
 
-def test_token_is_revoked_by_key_id(app: Flask, gateway: Gateway) -> None:
+def test_token_is_revoked_by_key_id(
+    app: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
     add_account(app, Role.ADMIN)
     admin = Visitor(app)
     admin.sign_in("admin@example.org")
     admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
     key_id = next(
-        str(token.key_id)
-        for token in list_tokens(gateway.database, gateway.environment_tokens)
-        if token.name == "relayer"
+        str(token.key_id) for token in list_tokens(database, environment_tokens) if token.name == "relayer"
     )
     assert (
         admin.post("/admin/ingest_tokens/1/revoke", {"typed": f" {key_id.upper()}"}).location

@@ -13,6 +13,7 @@ from app.accounts.models import Operator, OperatorSession
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.services import AuditFilter, list_audit
+from app.db.database import Database
 from app.db.engine import reading
 from tests.console.forms import form_of
 from tests.console.visitor import (
@@ -21,10 +22,8 @@ from tests.console.visitor import (
     Visitor,
     add_account,
     email_of,
-    gateway_of,
     signed_in,
 )
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import document
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -37,9 +36,7 @@ def kept(page: Any) -> dict[str, str]:
     return {name: value for name, value in form_of(page).items() if name != "csrf_token"}
 
 
-def test_an_ended_session_keeps_what_was_typed(
-    operator: Visitor, network: Gateway, clock: MovableClock
-) -> None:
+def test_an_ended_session_keeps_what_was_typed(operator: Visitor, clock: MovableClock) -> None:
     clock.forward(hours=2)
     answer = operator.post("/admin/chains/1", FIELDS | {"password": "secret"}, headers=OWN)
     assert answer.status_code == 401
@@ -54,7 +51,7 @@ def test_an_ended_session_keeps_what_was_typed(
     assert operator.get("/admin/account/kept").status_code == 200
 
 
-def test_a_stale_token_keeps_what_was_typed(operator: Visitor, network: Gateway) -> None:
+def test_a_stale_token_keeps_what_was_typed(operator: Visitor, database: Database) -> None:
     stale = operator.token()
     operator.post("/admin/sign-out")
     operator.sign_in(email_of(Role.OPERATOR))
@@ -64,10 +61,10 @@ def test_a_stale_token_keeps_what_was_typed(operator: Visitor, network: Gateway)
     (fresh,) = re.findall(r'name="csrf_token" value="([^"]+)"', page.text)
     again = operator.client.post("/admin/chains/1", data=kept(page) | {"csrf_token": fresh})
     assert again.status_code == 200 and "expired" not in again.text
-    assert document(network)["chains"][0]["name"] == "Ethereum"
+    assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_a_large_form_is_kept_too(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
+def test_a_large_form_is_kept_too(operator: Visitor, clock: MovableClock) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(20_000))
     clock.forward(hours=2)
     answer = operator.post("/admin/blocked_addresses/new", {"text": text}, headers=OWN)
@@ -80,7 +77,7 @@ def test_a_large_form_is_kept_too(operator: Visitor, network: Gateway, clock: Mo
     [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {"Origin": "https://evil.example"}],
 )
 def test_nothing_that_another_site_sent_is_kept(
-    operator: Visitor, network: Gateway, clock: MovableClock, headers: dict[str, str]
+    operator: Visitor, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     page = operator.client.post("/admin/chains/1", data=FIELDS, headers=headers)
     assert page.status_code == 400 and "Main" not in page.text
@@ -89,7 +86,7 @@ def test_nothing_that_another_site_sent_is_kept(
     assert gone.status_code == 302 and gone.location.startswith("/admin/sign-in")
 
 
-def test_older_browsers_tell_by_the_origin(operator: Visitor, network: Gateway) -> None:
+def test_older_browsers_tell_by_the_origin(operator: Visitor) -> None:
     page = operator.client.post("/admin/chains/1", data=FIELDS, headers={"Origin": "http://localhost"})
     assert kept(page) == FIELDS
 
@@ -112,7 +109,7 @@ def out(visitor: Visitor) -> str:
 
 
 @pytest.mark.every_database
-def test_the_other_browser_is_told_why(app: Flask, network: Gateway) -> None:
+def test_the_other_browser_is_told_why(app: Flask, network: Flask) -> None:
     here = signed_in(app, Role.VIEWER)
     there, third = Visitor(app), Visitor(app)
     there.sign_in(VIEWER)
@@ -127,7 +124,7 @@ def test_the_other_browser_is_told_why(app: Flask, network: Gateway) -> None:
         assert "session has ended" not in visitor.get("/admin/sign-in").text, "said once"
 
 
-def test_each_reason_has_its_words(app: Flask, network: Gateway) -> None:
+def test_each_reason_has_its_words(app: Flask, network: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     account = add_account(app, Role.VIEWER)
     page = f"/admin/operators/{account}"
@@ -149,7 +146,7 @@ def test_each_reason_has_its_words(app: Flask, network: Gateway) -> None:
     assert "Your account was turned off" in said[2]
 
 
-def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
+def test_one_session_is_signed_out(app: Flask, network: Flask, database: Database) -> None:
     here, there = signed_in(app, Role.VIEWER), Visitor(app)
     there.sign_in(VIEWER)
     foreign = signed_in(app, Role.OPERATOR)
@@ -161,17 +158,18 @@ def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
     assert here.inside
     assert "You signed this browser out from another browser." in out(there)
     assert "already ended" in here.post(action, follow_redirects=True).text
-    gateway = gateway_of(app)
-    assert [row.detail for row in list_audit(gateway.database, AuditFilter(action="sign_out"))] == [
+    assert [row.detail for row in list_audit(database, AuditFilter(action="sign_out"))] == [
         "one session, from another browser"
     ]
 
 
-def test_ended_sessions_are_forgotten_with_their_cookies(app: Flask, clock: MovableClock) -> None:
+def test_ended_sessions_are_forgotten_with_their_cookies(
+    app: Flask, clock: MovableClock, database: Database
+) -> None:
     signed_in(app, Role.VIEWER).post("/admin/account/sign-out-everywhere")
 
     def rows() -> int:
-        with reading(gateway_of(app).engine) as connection:
+        with reading(database.engine) as connection:
             return connection.scalar(select(func.count()).select_from(OperatorSession)) or 0
 
     clock.forward(hours=23)
@@ -182,20 +180,20 @@ def test_ended_sessions_are_forgotten_with_their_cookies(app: Flask, clock: Mova
     assert rows() == 2
 
 
-def test_account_requires_second_factor_setup(app: Flask) -> None:
+def test_account_requires_second_factor_setup(app: Flask, database: Database) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "new@example.org", "password": "first password of it", "role": "viewer"}
     admin.post("/admin/operators/new", fields | {"second_factor_required": "y"})
-    made = find_account(gateway_of(app).database, email="new@example.org")
+    made = find_account(database, email="new@example.org")
     assert made and made.second_factor_required and made.must_change_password
     visitor = Visitor(app)
     assert (
         visitor.sign_in("new@example.org", "first password of it").location == "/admin/account/second-factor"
     )
     admin.post("/admin/operators/new", fields | {"email": "other@example.org"})
-    other = find_account(gateway_of(app).database, email="other@example.org")
+    other = find_account(database, email="other@example.org")
     assert other and not other.second_factor_required and other.must_change_password
     assert visitor.sign_in("other@example.org", "first password of it").status_code == 302
     assert visitor.get("/admin/").location == "/admin/account/password"
-    with reading(gateway_of(app).engine) as connection:
+    with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Operator)) == 3

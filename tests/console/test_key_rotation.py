@@ -13,10 +13,12 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.accounts.services.code_keys import UNNAMED, CodeKeys, name_of
 from app.console.sign_in import forms
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from tests.applications import OpenApp
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import Visitor, email_of, gateway_of, signed_in
+from tests.console.visitor import Visitor, email_of, signed_in
 
 FIRST, SECOND, THIRD = (
     f"{word} secret key of the tests, 32 characters" for word in ("first", "second", "third")
@@ -46,7 +48,7 @@ def sent(visitor: Visitor, token: str) -> int:
 
 def signs_in(app: Flask, key: str, browser: Visitor | None = None) -> Visitor | None:
     """Somebody who signs in with password and code; None where one of them is refused."""
-    with writing(gateway_of(app).engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         connection.execute(update(Operator).values(totp_last_counter=None))
     visitor = moved(browser, app) if browser else Visitor(app)
     visitor.sign_in(VIEWER)
@@ -59,13 +61,13 @@ def known(visitor: Visitor) -> bool:
     app = visitor.client.application
     cookie = next(c for (_, _, name), c in visitor.client._cookies.items() if "_device_" in name)
     with app.test_request_context("/admin/", headers={"Cookie": f"{cookie.key}={cookie.value}"}):
-        account = find_account(gateway_of(app).database, email=VIEWER)
+        account = find_account(part_of(app, Database), email=VIEWER)
         assert account is not None
         return forms.known_device(account) is not None
 
 
 def key_names(app: Flask) -> set[str]:
-    with reading(gateway_of(app).engine) as connection:
+    with reading(part_of(app, Database).engine) as connection:
         kept = connection.scalars(select(Operator.tf_totp_secret).where(Operator.tf_totp_secret.is_not(None)))
         return {name_of(secret) for secret in kept}
 
@@ -139,7 +141,7 @@ def unnamed(open_app: OpenApp) -> str:
     """The key of an authenticator app whose secret is stored as the first versions did."""
     app = open_app(secret_key=FIRST)
     key = set_up(signed_in(app, Role.VIEWER))
-    with writing(gateway_of(app).engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         secret = connection.scalar(select(Operator.tf_totp_secret)) or ""
         named = CodeKeys(FIRST, ()).named(secret, UNNAMED)
         connection.execute(update(Operator).values(tf_totp_secret=named))

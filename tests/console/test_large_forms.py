@@ -11,14 +11,16 @@ from flask import Flask
 from app.accounts.rules.proposal import NO_APPROVALS
 from app.accounts.rules.roles import Role
 from app.console.shell.caller import SIGNED_IN_PARTS
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.builders.network import text
 from tests.console.forms import form_of
 from tests.console.large import tripled_document
 from tests.console.visitor import Visitor, signed_in
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 from tests.network.services.network_kit import VAULT
 
 ETHEREUM, NEW = 1, 8454
@@ -26,9 +28,9 @@ CHAIN = {"id": str(NEW), "name": "New", "explore_url": "https://explorer.example
 
 
 @pytest.fixture
-def large(app: Flask, shared_database: SharedDatabase) -> Flask:
+def large(app: Flask, shared_database: SharedDatabase, audited: Audited) -> Flask:
     def fill() -> None:
-        import_network(*gateway_of(app).audited, NO_APPROVALS, text(tripled_document()), actor=TESTER)
+        import_network(*audited, NO_APPROVALS, text(tripled_document()), actor=TESTER)
 
     shared_database.fill("tests.console three times production", fill)
     return app
@@ -59,7 +61,7 @@ def test_tokens_of_a_large_chain_are_chosen_first(large: Flask, operator: Visito
     preview = operator.post(chosen, form)
     done = operator.post(chosen, form_of(preview) | {"confirm": "1"})
     assert done.location.startswith("/admin/estimates/")
-    now = json.loads(export_network(gateway_of(large).database))
+    now = json.loads(export_network(part_of(large, Database)))
     assert {row["symbol"] for row in now["tokens"] if row["chain_id"] == NEW} == {"USDT", "USDC1"}
 
 
@@ -76,7 +78,7 @@ def test_all_tokens_of_the_largest_chain_are_copied(large: Flask, operator: Visi
     assert 'name="confirm"' in preview.text
     done = operator.post(path, form_of(preview) | {"confirm": "1"})
     assert done.location.startswith("/admin/estimates/")
-    now = json.loads(export_network(gateway_of(large).database))
+    now = json.loads(export_network(part_of(large, Database)))
     assert len([row for row in now["tokens"] if row["chain_id"] == NEW]) == len(tokens)
 
 

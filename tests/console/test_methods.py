@@ -11,13 +11,13 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.applications import OpenApp
 from tests.console.second_factor import set_up
 from tests.console.visitor import MovableClock, Visitor, add_account, email_of, signed_in
 from tests.console.walking import tell
 from tests.databases import TABLES
-from tests.gateway import Gateway
 
 READING: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE")
 """Every method but POST. None of them changes anything in the console."""
@@ -37,9 +37,9 @@ def app(open_app: OpenApp) -> Flask:
 
 
 @pytest.fixture
-def addresses(app: Flask, sandbox: Gateway) -> list[tuple[Rule, str]]:
+def addresses(app: Flask, sandbox: Flask, database: Database) -> list[tuple[Rule, str]]:
     """For every route of the application an address whose rows exist."""
-    admin = tell(app, sandbox)
+    admin = tell(app)
     owner_id = add_account(app, Role.VIEWER, OWNER)
     owner = Visitor(app)
     owner.sign_in(OWNER)
@@ -52,18 +52,18 @@ def addresses(app: Flask, sandbox: Gateway) -> list[tuple[Rule, str]]:
         "name": "GetTransferConfigs",
         "key": 1,
         "transfer_id": transfer_id,
-        "note_id": _one(sandbox, "SELECT min(id) FROM transfer_notes"),
-        "proposal_id": _one(sandbox, "SELECT min(id) FROM proposals"),
-        "record_id": _one(sandbox, "SELECT max(record_id) FROM audit_subjects WHERE subject = 'chain 137'"),
+        "note_id": _one(database, "SELECT min(id) FROM transfer_notes"),
+        "proposal_id": _one(database, "SELECT min(id) FROM proposals"),
+        "record_id": _one(database, "SELECT max(record_id) FROM audit_subjects WHERE subject = 'chain 137'"),
         "number": 0,
         "chain": 137,
         "chain_id": 137,
         "version": 0,
-        "public_id": _one(sandbox, "SELECT min(public_id) FROM webhook_subscriptions"),
-        "delivery_id": _one(sandbox, "SELECT min(id) FROM webhook_deliveries"),
+        "public_id": _one(database, "SELECT min(public_id) FROM webhook_subscriptions"),
+        "delivery_id": _one(database, "SELECT min(id) FROM webhook_deliveries"),
         "account_id": owner_id,
         "row_id": 1,
-        "session_id": _one(sandbox, "SELECT min(id) FROM operator_sessions"),
+        "session_id": _one(database, "SELECT min(id) FROM operator_sessions"),
         "token": "token",
     }
     special = {
@@ -83,14 +83,14 @@ def addresses(app: Flask, sandbox: Gateway) -> list[tuple[Rule, str]]:
     return list(zip(rules, paths, strict=True))
 
 
-def _one(gateway: Gateway, statement: str) -> Any:
-    with gateway.engine.connect() as connection:
+def _one(database: Database, statement: str) -> Any:
+    with database.engine.connect() as connection:
         return connection.scalar(text(statement))
 
 
-def everything(gateway: Gateway) -> dict[str, list[str]]:
+def everything(database: Database) -> dict[str, list[str]]:
     """The rows of every table, without what a read may change."""
-    with gateway.engine.connect() as connection:
+    with database.engine.connect() as connection:
         tables: dict[str, list[str]] = {}
         for name in TABLES:
             left_out = MAY_CHANGE.get(name, set())
@@ -108,35 +108,35 @@ SAVING: Final = {"confirm": "1", "change_reason": "of the test", "typed": "a-wal
 
 
 def test_administrator_changes_nothing_but_by_post(
-    app: Flask, sandbox: Gateway, clock: MovableClock, addresses: list[tuple[Rule, str]]
+    app: Flask, database: Database, clock: MovableClock, addresses: list[tuple[Rule, str]]
 ) -> None:
-    try_all(app, sandbox, clock, addresses, Role.ADMIN)
+    try_all(app, database, clock, addresses, Role.ADMIN)
 
 
 @pytest.mark.parametrize("role", ["", Role.VIEWER, Role.OPERATOR])
 def test_others_change_nothing_but_by_post(
-    app: Flask, sandbox: Gateway, clock: MovableClock, addresses: list[tuple[Rule, str]], role: str
+    app: Flask, database: Database, clock: MovableClock, addresses: list[tuple[Rule, str]], role: str
 ) -> None:
     if role:
         add_account(app, Role(role))
-    try_all(app, sandbox, clock, addresses, role)
+    try_all(app, database, clock, addresses, role)
 
 
 def try_all(
-    app: Flask, sandbox: Gateway, clock: MovableClock, addresses: list[tuple[Rule, str]], role: str
+    app: Flask, database: Database, clock: MovableClock, addresses: list[tuple[Rule, str]], role: str
 ) -> None:
     """On every route of the application, with and without the fields that would save a form."""
     visitor = Visitor(app)
     if role:
         visitor.sign_in(email_of(Role(role)))
-    before = everything(sandbox)
+    before = everything(database)
     clock.forward(minutes=2)
     for method in READING:
         for _, path in addresses:
             for fields in ({}, SAVING | {"csrf_token": visitor.token()}):
                 answer = send(visitor, method, path, fields)
                 assert answer.status_code < 500, (method, path, answer.status)
-        after = everything(sandbox)
+        after = everything(database)
         assert [name for name in after if after[name] != before[name]] == [], method
     assert visitor.inside == bool(role), "no session was ended"
 

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.db.database import Database
 from app.estimates.models import ReportedFee
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import MovableClock, Visitor, again
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import document, put, shown
 
 MILLIONS = "8 000 000"
 
 
-def page_of(gateway: Gateway, section: str, *key: Any) -> str:
-    return f"/admin/{section}/{shown(gateway, section, *key).row_id}"
+def page_of(database: Database, section: str, *key: Any) -> str:
+    return f"/admin/{section}/{shown(database, section, *key).row_id}"
 
 
-def pool(gateway: Gateway) -> dict[str, Any]:
-    (row,) = (r for r in document(gateway)["pools"] if r["chain_id"] == 1)
+def pool(database: Database) -> dict[str, Any]:
+    (row,) = (r for r in document(database)["pools"] if r["chain_id"] == 1)
     return dict(row)
 
 
@@ -30,8 +30,8 @@ def spaced(text: str) -> str:
     return re.sub("[\u2009\u202f\u00a0]", " ", text)
 
 
-def test_eight_million_typed_is_eight_million_tokens(operator: Visitor, network: Gateway) -> None:
-    path = page_of(network, "pools", 1, "USDT")
+def test_eight_million_typed_is_eight_million_tokens(operator: Visitor, database: Database) -> None:
+    path = page_of(database, "pools", 1, "USDT")
     page = operator.get(path)
     assert form_of(page)["total_cap"] == "9000000", "shown in tokens"
     assert form_of(page)["total_cap_unit"] == "tokens"
@@ -41,17 +41,17 @@ def test_eight_million_typed_is_eight_million_tokens(operator: Visitor, network:
     assert "8 000 000 USDT" in words
     assert "8 000 000 000 000 smallest units" in words
     assert send(operator, path, preview, confirm="1").status_code == 302
-    assert pool(network)["total_cap"] == "8" + "0" * 12
+    assert pool(database)["total_cap"] == "8" + "0" * 12
 
     small = send(operator, path, total_cap=MILLIONS, total_cap_unit="smallest")
     assert "8 USDT" in spaced(small.text), "who wants smallest units says so, and sees what they are"
     assert send(operator, path, small, confirm="1").status_code == 302
-    assert pool(network)["total_cap"] == "8000000"
+    assert pool(database)["total_cap"] == "8000000"
     assert "Nothing was changed" in send(operator, path).text
 
 
 @pytest.mark.parametrize("section", ["pools", "tokens", "routes", "pegged_pairs", "chains"])
-def test_amount_without_unit_is_refused(operator: Visitor, network: Gateway, section: str) -> None:
+def test_amount_without_unit_is_refused(operator: Visitor, database: Database, section: str) -> None:
     """Such as from a page that was loaded before the fields had units."""
     keys: dict[str, tuple[Any, ...]] = {
         "pools": (1, "USDT"), "tokens": (1, "USDT"), "routes": ("USDT", 1, 56),
@@ -61,13 +61,13 @@ def test_amount_without_unit_is_refused(operator: Visitor, network: Gateway, sec
         "pools": "epoch_cap", "tokens": "min_send", "routes": "base_fee", "pegged_pairs": "burn_base_fee",
         "chains": "drop_gas_amt",
     }  # fmt: skip
-    before = document(network)
-    path = "/admin/chains/1" if section == "chains" else page_of(network, section, *keys[section])
+    before = document(database)
+    path = "/admin/chains/1" if section == "chains" else page_of(database, section, *keys[section])
     form = form_of(operator.get(path))
     del form[f"{names[section]}_unit"]
     answer = operator.post(path, form | {names[section]: "5", "confirm": "1"})
     assert "unit of the amount" in answer.text.casefold()
-    assert document(network) == before
+    assert document(database) == before
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,12 @@ def test_amount_without_unit_is_refused(operator: Visitor, network: Gateway, sec
         ("9" * 60, "tokens", "9" * 60 + "000000"),
     ],
 )
-def test_what_is_kept_is_exact(operator: Visitor, network: Gateway, typed: str, unit: str, kept: str) -> None:
-    path = page_of(network, "pools", 1, "USDT")
+def test_what_is_kept_is_exact(
+    operator: Visitor, database: Database, typed: str, unit: str, kept: str
+) -> None:
+    path = page_of(database, "pools", 1, "USDT")
     save(operator, path, epoch_cap=typed, epoch_cap_unit=unit)
-    assert pool(network)["epoch_cap"] == kept
+    assert pool(database)["epoch_cap"] == kept
     assert "Nothing was changed" in send(operator, path).text, "shown and sent back, it is the same"
 
 
@@ -101,9 +103,9 @@ def test_what_is_kept_is_exact(operator: Visitor, network: Gateway, typed: str, 
     ],
 )
 def test_what_a_token_cannot_hold_is_refused(
-    operator: Visitor, network: Gateway, typed: str, unit: str, words: str
+    operator: Visitor, database: Database, typed: str, unit: str, words: str
 ) -> None:
-    path = page_of(network, "pools", 1, "USDT")
+    path = page_of(database, "pools", 1, "USDT")
     answer = send(operator, path, epoch_cap=typed, epoch_cap_unit=unit)
     assert words.casefold() in answer.text.casefold()
     assert 'name="confirm"' not in answer.text
@@ -111,11 +113,11 @@ def test_what_a_token_cannot_hold_is_refused(
     assert form_of(answer)["epoch_cap_unit"] == unit
 
 
-def test_evm_gas_coin_has_18_decimals(operator: Visitor, network: Gateway) -> None:
+def test_evm_gas_coin_has_18_decimals(operator: Visitor, database: Database) -> None:
     preview = send(operator, "/admin/chains/1", drop_gas_amt="0.05")
     assert "0.05 ETH" in preview.text
     send(operator, "/admin/chains/1", preview, confirm="1")
-    assert document(network)["chains"][0]["drop_gas_amt"] == "5" + "0" * 16
+    assert document(database)["chains"][0]["drop_gas_amt"] == "5" + "0" * 16
     other = {"id": "8453", "name": "Flow", "explore_url": "https://flow.example", "gas_token_symbol": "FLOW",
              "block_delay": "1", "minimal_max_slippage": "1", "contract_addr": "A.0x123.Bridge"}  # fmt: skip
     unknown = send(operator, "/admin/connect/?like=nothing", **other, drop_gas_amt="0.05")
@@ -125,25 +127,25 @@ def test_evm_gas_coin_has_18_decimals(operator: Visitor, network: Gateway) -> No
     assert (form_of(page)["drop_gas_amt"], form_of(page)["drop_gas_amt_unit"]) == ("7", "smallest")
 
 
-def test_new_token_bounds_use_its_decimals(operator: Visitor, network: Gateway) -> None:
+def test_new_token_bounds_use_its_decimals(operator: Visitor, database: Database) -> None:
     new = {"chain_id": "1", "symbol": "GLD", "name": "Gold", "decimal": "2", "min_send": "0.5",
            "address": "0x00000000000000000000000000000000000000aa"}  # fmt: skip
     save(operator, "/admin/tokens/new", **new)
-    assert document(network)["tokens"][-1]["min_send"] == "50"
+    assert document(database)["tokens"][-1]["min_send"] == "50"
 
 
-def test_pair_fees_use_the_pairs_decimals(operator: Visitor, network: Gateway) -> None:
-    path = page_of(network, "pegged_pairs", "CELR", 1, 10)
+def test_pair_fees_use_the_pairs_decimals(operator: Visitor, database: Database) -> None:
+    path = page_of(database, "pegged_pairs", "CELR", 1, 10)
     own = {"pegged_token_address": "0x00000000000000000000000000000000000000aa", "pegged_token_decimal": "6"}
     save(operator, path, **own, deposit_base_fee="0.25")
-    (pair,) = (row for row in document(network)["pegged_pairs"] if row["pegged_chain_id"] == 10)
+    (pair,) = (row for row in document(database)["pegged_pairs"] if row["pegged_chain_id"] == 10)
     assert pair["deposit_base_fee"] == "250000"
     assert form_of(operator.get(path))["deposit_base_fee"] == "0.25"
     assert "0.25 <span" in operator.get("/admin/pegged_pairs/").text, "the list counts by them, too"
 
 
-def test_fee_tiers_are_rows(operator: Visitor, network: Gateway) -> None:
-    path = page_of(network, "routes", "USDT", 1, 56)
+def test_fee_tiers_are_rows(operator: Visitor, database: Database) -> None:
+    path = page_of(database, "routes", "USDT", 1, 56)
     form = form_of(operator.get(path))
     assert [form[f"perc_fee_tiers_{n}_{part}"] for n in range(2) for part in ("from", "fee")] == [
         "0", "0.04", "1000000", "0.03",
@@ -154,17 +156,17 @@ def test_fee_tiers_are_rows(operator: Visitor, network: Gateway) -> None:
     for words in ("Protocol fee tiers, row 3, from", "2 000 000 USDT", "0.0001 %", "1 ppm"):
         assert words in spaced(preview.text), words
     send(operator, path, preview, confirm="1")
-    assert document(network)["routes"][0]["perc_fee_tiers"][-1] == {"from": "2000000000000", "ppm": 1}
+    assert document(database)["routes"][0]["perc_fee_tiers"][-1] == {"from": "2000000000000", "ppm": 1}
     blank = {"perc_fee_tiers_1_from": "", "perc_fee_tiers_1_fee": ""}
     save(operator, path, **blank)
-    assert [tier["ppm"] for tier in document(network)["routes"][0]["perc_fee_tiers"]] == [400, 1]
+    assert [tier["ppm"] for tier in document(database)["routes"][0]["perc_fee_tiers"]] == [400, 1]
     assert operator.post(path, {"perc_fee_tiers": "0 400"}).status_code == 400, "the field of before is told"
 
 
 def test_the_list_shows_the_fee_that_counts(
-    app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
+    app: Flask, operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
-    path = page_of(network, "routes", "USDT", 1, 56)
+    path = page_of(database, "routes", "USDT", 1, 56)
 
     def listed(visitor: Visitor = operator) -> str:
         row = visitor.get("/admin/routes/").text.split(f'href="{path}"')[1].split("</tr>")[0]
@@ -173,7 +175,7 @@ def test_the_list_shows_the_fee_that_counts(
 
     assert re.match(r"\s*0\.605437… .*configured", listed())
     put(
-        network, ReportedFee, symbol="USDT", src_chain_id=1, dst_chain_id=56, base_fee=5 * 10**17,
+        database, ReportedFee, symbol="USDT", src_chain_id=1, dst_chain_id=56, base_fee=5 * 10**17,
         at=clock(), event_id="fee-1",
     )  # fmt: skip
     assert re.match(r"\s*0\.5 .*reported ", listed())

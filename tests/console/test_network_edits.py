@@ -8,10 +8,10 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from tests.console.edits import CHANGES, NEW, added, key_of_last, new_page
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor, signed_in
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import add_transfer, document, records, shown
 from tests.network.services.network_kit import CONTRACT, VAULT
 from tests.network.services.network_kit import network as small_network
@@ -51,31 +51,31 @@ ADDED_BY = {
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, section: str) -> None:
-    count = len(document(network)[section])
+def test_a_row_comes_changes_and_goes(operator: Visitor, database: Database, section: str) -> None:
+    count = len(document(database)[section])
     first = send(operator, new_page(section), **NEW[section])
     assert 'name="confirm"' in first.text, first.text
-    assert len(document(network)[section]) == count, "a preview writes nothing"
+    assert len(document(database)[section]) == count, "a preview writes nothing"
     assert send(operator, new_page(section), first, confirm="1").status_code == 302
-    assert added(network, section).items() >= ADDED[section].items()
+    assert added(database, section).items() >= ADDED[section].items()
     assert "Audit record" in operator.get(f"/admin/{section}/").text
 
-    path = f"/admin/{section}/{key_of_last(network, section)}"
+    path = f"/admin/{section}/{key_of_last(database, section)}"
     sent, expected = CHANGES[section]
-    before = added(network, section)
+    before = added(database, section)
     assert save(operator, path, **sent).location == f"/admin/{section}/"
-    after = added(network, section)
+    after = added(database, section)
     assert after.items() >= expected.items()
     assert {key for key in after if after[key] != before[key]} >= set(expected)
 
     assert send(operator, path).text.count("Nothing was changed") == 1, "a form sent back is no change"
-    assert added(network, section) == after
+    assert added(database, section) == after
 
     preview = operator.get(f"{path}/remove")
     assert "Removed" in preview.text
     assert send(operator, f"{path}/remove", preview, confirm="1").status_code == 302
-    assert len(document(network)[section]) == count
-    kept = [record for record in records(network) if record.action.startswith("network.")]
+    assert len(document(database)[section]) == count
+    kept = [record for record in records(database) if record.action.startswith("network.")]
     first_action = ADDED_BY.get(section, "network.create")
     assert [record.action for record in kept] == [first_action, "network.edit", "network.remove"]
     assert {record.actor for record in kept} == {"operator@example.org"}
@@ -83,30 +83,30 @@ def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, secti
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_one_field_says_why(operator: Visitor, network: Gateway, section: str) -> None:
+def test_one_field_says_why(operator: Visitor, database: Database, section: str) -> None:
     path = new_page(section)
     preview = form_of(send(operator, path, **NEW[section]))
     assert "confirm" not in preview
     assert len({"reason", "change_reason"} & preview.keys()) == 1, "a new block has its own"
     save(operator, path, **NEW[section])
-    path = f"/admin/{section}/{key_of_last(network, section)}"
+    path = f"/admin/{section}/{key_of_last(database, section)}"
     save(operator, path, **CHANGES[section][0], change_reason="agreed\nin ticket 7")
-    assert records(network)[-1].detail.endswith("; note: agreed in ticket 7")
+    assert records(database)[-1].detail.endswith("; note: agreed in ticket 7")
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: str) -> None:
-    before = document(network)
+def test_other_fields_are_refused(operator: Visitor, database: Database, section: str) -> None:
+    before = document(database)
     answer = send(operator, new_page(section), **NEW[section], confirm="1", base_fee_changed_at="x")
     assert answer.status_code == 400
     assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
-    path = f"/admin/{section}/{key_of_last(network, section)}"
+    path = f"/admin/{section}/{key_of_last(database, section)}"
     about = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}.get(
         section, "symbol"
     )
     answer = send(operator, path, **{about: "7"}, confirm="1")
     assert answer.status_code == 400, "what a row is about is no field of its form"
-    assert document(network) == before
+    assert document(database) == before
 
 
 WRONG = [
@@ -166,8 +166,8 @@ SELECTS = ("chain_id", "src_chain_id", "symbol", "rate_model")
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_refusal_is_shown_in_plain_words(operator: Visitor, network: Gateway, section: str) -> None:
-    before = document(network)
+def test_refusal_is_shown_in_plain_words(operator: Visitor, database: Database, section: str) -> None:
+    before = document(database)
     blank = operator.get(new_page(section))
     for values, words in [(values, words) for name, values, words in WRONG if name == section]:
         answer = send(operator, new_page(section), blank, **NEW[section] | values, confirm="1")
@@ -177,37 +177,37 @@ def test_refusal_is_shown_in_plain_words(operator: Visitor, network: Gateway, se
         name, typed = next(iter(values.items()))
         if name not in SELECTS:
             assert form_of(answer)[name].split() == typed.split(), "what was typed is still there"
-    assert document(network) == before
+    assert document(database) == before
 
 
-def test_fields_fixed_by_transfers_are_refused(operator: Visitor, network: Gateway) -> None:
+def test_fields_fixed_by_transfers_are_refused(operator: Visitor, database: Database) -> None:
     """They are shown, and a form from before the transfer does not change them."""
     assert "contract_addr" in form_of(operator.get("/admin/chains/1"))
     stale = operator.get("/admin/chains/1")
-    add_transfer(network, 1)
+    add_transfer(database, 1)
     page = operator.get("/admin/chains/1")
     assert "contract_addr" not in form_of(page)
     assert "refunds are signed for its contract" in page.text
     assert CONTRACT[1] in page.text
-    token = shown(network, "tokens", 56, "USDT").row_id
+    token = shown(database, "tokens", 56, "USDT").row_id
     assert not {"address", "decimal"} & set(form_of(operator.get(f"/admin/tokens/{token}")))
     assert send(operator, "/admin/chains/1", page, contract_addr=VAULT).status_code == 400
     late = send(operator, "/admin/chains/1", stale, contract_addr=VAULT, confirm="1")
     assert late.status_code == 400, "a form from before the transfer"
-    assert document(network)["chains"] == small_network()["chains"]
+    assert document(database)["chains"] == small_network()["chains"]
 
 
-def test_what_is_in_use_names_its_users(operator: Visitor, network: Gateway) -> None:
-    add_transfer(network, 1)
+def test_what_is_in_use_names_its_users(operator: Visitor, database: Database) -> None:
+    add_transfer(database, 1)
     answer = operator.get("/admin/chains/56/remove")
-    route = shown(network, "routes", "USDT", 1, 56).row_id
+    route = shown(database, "routes", "USDT", 1, 56).row_id
     assert f'href="/admin/routes/{route}">route of USDT from Ethereum to BNB Chain<' in answer.text
     assert f'href="/admin/transfers/0x{(1).to_bytes(32, "big").hex()}"' in answer.text
     assert "Stop the chain instead" in answer.text
-    assert len(document(network)["chains"]) == 3
+    assert len(document(database)["chains"]) == 3
 
 
-def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Gateway) -> None:
+def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Flask) -> None:
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/chains/1")
     assert "Ethereum" in page.text
@@ -217,14 +217,14 @@ def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Gateway) -> None:
     assert viewer.post("/admin/chains/1", {"name": "x"}).status_code == 403
 
 
-def test_a_pool_shows_what_the_feed_added(operator: Visitor, network: Gateway) -> None:
-    page = operator.get(f"/admin/pools/{shown(network, 'pools', 1, 'USDT').row_id}")
+def test_a_pool_shows_what_the_feed_added(operator: Visitor, database: Database) -> None:
+    page = operator.get(f"/admin/pools/{shown(database, 'pools', 1, 'USDT').row_id}")
     assert "What the pool holds" in page.text
     assert "5 000 000" in page.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")
     assert "liquidity_added" not in form_of(page)
 
 
-def test_numbers_that_no_row_has(operator: Visitor, network: Gateway) -> None:
+def test_numbers_that_no_row_has(operator: Visitor) -> None:
     for section in NEW:
         for key in (0, 999_999, 10**30):
             assert operator.get(f"/admin/{section}/{key}").status_code == 404

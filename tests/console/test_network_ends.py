@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from flask import Flask
 
+from app.db.database import Database
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import MovableClock, Visitor, again
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import add_transfer, document, shown
 from tests.network.services.network_kit import CONTRACT, VAULT
 
@@ -24,27 +24,27 @@ def written(clock: MovableClock, **ahead: int) -> str:
     ("preset", "ahead"), [("1h", {"hours": 1}), ("24h", {"days": 1}), ("7d", {"days": 7})]
 )
 def test_a_network_is_blocked_for_a_while(
-    operator: Visitor, network: Gateway, clock: MovableClock, preset: str, ahead: dict[str, int]
+    operator: Visitor, database: Database, clock: MovableClock, preset: str, ahead: dict[str, int]
 ) -> None:
     end = written(clock, **ahead)
     preview = send(operator, "/admin/blocked_networks/new", text="198.51.100.7", expires_at_in=preset)
     assert end.replace("T", " ").removesuffix("Z") + " UTC" in preview.text
     clock.forward(minutes=2)
     assert send(operator, "/admin/blocked_networks/new", preview, confirm="1").status_code == 302
-    row = document(network)["blocked_networks"][-1]
+    row = document(database)["blocked_networks"][-1]
     assert row["cidr"] == "198.51.100.7/32", "a single address is the network of itself"
     assert row["expires_at"] == end, "what the preview showed, however long it was looked at"
 
 
 def test_presets_of_pasted_lists_and_routes(
-    app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
+    app: Flask, operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
     end = written(clock, hours=1)
     save(operator, "/admin/blocked_addresses/new", text=SOMEBODY, expires_at_in="1h")
-    assert document(network)["blocked_addresses"][-1]["expires_at"] == end
+    assert document(database)["blocked_addresses"][-1]["expires_at"] == end
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "expires_at_in": "1h"}
     save(operator, "/admin/route_blocks/new", **block)
-    assert document(network)["route_blocks"][-1]["expires_at"] == end
+    assert document(database)["route_blocks"][-1]["expires_at"] == end
     page = operator.get("/admin/route_blocks/").text
     assert page.count("active</span>") == 2
     clock.forward(hours=1)
@@ -68,16 +68,14 @@ def test_presets_of_pasted_lists_and_routes(
         ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
     ],
 )
-def test_doubtful_address_needs_confirmation(
-    operator: Visitor, network: Gateway, address: str, words: str
-) -> None:
+def test_doubtful_address_needs_confirmation(operator: Visitor, address: str, words: str) -> None:
     assert words in send(operator, "/admin/blocked_addresses/new", text=address).text
     many = send(operator, "/admin/blocked_addresses/new", text=f"{address}\n{SOMEBODY}")
     assert words in many.text
     assert 'name="confirm"' in many.text, "a doubt is no refusal"
 
 
-def test_an_ordinary_account_is_not_doubted(operator: Visitor, network: Gateway) -> None:
+def test_an_ordinary_account_is_not_doubted(operator: Visitor) -> None:
     for address in (SOMEBODY, SOMEBODY.lower(), SOMEBODY.upper().replace("0X", "0x")):
         preview = send(operator, "/admin/blocked_addresses/new", text=address)
         assert "does not look like an account" not in preview.text
@@ -85,13 +83,13 @@ def test_an_ordinary_account_is_not_doubted(operator: Visitor, network: Gateway)
 
 
 def test_the_transfers_that_are_concerned_are_listed(
-    operator: Visitor, network: Gateway, clock: MovableClock
+    operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
     now = clock()
     for n in range(1, 24):
         sent = now - timedelta(minutes=n)
-        add_transfer(network, n, sender=SOMEBODY, amount=10**6 * n, sent_at=sent, updated_at=sent)
-    add_transfer(network, 99, sender=VAULT, sent_at=now, updated_at=now)
+        add_transfer(database, n, sender=SOMEBODY, amount=10**6 * n, sent_at=sent, updated_at=sent)
+    add_transfer(database, 99, sender=VAULT, sent_at=now, updated_at=now)
     preview = send(operator, "/admin/blocked_addresses/new", text=SOMEBODY.lower())
     assert "received 23 transfers in the last 24 hours" in preview.text
     assert preview.text.count('href="/admin/transfers/0x') == 20, "the last ones"
@@ -103,11 +101,11 @@ def test_the_transfers_that_are_concerned_are_listed(
     assert f'href="/admin/transfers/0x{99:064x}"' in route.text
 
 
-def test_chain_is_picked_or_typed(operator: Visitor, network: Gateway) -> None:
+def test_chain_is_picked_or_typed(operator: Visitor, database: Database) -> None:
     """From a list, or by its id."""
     page = operator.get("/admin/route_blocks/new")
     assert '<option value="56">BNB Chain (56)</option>' in page.text
     given = operator.get("/admin/route_blocks/new", query_string={"src_chain_id": "777", "symbol": "USDT"})
     assert (form_of(given)["src_chain_id"], form_of(given)["src_chain_id_other"]) == ("other", "777")
-    path = f"/admin/route_blocks/{shown(network, 'route_blocks', 'USDT', 10, 56).row_id}"
+    path = f"/admin/route_blocks/{shown(database, 'route_blocks', 'USDT', 10, 56).row_id}"
     assert "Optimism" in operator.get(path).text

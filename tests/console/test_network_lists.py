@@ -13,15 +13,16 @@ from sqlalchemy import select, update
 from app.accounts.rules.roles import Role
 from app.console.network.blocks import RouteBlocksView
 from app.console.network.token_state import STATES
+from app.db.database import Database
 from app.db.engine import writing
 from app.network.document import import_network
 from app.network.models import RouteBlock, Token
 from app.network.models.columns import declared_columns
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.edits import new_page
 from tests.console.forms import form_of, send
 from tests.console.visitor import Visitor, email_of, signed_in
-from tests.gateway import Gateway
 from tests.network.services.network_kit import VILLAIN, network, text
 
 LISTS = (
@@ -34,7 +35,7 @@ QUOTED = '"><img src=x onerror=alert(1)>'
 
 
 @pytest.fixture
-def visitor(app: Flask, network: Gateway) -> Visitor:
+def visitor(app: Flask, network: Flask) -> Visitor:
     return signed_in(app, Role.VIEWER)
 
 
@@ -77,10 +78,10 @@ def test_filters_find(visitor: Visitor) -> None:
     assert found("chains", f0_state_is="1") == 0
 
 
-def test_token_filter_matches_shown_states(visitor: Visitor, network: Gateway) -> None:
+def test_token_filter_matches_shown_states(visitor: Visitor, database: Database) -> None:
     flags = ("xfer_disabled", "transfer_disabled", "pool_disabled")
     for values in product((False, True), repeat=3):
-        with writing(network.engine) as connection:
+        with writing(database.engine) as connection:
             connection.execute(
                 update(Token).where(Token.id == 1).values(dict(zip(flags, values, strict=True)))
             )
@@ -94,8 +95,8 @@ def test_token_filter_matches_shown_states(visitor: Visitor, network: Gateway) -
         assert len(found) == 1, values
 
 
-def test_tokens_sort_by_shown_states(visitor: Visitor, network: Gateway) -> None:
-    with writing(network.engine) as connection:
+def test_tokens_sort_by_shown_states(visitor: Visitor, database: Database) -> None:
+    with writing(database.engine) as connection:
         ids = list(connection.scalars(select(Token.id).order_by(Token.id)))
         for number, flag in enumerate(("xfer_disabled", "pool_disabled", "transfer_disabled")):
             connection.execute(update(Token).where(Token.id == ids[number]).values({flag: True}))
@@ -131,7 +132,7 @@ def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
     assert "5 000 000" not in visitor.get("/admin/blocked_networks/").text
 
 
-def test_document_texts_are_escaped(app: Flask, gateway: Gateway) -> None:
+def test_document_texts_are_escaped(app: Flask, editing: Editing) -> None:
     nasty = network()
     nasty["chains"][0] |= {"name": SCRIPT[:120], "disabled": True, "disabled_reason": QUOTED}
     for row in (*nasty["tokens"], *nasty["pools"], *nasty["routes"]):
@@ -143,7 +144,7 @@ def test_document_texts_are_escaped(app: Flask, gateway: Gateway) -> None:
         {"address": "<script>alert(1)</script>", "reason": SCRIPT, "source": QUOTED}
     ]
     nasty["blocked_networks"][0]["reason"] = QUOTED
-    import_network(*gateway.editing, text(nasty), actor=TESTER)
+    import_network(*editing, text(nasty), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     paths = ["/admin/chains/1/resume", "/admin/chains/10/stop", "/admin/routes/base-fees"]
     paths += ["/admin/anomalies/", "/admin/routes/new"]
@@ -168,7 +169,7 @@ def test_document_texts_are_escaped(app: Flask, gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("value", [SCRIPT, QUOTED, "</textarea>" + SCRIPT])
-def test_reflected_texts_are_escaped(app: Flask, network: Gateway, value: str) -> None:
+def test_reflected_texts_are_escaped(app: Flask, network: Flask, value: str) -> None:
     operator = signed_in(app, Role.OPERATOR)
     for name in LISTS[:-1]:
         path = new_page(name)
@@ -217,7 +218,7 @@ def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
             assert first[0].isupper() and not any(word[0].isupper() for word in others), heading
 
 
-def test_card_begins_with_stop(operator: Visitor, network: Gateway) -> None:
+def test_card_begins_with_stop(operator: Visitor) -> None:
     """On a phone a row is a card, and its cells are lines of it."""
     page = operator.get("/admin/chains/").text
     first = page[page.index("<tbody>") :].partition("</tr>")[0]

@@ -11,14 +11,16 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.audit.services import AuditFilter, list_audit
+from app.db.database import Database
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.models import NOTE_LENGTH
 from app.transfers.services.notes import MOST_NOTES, count_notes
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.console.visitor import MovableClock, Visitor, add_account, email_of, signed_in
-from tests.gateway import Gateway
 
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
 PAGE = f"/admin/transfers/{COMPLETED}"
@@ -39,7 +41,7 @@ def remove_buttons(visitor: Visitor) -> list[str]:
     return re.findall(rf'action="({PAGE}/notes/\d+/remove)"', visitor.get(PAGE).text)
 
 
-def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Gateway) -> None:
+def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert written(operator, "  Asked the user for the hash.\r\nNo answer yet.\r\n\r\n") == 302
     assert written(operator, "<script>alert(1)</script>") == 302
@@ -55,7 +57,7 @@ def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Gateway) -> Non
     assert f'class="noted" href="/admin/transfers/{failed}#notes">1 note</a>' in listed
 
 
-def test_refused_note_stays_in_its_field(app: Flask, sandbox: Gateway) -> None:
+def test_refused_note_stays_in_its_field(app: Flask, sandbox: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     long = "x" * NOTE_LENGTH + "y"
     answer = operator.post(f"{PAGE}/notes", {"text": long})
@@ -67,7 +69,7 @@ def test_refused_note_stays_in_its_field(app: Flask, sandbox: Gateway) -> None:
     assert operator.post(f"/admin/transfers/0x{'99' * 32}/notes", {"text": "x"}).status_code == 404
 
 
-def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Gateway) -> None:
+def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     written(operator, "mine")
     written(operator, "mine, too")
@@ -89,35 +91,37 @@ def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Gateway)
     assert shown(admin) == ["again"], "the number belongs to another transfer's page"
 
 
-def test_audit_log_omits_note_texts(app: Flask, sandbox: Gateway) -> None:
+def test_audit_log_omits_note_texts(app: Flask, sandbox: Flask, database: Database) -> None:
     operator = signed_in(app, Role.OPERATOR)
     written(operator, "Jane Doe of 5 High Street called")
     operator.post(remove_buttons(operator)[0])
-    removed, added = list_audit(sandbox.database, AuditFilter(), before=None, limit=2)
+    removed, added = list_audit(database, AuditFilter(), before=None, limit=2)
     assert (added.action, removed.action) == ("transfer.note", "transfer.remove_note")
     assert {added.actor, removed.actor} == {email_of(Role.OPERATOR)}
     assert added.subject == f"transfer {COMPLETED}"
     assert "Jane" not in f"{added}{removed}"
 
 
-def test_a_replay_leaves_them(app: Flask, sandbox: Gateway) -> None:
+def test_a_replay_leaves_them(app: Flask, sandbox: Flask, database: Database, audited: Audited) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
     with app.app_context():
-        replay(*sandbox.audited, actor=TESTER)
-    assert count_notes(sandbox.database, [KEY]) == {KEY: 1}
+        replay(*audited, actor=TESTER)
+    assert count_notes(database, [KEY]) == {KEY: 1}
 
 
-def test_notes_go_when_their_transfer_is_pruned(app: Flask, sandbox: Gateway, clock: MovableClock) -> None:
+def test_notes_go_when_their_transfer_is_pruned(
+    app: Flask, sandbox: Flask, database: Database, intake: Intake, audited: Audited, clock: MovableClock
+) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
-    assert count_notes(sandbox.database, [KEY]) == {KEY: 1}
+    assert count_notes(database, [KEY]) == {KEY: 1}
     clock.now += timedelta(days=60)
     with app.app_context():
-        prune(sandbox.database, sandbox.audit_keys, sandbox.intake, clock.now, actor=TESTER)
-    assert count_notes(sandbox.database, [KEY]) == {}
+        prune(*audited, intake, clock.now, actor=TESTER)
+    assert count_notes(database, [KEY]) == {}
 
 
 @pytest.mark.one_database
-def test_there_is_a_bound(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_a_bound(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_NOTES < 1_000
     monkeypatch.setattr("app.transfers.services.notes.MOST_NOTES", 2)
     operator = signed_in(app, Role.OPERATOR)

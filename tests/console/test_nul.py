@@ -9,8 +9,8 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.audit.services import list_audit
+from app.db.database import Database
 from tests.console.visitor import signed_in
-from tests.gateway import Gateway
 from tests.watcher.services.world import CHAIN, watch_a_chain
 
 pytestmark = pytest.mark.every_database
@@ -29,7 +29,7 @@ def addresses(app: Flask) -> list[tuple[str, str]]:
     ]
 
 
-def test_no_address_has_it(app: Flask, network: Gateway) -> None:
+def test_no_address_has_it(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
     sent = addresses(app)
     assert len(sent) > 10
@@ -38,16 +38,18 @@ def test_no_address_has_it(app: Flask, network: Gateway) -> None:
         assert answer.status_code == 404, (method, path)
 
 
-def test_reading_of_a_chain_stops_with_the_rest_of_the_reason(app: Flask, network: Gateway) -> None:
+def test_reading_of_a_chain_stops_with_the_rest_of_the_reason(
+    app: Flask, network: Flask, database: Database
+) -> None:
     watch_a_chain(network)
     visitor, stop = signed_in(app, Role.OPERATOR), f"/admin/watching/{CHAIN}/stop"
     assert "Enter a reason" in visitor.post(stop, {"reason": " \0"}, follow_redirects=True).text
     assert "Stopped reading" in visitor.post(stop, {"reason": "the\0node"}, follow_redirects=True).text
     assert "The node." in visitor.get(f"/admin/chains/{CHAIN}").text
-    assert list_audit(network.database)[0].detail == "the node"
+    assert list_audit(database)[0].detail == "the node"
 
 
-def test_a_document_with_it_is_refused(app: Flask, network: Gateway) -> None:
+def test_a_document_with_it_is_refused(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
     for path, fields in (("compare", {}), ("apply", {}), ("apply", {"back": "1"})):
         for text in ("a\0", '{"version": 1, "chains": [{"name": "\\u0000"}]}'):

@@ -11,6 +11,8 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.audit.services import show_audit
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.document import export_network
 from app.values.amounts import grouped
 from tests.applications import OpenApp
@@ -21,7 +23,6 @@ from tests.console.visitor import Visitor, signed_in
 from tests.console.walking import Walk
 from tests.databases import SharedDatabase
 from tests.feed.services.world import event, feed, sent, transfer_id
-from tests.gateway import Gateway, gateway_of
 
 MOST_BYTES = 300_000
 ROWS = 25
@@ -91,7 +92,7 @@ def test_links_of_later_page_lead_to_their_rows(admin: Visitor) -> None:
 
 def test_record_is_downloaded_whole(large: Flask, admin: Visitor) -> None:
     answer = admin.get("/admin/audit/1.json")
-    entry = show_audit(gateway_of(large).database, 1)
+    entry = show_audit(part_of(large, Database), 1)
     assert entry is not None
     assert len(answer.get_json()["changes"]) == len(entry.changes) == TOTAL
     assert "attachment" in answer.headers["Content-Disposition"]
@@ -110,25 +111,26 @@ def test_undo_of_large_record_takes_back_all_of_it(large: Flask, admin: Visitor,
     assert f"Undo {grouped(TOTAL)} changes" in page.text
     done = admin.post(path, form_of(page) | {"confirm": "1", "change_reason": "a wrong file"})
     assert done.location.startswith("/admin/audit/")
-    assert not any(emptied(export_network(gateway_of(large).database)).values())
+    assert not any(emptied(export_network(part_of(large, Database))).values())
 
 
 def test_undo_refuses_what_changed_after_its_preview(large: Flask, admin: Visitor) -> None:
     """A row that was on no page that was opened, too."""
+    database = part_of(large, Database)
     stale = admin.get("/admin/history/undo/1")
     number = SIZE["chains"] + SIZE["tokens"] + 3
     restore = f"/admin/pools/restore/1/{number}?before=1"
     removal = admin.get(admin.get(restore).location)
     assert removal.status_code == 200
-    routes = json.loads(export_network(gateway_of(large).database))["routes"]
+    routes = json.loads(export_network(database))["routes"]
     key = re.search(r'href="(/admin/routes/\d+)"', admin.get("/admin/routes/").text)
     assert key is not None
     removed = admin.get(f"{key[1]}/remove")
     admin.post(f"{key[1]}/remove", form_of(removed) | {"confirm": "1"})
-    assert len(json.loads(export_network(gateway_of(large).database))["routes"]) == len(routes) - 1
+    assert len(json.loads(export_network(database))["routes"]) == len(routes) - 1
     answer = admin.post("/admin/history/undo/1", form_of(stale) | {"confirm": "1"})
     assert "were changed while you were looking" in answer.text
-    assert emptied(export_network(gateway_of(large).database))["chains"] == SIZE["chains"]
+    assert emptied(export_network(database))["chains"] == SIZE["chains"]
 
 
 NOT_OPENED = {
@@ -185,7 +187,7 @@ def test_every_page_is_bounded(crowded: Flask) -> None:
     assert pages - walked.pages.keys() <= NOT_OPENED, "links lead to every page, or it is listed"
 
 
-def test_page_of_transfer_with_many_events(app: Flask, network: Gateway) -> None:
+def test_page_of_transfer_with_many_events(app: Flask, network: Flask) -> None:
     of = {"transfer_id": transfer_id(1), "xfer_status": 2}
     reports = [event("network.status", f"report {n}", at=-70 + n / 10, **of) for n in range(300)]
     feed(network, sent(1), *reports)
@@ -239,7 +241,7 @@ def test_confirmed_preview_of_document_applies_all_rows(large: Flask, admin: Vis
     compared = admin.post("/admin/document/compare", {"text": json.dumps(document)})
     preview = admin.post("/admin/document/apply", form_of(compared) | {"whole": "routes"})
     admin.post("/admin/document/apply", form_of(preview) | {"confirm": "1", "change_reason": "new fees"})
-    routes = json.loads(export_network(gateway_of(large).database))["routes"]
+    routes = json.loads(export_network(part_of(large, Database)))["routes"]
     assert {row["base_fee"] for row in routes} == {"7"}
     assert len(routes) == SIZE["routes"]
 
@@ -250,9 +252,9 @@ def test_statements_of_undo_do_not_grow_with_rows(large: Flask, admin: Visitor) 
     def note(connection: object, cursor: object, statement: str, *more: object) -> None:
         statements.append(statement)
 
-    sqlalchemy.event.listen(gateway_of(large).engine, "before_cursor_execute", note)
+    sqlalchemy.event.listen(part_of(large, Database).engine, "before_cursor_execute", note)
     try:
         admin.get("/admin/history/undo/1")
     finally:
-        sqlalchemy.event.remove(gateway_of(large).engine, "before_cursor_execute", note)
+        sqlalchemy.event.remove(part_of(large, Database).engine, "before_cursor_execute", note)
     assert len(statements) < 150

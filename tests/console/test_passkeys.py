@@ -14,8 +14,10 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account, update_account
 from app.accounts.services.factors import find_passkey, list_passkeys, use_passkey
 from app.audit.services import list_audit
+from app.db.database import Database
+from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import Editing, OpenApp
 from tests.console.authenticator import Asked, Authenticator, add_passkey, ask_at_sign_in, sign_in_by_passkey
 from tests.console.second_factor import code_of, set_up
 from tests.console.visitor import (
@@ -25,7 +27,6 @@ from tests.console.visitor import (
     Visitor,
     add_account,
     email_of,
-    gateway_of,
     signed_in,
 )
 from tests.everyday import volume
@@ -34,14 +35,14 @@ VIEWER = email_of(Role.VIEWER)
 
 
 def account_id(app: Flask, email: str = VIEWER) -> int:
-    account = find_account(gateway_of(app).database, email=email)
+    account = find_account(part_of(app, Database), email=email)
     assert account
     return account.id
 
 
 def actions(app: Flask) -> list[tuple[str, str]]:
     """Action and detail of every audit record, the last first."""
-    return [(row.action, row.detail) for row in list_audit(gateway_of(app).database)]
+    return [(row.action, row.detail) for row in list_audit(part_of(app, Database))]
 
 
 def with_passkey(app: Flask, role: Role = Role.VIEWER) -> Authenticator:
@@ -104,13 +105,13 @@ def test_an_answer_counts_once(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_one_answer_lets_in_once(app: Flask) -> None:
+def test_one_answer_lets_in_once(app: Flask, database: Database) -> None:
     """What decides where both have checked the signature before either has used the challenge."""
-    device, gateway = with_passkey(app), gateway_of(app)
-    passkey = find_passkey(gateway.database, device.credential_id)
+    device = with_passkey(app)
+    passkey = find_passkey(database, device.credential_id)
     assert passkey
     later = NOW.replace(microsecond=1)
-    used = [use_passkey(gateway.database, passkey.id, at, 0) for at in (NOW, NOW, later, NOW)]
+    used = [use_passkey(database, passkey.id, at, 0) for at in (NOW, NOW, later, NOW)]
     assert used == [True, False, True, False]
 
 
@@ -143,7 +144,7 @@ def test_what_is_not_as_asked_is_refused(app: Flask, device: dict[str, Any]) -> 
 MALFORMED = ["", "x", "{}", "[]", "null", '{"id":1}', "\0", '{"rawId":{}}', "9" * 5000, "[" * 5000]
 
 
-def test_malformed_answers_are_refused(app: Flask) -> None:
+def test_malformed_answers_are_refused(app: Flask, database: Database) -> None:
     visitor, owner = Visitor(app), signed_in(app, Role.VIEWER)
     for credential in MALFORMED:
         asked = ask_at_sign_in(visitor)
@@ -153,7 +154,7 @@ def test_malformed_answers_are_refused(app: Flask) -> None:
         asked = Asked(owner.post("/admin/account/passkey", {"name": "a"}))
         assert owner.post(asked.action, {"credential": credential}).status_code == 302, credential[:9]
     assert not visitor.inside
-    assert not list_passkeys(gateway_of(app).database, account_id(app))
+    assert not list_passkeys(database, account_id(app))
 
 
 def test_altered_answer_is_refused_without_fault(app: Flask) -> None:
@@ -200,19 +201,19 @@ def with_other_byte(credential: str, name: str, chance: Random) -> str:
     return json.dumps(document)
 
 
-def test_device_must_verify_its_owner(app: Flask) -> None:
+def test_device_must_verify_its_owner(app: Flask, database: Database) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(asks_owner=False))
-    assert not list_passkeys(gateway_of(app).database, account_id(app))
+    assert not list_passkeys(database, account_id(app))
 
 
-def test_foreign_challenge_is_refused(app: Flask) -> None:
+def test_foreign_challenge_is_refused(app: Flask, database: Database) -> None:
     """Else a thief who is signed in as himself could prepare what he plants in somebody's open session."""
     thief, owner = signed_in(app, Role.OPERATOR), signed_in(app, Role.VIEWER)
     device = Authenticator()
     asked = Asked(thief.post("/admin/account/passkey", {"name": "planted"}))
     owner.post(asked.action, {"credential": device.register(asked.options)})
-    assert not list_passkeys(gateway_of(app).database, account_id(app))
+    assert not list_passkeys(database, account_id(app))
     assert add_passkey(owner, device).status_code == 302
     visitor = Visitor(app)
     asked = Asked(owner.post("/admin/account/passkey", {"name": "other"}))
@@ -241,15 +242,15 @@ def test_foreign_passkey_is_no_second_factor(app: Flask) -> None:
     assert not visitor.inside
 
 
-def test_inactive_account_cannot_use_passkey(app: Flask) -> None:
+def test_inactive_account_cannot_use_passkey(app: Flask, editing: Editing) -> None:
     device, visitor = with_passkey(app), Visitor(app)
-    update_account(*gateway_of(app).editing, account_id(app), {"active": False}, actor=TESTER)
+    update_account(*editing, account_id(app), {"active": False}, actor=TESTER)
     sign_in_by_passkey(visitor, device)
     assert not visitor.inside
     assert actions(app)[0][0] == "sign_in.failed"
 
 
-def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
+def test_passkeys_are_named_listed_and_removed(app: Flask, database: Database) -> None:
     owner = signed_in(app, Role.VIEWER)
     assert add_passkey(owner, Authenticator(), "laptop").status_code == 302
     assert "laptop" in owner.get("/admin/account/").text
@@ -260,7 +261,7 @@ def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
     ):
         assert complaint in owner.post("/admin/account/passkey", {"name": name}).text, name
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
-    assert not list_passkeys(gateway_of(app).database, account_id(app))
+    assert not list_passkeys(database, account_id(app))
     assert actions(app)[0] == ("passkey.remove", "laptop")
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
     assert "You have no passkey “laptop”. Reload the page." in owner.get("/admin/account/").text
@@ -273,16 +274,16 @@ def test_who_wants_json_gets_no_fault(app: Flask) -> None:
         assert owner.get(path, headers={"Accept": "application/json"}).status_code < 500, path
 
 
-def test_required_factor_cannot_be_removed(app: Flask) -> None:
+def test_required_factor_cannot_be_removed(app: Flask, database: Database, editing: Editing) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(), "one")
-    update_account(*gateway_of(app).editing, account_id(app), {"second_factor_required": True}, actor=TESTER)
+    update_account(*editing, account_id(app), {"second_factor_required": True}, actor=TESTER)
     owner.post("/admin/account/remove-passkey", {"name": "one"})
-    assert [each.name for each in list_passkeys(gateway_of(app).database, account_id(app))] == ["one"]
+    assert [each.name for each in list_passkeys(database, account_id(app))] == ["one"]
     assert "only second factor" in owner.get("/admin/account/").text
     add_passkey(owner, Authenticator(), "two")
     owner.post("/admin/account/remove-passkey", {"name": "one"})
-    assert [each.name for each in list_passkeys(gateway_of(app).database, account_id(app))] == ["two"]
+    assert [each.name for each in list_passkeys(database, account_id(app))] == ["two"]
 
 
 @pytest.mark.every_database
@@ -339,4 +340,4 @@ def test_passkey_site_follows_setting(open_app: OpenApp) -> None:
     device = Authenticator(origin="https://console.example.org", site="console.example.org")
     data = {"csrf_token": token, "credential": device.register(asked.options)}
     visitor.client.post(asked.action, data=data, **send)
-    assert list_passkeys(gateway_of(app).database, account_id(app))
+    assert list_passkeys(part_of(app, Database), account_id(app))

@@ -22,7 +22,6 @@ from tests.console.documents import changed_file
 from tests.console.forms import form_of, send
 from tests.console.visitor import Visitor
 from tests.console.walking import tell, walk
-from tests.gateway import Gateway
 
 WRONG: Final[Mapping[str, re.Pattern[str]]] = {
     "a chain by its id": re.compile(r"\bchains? \d+\b", re.I),
@@ -108,9 +107,9 @@ def complaints(pages: Mapping[str, str]) -> str:
     return "\n".join(wrong[:40])
 
 
-def test_no_page_shows_internal_names(app: Flask, sandbox: Gateway, pages: dict[str, str]) -> None:
+def test_no_page_shows_internal_names(app: Flask, sandbox: Flask, pages: dict[str, str]) -> None:
     """Every kind of page that links lead to, as an administrator sees it."""
-    tell(app, sandbox)
+    tell(app)
     walk(app, Role.ADMIN)
     assert len(pages) > 60
     assert not complaints(pages), complaints(pages)
@@ -150,8 +149,8 @@ SENT: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 """Forms that come back with what is wrong, or lead to a preview."""
 
 
-def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Gateway) -> None:
-    admin = tell(app, sandbox)
+def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Flask) -> None:
+    admin = tell(app)
     answers = {}
     for number, (path, fields) in enumerate(SENT):
         answer = send(admin, path, **fields)
@@ -184,7 +183,7 @@ def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Gateway) -> None:
         ("ended at 2026-01-02T03:04:05Z", f"ended at {when(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))}"),
     ],
 )  # fmt: skip
-def test_sentences_of_services_are_readable(app: Flask, sandbox: Gateway, written: str, shown: str) -> None:
+def test_sentences_of_services_are_readable(app: Flask, sandbox: Flask, written: str, shown: str) -> None:
     with app.test_request_context():
         assert str(readable(written)) == shown
         linked = Markup('<a href="/x">{}</a>: chain 10').format("chain 1 & <b>")

@@ -13,12 +13,14 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import Account, find_account, update_account
 from app.audit.rules.records import Actor
 from app.console import accounts as accounts_page
+from app.db.database import Database
+from app.http.application import add_part
 from app.network.edits.save import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.console.forms import EVERYTHING, send
 from tests.console.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, edited, shown
 
 WHY = "agreed in ticket 7"
@@ -26,14 +28,13 @@ PAGE = "/admin/proposals/1"
 
 
 @pytest.fixture
-def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
-    gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    use_gateway(app, gateway)
-    return gateway
+def guarded(app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
+    add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
+    return network
 
 
 @pytest.fixture
-def first(app: Flask, guarded: Gateway) -> Visitor:
+def first(app: Flask, guarded: Flask) -> Visitor:
     """An operator who has proposed another name and contract for a chain."""
     visitor = signed_in(app, Role.OPERATOR)
     preview = send(visitor, "/admin/chains/1", name="Mainnet", block_delay="13")
@@ -52,7 +53,7 @@ def another(app: Flask, role: Role) -> Visitor:
     return visitor
 
 
-def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, database: Database) -> None:
     own = first.get(PAGE).text
     second = another(app, Role.OPERATOR)
     page = second.get(PAGE).text
@@ -71,18 +72,18 @@ def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, guard
     done = second.get(PAGE).text
     assert "Audit record" in done
     assert "approved" in done
-    assert document(guarded)["chains"][0]["name"] == "Mainnet"
+    assert document(database)["chains"][0]["name"] == "Mainnet"
     assert 'class="badge"' not in second.get("/admin/").text
     assert "second@example.org" in second.get("/admin/proposals/").text
 
 
-def test_nobody_approves_their_own(first: Visitor, guarded: Gateway) -> None:
+def test_nobody_approves_their_own(first: Visitor, database: Database) -> None:
     assert first.post(f"{PAGE}/approve").location == PAGE
     assert "You proposed this change" in first.get(PAGE).text
-    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+    assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, database: Database) -> None:
     viewer = another(app, Role.VIEWER)
     page = viewer.get(PAGE)
     assert page.status_code == 200
@@ -92,12 +93,14 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
     assert viewer.post(f"{PAGE}/reject", {"reason": "x"}).status_code == 403
     viewer.post(f"{PAGE}/withdraw", {"reason": "x"})
     assert "Only operator@example.org can withdraw it" in viewer.get(PAGE).text
-    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+    assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_conflict_is_shown_and_blocks_approval(app: Flask, first: Visitor, guarded: Gateway) -> None:
-    alone = guarded.but(two_persons=TwoPersons())
-    save_edit(*alone.editing, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
+def test_conflict_is_shown_and_blocks_approval(
+    app: Flask, first: Visitor, audited: Audited, database: Database
+) -> None:
+    alone = TwoPersons()
+    save_edit(*audited, alone, edited(database, "chains", 1, block_delay=99), actor=TESTER)
     second = another(app, Role.OPERATOR)
     page = second.get(PAGE).text
     assert "was changed" in page
@@ -108,13 +111,13 @@ def test_conflict_is_shown_and_blocks_approval(app: Flask, first: Visitor, guard
     assert "<h2>Approve</h2>" not in page
     second.post(f"{PAGE}/approve")
     assert "Nothing was changed" in second.get(PAGE).text
-    chain = document(guarded)["chains"][0]
+    chain = document(database)["chains"][0]
     assert (chain["name"], chain["block_delay"]) == ("Ethereum", 99)
     assert second.post(f"{PAGE}/reject", {"reason": "too late"}).location == PAGE
     assert "too late" in second.get(PAGE).text
 
 
-def test_it_ends_by_itself(app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock) -> None:
+def test_it_ends_by_itself(app: Flask, first: Visitor, clock: MovableClock) -> None:
     clock.forward(hours=72)
     again = Visitor(app)
     again.sign_in("operator@example.org")
@@ -125,7 +128,7 @@ def test_it_ends_by_itself(app: Flask, first: Visitor, guarded: Gateway, clock: 
     assert "two persons: expire" in again.get("/admin/audit/").text
 
 
-def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
+def test_accounts_are_for_administrators(app: Flask, guarded: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
@@ -147,7 +150,7 @@ def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
     assert carol.sign_in("carol@example.org", "a long enough password").location == "/admin/"
 
 
-def test_what_is_made_up_is_refused(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_what_is_made_up_is_refused(app: Flask, first: Visitor, database: Database) -> None:
     second = another(app, Role.OPERATOR)
     for path in ("/admin/proposals/99", "/admin/proposals/99999999999999999999"):
         assert second.get(path).status_code == 404
@@ -158,10 +161,10 @@ def test_what_is_made_up_is_refused(app: Flask, first: Visitor, guarded: Gateway
     assert "at most 500 characters" in second.get(PAGE).text
     assert second.get("/admin/proposals/?before=-1").status_code == 200
     assert second.get(f"/admin/proposals/?before={'9' * 30}").status_code == 200
-    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+    assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, database: Database) -> None:
     path = "/admin/routes/base-fees"
     preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
     assert "Propose 1 base fee" in preview.text
@@ -171,11 +174,11 @@ def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, guarded: G
     second = another(app, Role.OPERATOR)
     assert "USDT from Ethereum to BNB Chain" in second.get("/admin/proposals/2").text
     second.post("/admin/proposals/2/approve")
-    assert document(guarded)["routes"][0]["base_fee"] == "1210875056184023932"
+    assert document(database)["routes"][0]["base_fee"] == "1210875056184023932"
 
 
-def test_row_not_shown_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
-    path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
+def test_row_not_shown_is_not_proposed(first: Visitor, database: Database) -> None:
+    path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
     fee = {"base_fee": "1", "base_fee_unit": "tokens"}
     answer = first.post(path, fee | {"confirm": "1", "change_reason": WHY})
     assert "Changed while you were editing" in answer.text
@@ -188,32 +191,31 @@ def test_without_setting_proposals_are_hidden(operator: Visitor) -> None:
 
 
 def test_guarded_change_needs_a_proposal(
-    app: Flask, guarded: Gateway, monkeypatch: pytest.MonkeyPatch
+    app: Flask, guarded: Flask, database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also from a page that forgot to make one."""
     changes = {"role": "admin"}
     admin = signed_in(app, Role.ADMIN)
     add_account(app, Role.OPERATOR)
-    other = find_account(guarded.database, email="operator@example.org")
+    other = find_account(database, email="operator@example.org")
     assert other is not None
 
     def forgetful(*_parts: object, actor: Actor) -> Account:
-        return update_account(*guarded.editing, other.id, changes, actor=actor)
+        return update_account(*editing, other.id, changes, actor=actor)
 
     monkeypatch.setattr(accounts_page, "update_account", forgetful)
     answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
     assert answer.status_code == 409
     assert "This change needs a second approval" in answer.text
-    assert find_account(guarded.database, email="operator@example.org") == other
+    assert find_account(database, email="operator@example.org") == other
 
 
 @pytest.mark.parametrize("section", ["pools", "routes", "validators"])
 def test_one_administrator_cannot_make_guarded_token(
-    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
+    app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
     """Where a section that reporters change needs two persons."""
-    gateway = network.but(two_persons=TwoPersons(frozenset({section, "operators"})))
-    use_gateway(app, gateway)
+    add_part(app, TwoPersons, TwoPersons(frozenset({section, "operators"})))
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
     assert "Propose token" in admin.get(new).text
     made = admin.post(new, EVERYTHING | {"name": "relayer", "change_reason": WHY}).text
@@ -238,9 +240,7 @@ def told(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
     return re.findall(r'role="status">Your proposal ([^<]+)<a href="([^"]+)"', visitor.get(path).text)
 
 
-def test_decision_is_shown_to_proposer(
-    app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock
-) -> None:
+def test_decision_is_shown_to_proposer(app: Flask, first: Visitor, clock: MovableClock) -> None:
     """On every page."""
     second = another(app, Role.OPERATOR)
     assert not told(first)
@@ -273,7 +273,7 @@ def test_expired_proposal_is_shown_withdrawn_is_not(app: Flask, first: Visitor, 
     assert told(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
 
 
-def test_row_shows_its_proposed_change(app: Flask, first: Visitor, guarded: Gateway) -> None:
+def test_row_shows_its_proposed_change(app: Flask, first: Visitor) -> None:
     fees = {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     preview = send(first, "/admin/routes/base-fees", **fees)
     send(first, "/admin/routes/base-fees", preview, confirm="1", change_reason=WHY)

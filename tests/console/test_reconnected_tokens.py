@@ -14,19 +14,21 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.network.document import import_network
 from app.network.edits.restore import Undo
 from app.network.edits.save import preview_edit
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE
+from tests.applications import Editing
 from tests.builders.network import text
 from tests.console.forms import form_of, send
 from tests.console.large import SIZE
 from tests.console.priced import SMALLEST, TIMES, priced_document
 from tests.console.visitor import Visitor, signed_in
 from tests.everyday import SEED, volume
-from tests.gateway import Gateway
 
 SECONDS = 10
 """For the preview of the whole configuration."""
@@ -81,13 +83,13 @@ def small_rates(visitor: Visitor, document: Row, chain_id: int, symbol: str) -> 
 
 
 @pytest.mark.one_database
-def test_reconnected_token_gives_nothing_away_unconfirmed(app: Flask, gateway: Gateway) -> None:
+def test_reconnected_token_gives_nothing_away_unconfirmed(app: Flask, editing: Editing) -> None:
     pick, seen = random.Random(SEED), Counter[str]()
     document = priced_document(pick)
     pools = [(row["chain_id"], row["symbol"]) for row in document["pools"]]
     visitor = signed_in(app, Role.OPERATOR)
     for chain_id, symbol in pick.sample(pools, volume(len(pools), everyday=6)):
-        import_network(*gateway.editing, text(without(document, chain_id, symbol)), actor=TESTER)
+        import_network(*editing, text(without(document, chain_id, symbol)), actor=TESTER)
         path = f"/admin/connect/token?chain={chain_id}&symbol={symbol}"
         page = visitor.get(path)
         if page.status_code == 302:
@@ -111,12 +113,14 @@ def test_reconnected_token_gives_nothing_away_unconfirmed(app: Flask, gateway: G
 
 
 @pytest.mark.one_database
-def test_whole_configuration_is_previewed_in_time(gateway: Gateway) -> None:
+def test_whole_configuration_is_previewed_in_time(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
     document = priced_document(random.Random(SEED))
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    import_network(*gateway.editing, text({"version": 1}), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
+    import_network(*editing, text({"version": 1}), actor=TESTER)
     started = time.monotonic()
-    preview = preview_edit(gateway.database, gateway.two_persons, Undo(2, as_document=True))
+    preview = preview_edit(database, two_persons, Undo(2, as_document=True))
     assert time.monotonic() - started < SECONDS
     assert len(preview.trials) == SIZE["routes"]
     assert all(tried.figures for tried in preview.trials)

@@ -11,16 +11,18 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.accounts.rules.roles import Role
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import list_tokens
 from app.credentials.services.presented import authenticate
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.network.document import import_network
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.forms import EVERYTHING
 from tests.console.visitor import NOW, Visitor, signed_in
 from tests.feed.services.world import event, feed
-from tests.gateway import Gateway
 from tests.network.services.network_kit import SIGNERS, text
 from tests.network.services.network_kit import network as small_network
 
@@ -28,18 +30,18 @@ TRANSFER = bytes(31) + b"\x07"
 
 
 @pytest.fixture
-def anomalies(gateway: Gateway) -> Gateway:
+def anomalies(app: Flask, database: Database) -> Flask:
     row: dict[str, Any] = {"detail": "<b>two</b>", "event_ids": ["a"], "first_at": NOW, "transfer_id": None}
     rows = [
         {"kind": "released_twice", "subject": f"transfer:0x{TRANSFER.hex()}", "transfer_id": TRANSFER},
         {"kind": "pool_under_zero", "subject": "pool:1:<script>x</script>", "event_ids": []},
         {"kind": "id_with_two_contents", "subject": "event:=1+1", "event_ids": ["b"]},
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for n, values in enumerate(rows):
             at = NOW + timedelta(minutes=n)
             connection.execute(insert(Anomaly).values(row | values | {"last_at": at}))
-    return gateway
+    return app
 
 
 def picks(visitor: Visitor) -> list[str]:
@@ -48,12 +50,12 @@ def picks(visitor: Visitor) -> list[str]:
     )
 
 
-def waiting(gateway: Gateway) -> int:
-    with reading(gateway.engine) as connection:
+def waiting(database: Database) -> int:
+    with reading(database.engine) as connection:
         return len(connection.execute(select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None))).all())
 
 
-def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> None:
+def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Flask, database: Database) -> None:
     operator = signed_in(app, Role.OPERATOR)
     page = operator.get("/admin/anomalies/").text
     assert f'href="/admin/transfers/0x{TRANSFER.hex()}"' in page
@@ -62,7 +64,7 @@ def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> 
     assert len(picks(operator)) == 3
     answer = operator.post("/admin/anomalies/acknowledge", {"pick": picks(operator)[:2]})
     assert answer.location == "/admin/anomalies/"
-    assert waiting(anomalies) == 1
+    assert waiting(database) == 1
     after = operator.get("/admin/anomalies/").text
     assert "Audit record" in after
     assert "operator@example.org" in after
@@ -74,25 +76,25 @@ def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> 
     assert "Select at least one" in operator.get("/admin/anomalies/").text
 
 
-def test_changed_anomaly_is_not_acknowledged_unseen(app: Flask, anomalies: Gateway) -> None:
+def test_changed_anomaly_is_not_acknowledged_unseen(app: Flask, anomalies: Flask, database: Database) -> None:
     operator = signed_in(app, Role.OPERATOR)
     picked = picks(operator)
-    with writing(anomalies.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(
             update(Anomaly).where(Anomaly.kind == "released_twice").values(event_ids=["a", "c"])
         )
     operator.post("/admin/anomalies/acknowledge", {"pick": picked})
     assert "Nothing was acknowledged" in operator.get("/admin/anomalies/").text
-    assert waiting(anomalies) == 3
+    assert waiting(database) == 3
     for wrong in ("", "x", "1", "-1 x", f"{10**30} x", "77 x"):
         assert operator.post("/admin/anomalies/acknowledge", {"pick": wrong}).status_code == 302
-    assert waiting(anomalies) == 3
+    assert waiting(database) == 3
     viewer = signed_in(app, Role.VIEWER)
     assert picks(viewer) == []
 
 
-def test_chain_page_shows_its_validators(app: Flask, gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(small_network()), actor=TESTER)
+def test_chain_page_shows_its_validators(app: Flask, editing: Editing) -> None:
+    import_network(*editing, text(small_network()), actor=TESTER)
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/chains/1").text
     for signer in SIGNERS:
@@ -103,7 +105,7 @@ def test_chain_page_shows_its_validators(app: Flask, gateway: Gateway) -> None:
     assert viewer.get("/admin/validators/").location == "/admin/chains/"
 
 
-def test_feed_texts_are_escaped(app: Flask, network: Gateway) -> None:
+def test_feed_texts_are_escaped(app: Flask, network: Flask) -> None:
     script = "<script>alert(1)</script>"
     rotation = {"chain_id": 1, "signers": [SIGNERS[0]], "powers": ["1"], "block": 5}
     feed(network, event("validators.updated", script, **rotation))
@@ -118,7 +120,9 @@ def test_feed_texts_are_escaped(app: Flask, network: Gateway) -> None:
     assert "Version 1" in validators
 
 
-def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> None:
+def test_token_is_replaced_while_both_valid(
+    app: Flask, network: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "days": "1 000", "quota_events": "1\u202f000", "quota_seconds": "60"}
     fields |= EVERYTHING
@@ -126,7 +130,7 @@ def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> Non
     (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', admin.get("/admin/ingest_tokens/").text))
     second = re.search(r"<code class=\"break\">([^<]+)</code>", admin.post(f"{path}/rotate", {}).text)
     assert second
-    token = authenticate(network.database, network.environment_tokens, second[1].encode())
+    token = authenticate(database, environment_tokens, second[1].encode())
     assert (token.name, str(token.quota), token.expires_at is None) == (
         "watcher-eth",
         "1 000 events in 60 s",
@@ -135,9 +139,7 @@ def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> Non
     assert admin.post(f"{path}/rotate", {}).location == path
     assert "already has 2 valid tokens" in admin.get(path).text
     old, new = [
-        token.key_id
-        for token in list_tokens(network.database, network.environment_tokens)
-        if token.name == "watcher-eth"
+        token.key_id for token in list_tokens(database, environment_tokens) if token.name == "watcher-eth"
     ]
     listed = admin.get("/admin/ingest_tokens/").text
     for key_id, age in ((old, "old"), (new, "new")):
@@ -148,7 +150,7 @@ def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> Non
         admin.post(f"{path}/revoke", {"typed": wrong_one})
         assert "Nothing was changed" in admin.get(path).text, "both have the name"
     admin.post(f"{path}/revoke", {"typed": old})
-    assert authenticate(network.database, network.environment_tokens, second[1].encode()), (
+    assert authenticate(database, environment_tokens, second[1].encode()), (
         "only the one of the page is revoked"
     )
     assert ">new<" not in admin.get("/admin/ingest_tokens/").text
@@ -161,21 +163,19 @@ def test_token_is_replaced_while_both_valid(app: Flask, network: Gateway) -> Non
     ):
         answer = admin.post("/admin/ingest_tokens/new", {"name": "another"} | EVERYTHING | wrong)
         assert "break" not in answer.text, wrong
-    assert len(list_tokens(network.database, network.environment_tokens)) == 3
+    assert len(list_tokens(database, environment_tokens)) == 3
 
 
-def test_token_is_made_shown_once_revoked(app: Flask, network: Gateway) -> None:
+def test_token_is_made_shown_once_revoked(
+    app: Flask, network: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "types": ["chain.head", "transfer.sent"], "chains": ["1", "56"]}
     page = admin.post("/admin/ingest_tokens/new", fields).text
     token = re.search(r"<code class=\"break\">([^<]+)</code>", page)
     assert token
-    assert authenticate(network.database, network.environment_tokens, token[1].encode()).name == "watcher-eth"
-    made = next(
-        found
-        for found in list_tokens(network.database, network.environment_tokens)
-        if found.name == "watcher-eth"
-    )
+    assert authenticate(database, environment_tokens, token[1].encode()).name == "watcher-eth"
+    made = next(found for found in list_tokens(database, environment_tokens) if found.name == "watcher-eth")
     assert made.scope.chains == {1, 56}
     listed = admin.get("/admin/ingest_tokens/").text
     assert token[1] not in listed

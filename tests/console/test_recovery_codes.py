@@ -14,11 +14,14 @@ from app.accounts.rules.roles import RECOVERY_CODES, Role
 from app.accounts.services.accounts import find_account, update_account
 from app.accounts.services.factors import make_recovery_codes, recovery_codes_left, use_recovery_code
 from app.audit.services import list_audit
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.console.authenticator import Authenticator, add_passkey
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
 PATH = "/admin/account/recovery-codes"
@@ -82,7 +85,7 @@ def test_password_change_leads_invited_operator_there(app: Flask) -> None:
     assert visitor.post(CHANGE, fields).location == "/admin/account/", "it has codes now"
 
 
-def test_code_replaces_second_factor_once(app: Flask) -> None:
+def test_code_replaces_second_factor_once(app: Flask, database: Database) -> None:
     owner = signed_in(app, Role.VIEWER)
     set_up(owner)
     codes = make(owner)
@@ -91,7 +94,7 @@ def test_code_replaces_second_factor_once(app: Flask) -> None:
     assert not recover(Visitor(app), codes[0]).inside, "it is used up"
     assert not recover(Visitor(app), "0000-0000-0000-0000").inside
     assert recover(Visitor(app), codes[1]).inside
-    told = [(row.action, row.detail) for row in list_audit(gateway_of(app).database)]
+    told = [(row.action, row.detail) for row in list_audit(database)]
     assert ("recovery_code.use", "9 left") in told
     assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in told
 
@@ -141,22 +144,22 @@ def test_malformed_codes_are_wrong_ones(app: Flask, code: str) -> None:
     assert not visitor.inside
 
 
-def test_inactive_account_cannot_use_codes(app: Flask) -> None:
+def test_inactive_account_cannot_use_codes(app: Flask, database: Database, editing: Editing) -> None:
     owner = signed_in(app, Role.VIEWER)
     set_up(owner)
     code, account = make(owner)[0], _account(app)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
-    update_account(*gateway_of(app).editing, account, {"active": False}, actor=TESTER)
+    update_account(*editing, account, {"active": False}, actor=TESTER)
     visitor.post("/admin/sign-in/recovery", {"code": code})
     assert not visitor.inside
-    assert recovery_codes_left(gateway_of(app).database, account) == RECOVERY_CODES
+    assert recovery_codes_left(database, account) == RECOVERY_CODES
 
 
-def test_the_database_does_not_know_the_codes(app: Flask) -> None:
-    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    codes = make_recovery_codes(*gateway.audited, account, actor=TESTER)
-    with reading(gateway.engine) as connection:
+def test_the_database_does_not_know_the_codes(app: Flask, database: Database, audited: Audited) -> None:
+    account = add_account(app, Role.VIEWER)
+    codes = make_recovery_codes(*audited, account, actor=TESTER)
+    with reading(database.engine) as connection:
         kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
     assert len(kept) == RECOVERY_CODES
     for code in codes:
@@ -164,17 +167,15 @@ def test_the_database_does_not_know_the_codes(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_one_code_lets_in_once(app: Flask) -> None:
-    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    code = make_recovery_codes(*gateway.audited, account, actor=TESTER)[0]
+def test_one_code_lets_in_once(app: Flask, audited: Audited) -> None:
+    account = add_account(app, Role.VIEWER)
+    code = make_recovery_codes(*audited, account, actor=TESTER)[0]
     with ThreadPoolExecutor(8) as pool:
-        used = list(
-            pool.map(lambda _: use_recovery_code(*gateway.audited, account, code, actor=TESTER), range(8))
-        )
+        used = list(pool.map(lambda _: use_recovery_code(*audited, account, code, actor=TESTER), range(8)))
     assert sorted(used) == [False] * 7 + [True]
 
 
 def _account(app: Flask) -> int:
-    account = find_account(gateway_of(app).database, email=VIEWER)
+    account = find_account(part_of(app, Database), email=VIEWER)
     assert account
     return account.id

@@ -10,12 +10,14 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.console.transfers.detail import transfer_detail
+from app.db.database import Database
 from app.network.document import import_network
+from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.visitor import Visitor, signed_in
 from tests.feed.services.world import feed, sent
-from tests.gateway import Gateway
 from tests.network.services.network_kit import VILLAIN, network, text
 
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
@@ -37,7 +39,7 @@ def hits(visitor: Visitor, typed: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_every_page_has_the_box(app: Flask, sandbox: Gateway) -> None:
+def test_every_page_has_the_box(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for path in ("/admin/", "/admin/routes/", "/admin/audit/", f"/admin/transfers/{COMPLETED}"):
         page = visitor.get(path).text
@@ -45,10 +47,10 @@ def test_every_page_has_the_box(app: Flask, sandbox: Gateway) -> None:
         assert 'aria-keyshortcuts="/"' in page, path
 
 
-def test_links_to_explorers_lead_to_the_transfer(app: Flask, sandbox: Gateway) -> None:
-    transaction = transfer_detail(
-        sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED[2:])
-    ).src_transaction
+def test_links_to_explorers_lead_to_the_transfer(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    transaction = transfer_detail(database, snapshots, bytes.fromhex(COMPLETED[2:])).src_transaction
     assert transaction
     assert transaction.link
     visitor = signed_in(app, Role.VIEWER)
@@ -62,14 +64,14 @@ def test_links_to_explorers_lead_to_the_transfer(app: Flask, sandbox: Gateway) -
         assert found(visitor, link) == f"/admin/transfers/{COMPLETED}", link
 
 
-def test_an_id_as_pages_show_it(app: Flask, sandbox: Gateway) -> None:
+def test_an_id_as_pages_show_it(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     shown = f"{COMPLETED[:8]}…{COMPLETED[-6:]}"
     assert found(visitor, shown) == f"/admin/transfers/{COMPLETED}"
     assert found(visitor, f"0x0000...{COMPLETED[-4:]}") == f"/admin/transfers/{COMPLETED}"
 
 
-def test_one_match_opens_and_several_list(app: Flask, sandbox: Gateway) -> None:
+def test_one_match_opens_and_several_list(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert found(visitor, "bnb CHAIN") == "/admin/chains/56"
     assert found(visitor, "42161") == "/admin/chains/42161"
@@ -80,7 +82,7 @@ def test_one_match_opens_and_several_list(app: Flask, sandbox: Gateway) -> None:
     assert ("Token", "USDC on Polygon") in listed
 
 
-def test_an_account_that_is_blocked_says_so(app: Flask, network: Gateway) -> None:
+def test_an_account_that_is_blocked_says_so(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert found(visitor, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
     feed(network, sent(1, sender=VILLAIN, src_chain_id=1, dst_chain_id=56))
@@ -88,7 +90,7 @@ def test_an_account_that_is_blocked_says_so(app: Flask, network: Gateway) -> Non
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "\0"])
-def test_empty_search_explains_itself(app: Flask, gateway: Gateway, typed: str) -> None:
+def test_empty_search_explains_itself(app: Flask, typed: str) -> None:
     page = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert "What you can search for" in page.text
 
@@ -109,21 +111,21 @@ def test_empty_search_explains_itself(app: Flask, gateway: Gateway, typed: str) 
         "https://",
     ],
 )
-def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> None:
+def test_odd_texts_find_nothing(app: Flask, sandbox: Flask, typed: str) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert answer.status_code == 200
     assert "No results" in answer.text
 
 
-def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:
+def test_names_are_compared_without_regard_to_case(app: Flask, editing: Editing) -> None:
     rows = network()
     rows["chains"][0]["name"] = "Straße & Co. <b>"
-    import_network(*gateway.editing, text(rows), actor=TESTER)
+    import_network(*editing, text(rows), actor=TESTER)
     visitor = signed_in(app, Role.VIEWER)
     assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")
 
 
-def test_pages_are_found_by_their_names(app: Flask, sandbox: Gateway) -> None:
+def test_pages_are_found_by_their_names(app: Flask, sandbox: Flask) -> None:
     viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
     assert found(viewer, "Audit log") == "/admin/audit/"
     assert found(admin, "base FEES") == "/admin/routes/base-fees"
@@ -134,7 +136,7 @@ def test_pages_are_found_by_their_names(app: Flask, sandbox: Gateway) -> None:
 
 
 @pytest.mark.every_database
-def test_routes_are_found_by_both_chains(app: Flask, sandbox: Gateway) -> None:
+def test_routes_are_found_by_both_chains(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     listed = hits(visitor, "usdt ethereum BNB")
     assert listed == [
@@ -149,14 +151,14 @@ def test_routes_are_found_by_both_chains(app: Flask, sandbox: Gateway) -> None:
     assert link and "from Ethereum to BNB Chain" in visitor.get(link[1]).text
 
 
-def test_pools_are_found_by_their_word(app: Flask, sandbox: Gateway) -> None:
+def test_pools_are_found_by_their_word(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert re.fullmatch(r"/admin/pools/\d+", found(visitor, "pool usdt ethereum"))
     listed = hits(visitor, "pool USDT")
     assert len(listed) > 2 and {kind for kind, _ in listed} == {"Pool"}
 
 
-def test_operators_are_found_by_administrators(app: Flask, sandbox: Gateway) -> None:
+def test_operators_are_found_by_administrators(app: Flask, sandbox: Flask) -> None:
     viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
     assert re.fullmatch(r"/admin/operators/\d+", found(admin, "viewer@"))
     assert found(viewer, "viewer@") == "" and hits(viewer, "viewer@") == []

@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from werkzeug.test import TestResponse
 
 from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.db.database import Database
+from app.http.application import add_part
 from app.network.edits.entered import Switch
 from app.network.edits.save import preview_edit, save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.applications import Audited, Editing, editing_of
 from tests.console.connecting import BASE, PATH
 from tests.console.documents import changed_file
 from tests.console.forms import form_of, send
 from tests.console.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import text
 
@@ -29,13 +32,12 @@ STOPPED = frozenset({1, 10})
 
 
 @pytest.fixture
-def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+def guarded(app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """Everything is guarded, and two chains are stopped."""
-    gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    use_gateway(app, gateway)
+    add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
     switch = Switch(STOPPED, True, "leak")
-    save_edit(*gateway.editing, switch, actor=TESTER, typed="stop 2 chains")
-    return gateway
+    save_edit(*editing_of(app), switch, actor=TESTER, typed="stop 2 chains")
+    return app
 
 
 def connect(visitor: Visitor) -> TestResponse:
@@ -70,11 +72,11 @@ KINDS: dict[str, tuple[Callable[[Visitor], TestResponse], str, Callable[[dict[st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str) -> None:
+def test_a_second_person_makes_all_of_it(app: Flask, guarded: Flask, database: Database, kind: str) -> None:
     propose, action, made = KINDS[kind]
-    visitor, before = signed_in(app, Role.ADMIN), document(guarded)
+    visitor, before = signed_in(app, Role.ADMIN), document(database)
     assert propose(visitor).location == PAGE
-    assert document(guarded) == before
+    assert document(database) == before
     add_account(app, Role.OPERATOR)
     second = Visitor(app)
     second.sign_in("operator@example.org")
@@ -82,35 +84,31 @@ def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str
     assert "Approve change" in page.text
     assert "Effects" in page.text
     assert second.post(f"{PAGE}/approve").location == PAGE
-    assert made(document(guarded))
-    record = next(row for row in records(guarded) if row.action == action)
+    assert made(document(database))
+    record = next(row for row in records(database) if row.action == action)
     assert "proposed by admin@example.org, approved by operator@example.org" in record.detail
     assert second.get(f"/admin/audit/{record.id}").status_code == 200
 
 
-def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
+def test_what_changed_since_is_a_conflict(
+    app: Flask, guarded: Flask, editing: Editing, audited: Audited, database: Database
+) -> None:
     visitor = signed_in(app, Role.ADMIN)
     resume(visitor)
-    save_edit(*guarded.editing, Switch(frozenset({56}), True, "x"), actor=TESTER, typed="bnb chain")
+    save_edit(*editing, Switch(frozenset({56}), True, "x"), actor=TESTER, typed="bnb chain")
     add_account(app, Role.OPERATOR)
     second = Visitor(app)
     second.sign_in("operator@example.org")
     assert "cannot be approved" not in second.get(PAGE).text, "another chain is no matter"
-    open_gateway = guarded.but(two_persons=TwoPersons())
-    save_edit(
-        *open_gateway.editing, Switch(frozenset({1}), False, shown=fingerprint_of(open_gateway)), actor=TESTER
-    )
+    alone, resumed = TwoPersons(), Switch(frozenset({1}), False)
+    seen = preview_edit(database, alone, resumed).fingerprint
+    save_edit(*audited, alone, replace(resumed, shown=seen), actor=TESTER)
     assert "It cannot be approved." in second.get(PAGE).text
     second.post(f"{PAGE}/approve")
-    assert [row["disabled"] for row in document(guarded)["chains"]] == [False, True, True]
+    assert [row["disabled"] for row in document(database)["chains"]] == [False, True, True]
 
 
-def fingerprint_of(gateway: Gateway) -> str:
-    from_preview = preview_edit(gateway.database, gateway.two_persons, Switch(frozenset({1}), False))
-    return from_preview.fingerprint
-
-
-def test_opening_validators_ask_who_it_is(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_opening_validators_ask_who_it_is(app: Flask, network: Flask, clock: MovableClock) -> None:
     admin = signed_in(app, Role.ADMIN)
     form = form_of(admin.get("/admin/validators/10/opening"))
     clock.forward(minutes=11)

@@ -18,7 +18,9 @@ from app.accounts.services.accounts import (
     update_account,
     use_code,
 )
+from app.db.database import Database
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.forms import form_of
 from tests.console.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.console.visitor import (
@@ -27,7 +29,6 @@ from tests.console.visitor import (
     Visitor,
     add_account,
     email_of,
-    gateway_of,
     signed_in,
 )
 
@@ -43,14 +44,14 @@ def test_password_opens_and_signing_out_closes(app: Flask) -> None:
     assert not thief.inside, "a copied cookie must be worth nothing after signing out"
 
 
-def test_sign_in_does_not_rehash_password(app: Flask) -> None:
+def test_sign_in_does_not_rehash_password(app: Flask, database: Database, editing: Editing) -> None:
     """Both are hashed by one context: with other parameters here, each sign-in would write the account."""
-    email = create_account(*gateway_of(app).editing, "new@example.org", PASSWORD, Role.VIEWER, actor=TESTER)
-    made = find_account(gateway_of(app).database, email=email)
+    email = create_account(*editing, "new@example.org", PASSWORD, Role.VIEWER, actor=TESTER)
+    made = find_account(database, email=email)
     visitor = Visitor(app)
     visitor.sign_in(email)
     assert visitor.inside
-    now = find_account(gateway_of(app).database, email=email)
+    now = find_account(database, email=email)
     assert made
     assert now
     assert now.password == made.password
@@ -70,12 +71,12 @@ def test_every_failure_answers_the_same(app: Flask, email: str, password: str) -
     assert not visitor.inside
 
 
-def test_inactive_account_stays_out(app: Flask) -> None:
+def test_inactive_account_stays_out(app: Flask, editing: Editing) -> None:
     account = add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
-    update_account(*gateway_of(app).editing, account, {"active": False}, actor=TESTER)
+    update_account(*editing, account, {"active": False}, actor=TESTER)
     assert not visitor.inside
     visitor.sign_in(VIEWER)
     assert not visitor.inside
@@ -244,10 +245,10 @@ def test_second_factor_codes_work_once(app: Flask) -> None:
     assert other.inside
 
 
-def test_one_code_lets_in_once(app: Flask) -> None:
+def test_one_code_lets_in_once(app: Flask, database: Database) -> None:
     """What decides where both have read the account before either has used the code."""
-    account, gateway = add_account(app, Role.VIEWER), gateway_of(app)
-    assert [use_code(gateway.database, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
+    account = add_account(app, Role.VIEWER)
+    assert [use_code(database, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
 
 
 def test_wrong_codes_have_to_wait_too(app: Flask) -> None:
@@ -265,7 +266,7 @@ def test_the_code_page_alone_leads_nowhere(app: Flask) -> None:
     assert Visitor(app).get("/admin/account/second-factor").location == "/admin/sign-in"
 
 
-def test_an_admin_can_require_a_second_factor(app: Flask) -> None:
+def test_an_admin_can_require_a_second_factor(app: Flask, database: Database) -> None:
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
@@ -283,16 +284,16 @@ def test_an_admin_can_require_a_second_factor(app: Flask) -> None:
     page = visitor.get("/admin/account/second-factor").text
     assert "disable" not in page, "what is required cannot be switched off"
     visitor.post("/admin/account/second-factor", {"setup": "disable"})
-    stored = find_account(gateway_of(app).database, account_id=account)
+    stored = find_account(database, account_id=account)
     assert stored
     assert stored.tf_totp_secret
 
 
-def test_admin_resets_lost_second_factor(app: Flask) -> None:
+def test_admin_resets_lost_second_factor(app: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.VIEWER)
     set_up(visitor)
     admin = signed_in(app, Role.ADMIN)
-    account = find_account(gateway_of(app).database, email=VIEWER)
+    account = find_account(database, email=VIEWER)
     assert account
     assert account.tf_totp_secret
     assert PASSWORD not in account.tf_totp_secret
@@ -310,18 +311,18 @@ def test_admin_resets_lost_second_factor(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("change", [{"active": False}, {"role": "operator"}])
-def test_the_last_administrator_stays(app: Flask, change: dict[str, Any]) -> None:
+def test_the_last_administrator_stays(app: Flask, change: dict[str, Any], database: Database) -> None:
     admin = signed_in(app, Role.ADMIN)
-    account = find_account(gateway_of(app).database, email=email_of(Role.ADMIN))
+    account = find_account(database, email=email_of(Role.ADMIN))
     assert account
     fields = {"role": change.get("role", "admin")} | ({} if "active" in change else {"active": "y"})
     answer = admin.post(f"/admin/operators/{account.id}", fields)
     assert "last administrator" in answer.text
     assert admin.inside
-    assert find_account(gateway_of(app).database, email=email_of(Role.ADMIN)) == account
+    assert find_account(database, email=email_of(Role.ADMIN)) == account
 
 
-def test_old_form_of_an_account_undoes_no_change(app: Flask) -> None:
+def test_old_form_of_an_account_undoes_no_change(app: Flask, database: Database) -> None:
     """It writes every field as it shows it, so what another administrator has set meanwhile would be lost."""
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.OPERATOR)
     path = f"/admin/operators/{account}"
@@ -329,12 +330,12 @@ def test_old_form_of_an_account_undoes_no_change(app: Flask) -> None:
     assert admin.post(path, {"role": "viewer"}).status_code == 302
     answer = admin.post(path, old, follow_redirects=True)
     assert "was changed while you were editing" in answer.text
-    stored = find_account(gateway_of(app).database, account_id=account)
+    stored = find_account(database, account_id=account)
     assert stored
     assert (stored.role, stored.active, stored.second_factor_required) == (Role.VIEWER, False, False)
     again = {"role": "viewer", "second_factor_required": "y", "seen": seen_in(answer)}
     assert admin.post(path, again).status_code == 302
-    stored = find_account(gateway_of(app).database, account_id=account)
+    stored = find_account(database, account_id=account)
     assert stored and stored.second_factor_required and not stored.active
 
 
@@ -344,19 +345,19 @@ def seen_in(page: TestResponse) -> str:
     return found[1]
 
 
-def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
+def test_a_new_name_for_sessions_ends_them(app: Flask, database: Database, editing: Editing) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    account = find_account(gateway_of(app).database, email=VIEWER)
+    account = find_account(database, email=VIEWER)
     assert account
-    update_account(*gateway_of(app).editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
+    update_account(*editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not visitor.inside
 
 
-def test_account_form_ignores_other_fields(app: Flask) -> None:
+def test_account_form_ignores_other_fields(app: Flask, database: Database) -> None:
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
     fields = {"role": "viewer", "active": "y", "email": "other@example.org", "password": "x" * 20}
     answer = admin.post(f"/admin/operators/{account}", fields)
     assert "This form has no field “email”, “password”: nothing was changed" in answer.text
-    stored = find_account(gateway_of(app).database, account_id=account)
+    stored = find_account(database, account_id=account)
     assert stored
     assert stored.email == VIEWER

@@ -13,11 +13,12 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.accounts import AccountRefused
 from app.audit.models import AuditRecord
+from app.db.database import Database
 from app.db.engine import reading
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.console.second_factor import REFUSED, set_up
-from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
-from tests.gateway import Gateway
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
 NINES = "9" * 19
@@ -36,10 +37,10 @@ BODIES = {
 }
 
 
-def recorded(gateway: Gateway) -> list[tuple[str, str, str]]:
+def recorded(database: Database) -> list[tuple[str, str, str]]:
     """Actor, action and subject of each record."""
     columns = (AuditRecord.actor, AuditRecord.action, AuditRecord.subject)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return [tuple(row) for row in connection.execute(select(*columns).order_by(AuditRecord.id))]
 
 
@@ -58,13 +59,15 @@ def recorded(gateway: Gateway) -> list[tuple[str, str, str]]:
         (f"{VIEWER}\n", "wrong password"),
     ],
 )
-def test_whatever_is_typed_is_a_wrong_password(app: Flask, email: str, password: str) -> None:
+def test_whatever_is_typed_is_a_wrong_password(
+    app: Flask, email: str, password: str, database: Database
+) -> None:
     add_account(app, Role.VIEWER)
     for number in range(2):
         answer = Visitor(app, f"192.0.2.{number}").sign_in(email, password)
         assert answer.status_code == 200
         assert REFUSED in answer.text
-    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in.failed"] * 2
+    assert [action for _, action, _ in recorded(database)] == ["sign_in.failed"] * 2
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
@@ -145,18 +148,18 @@ def test_the_console_answers_with_pages_alone(app: Flask) -> None:
         assert not visitor.get(f"/admin/{path}", **wanted).is_json
 
 
-def test_unstorable_email_is_refused(app: Flask) -> None:
+def test_unstorable_email_is_refused(editing: Editing) -> None:
     for email in ("a\0@b.c", "a@b\u2028.c", "a\x1b@b.c", "a@b\u200b.c", "\ud800@b.c"):
         with pytest.raises(AccountRefused, match="not an email address"):
-            create_account(*gateway_of(app).editing, email, PASSWORD, Role.VIEWER, actor=TESTER)
+            create_account(*editing, email, PASSWORD, Role.VIEWER, actor=TESTER)
 
 
 @pytest.mark.parametrize(
     "password", ["Zürich, die Straße nach Bern", "\u00c5ngstr\u00f6m und Kelvin", "ﬁve ﬂat ﬁsh ﬂy"]
 )
-def test_password_works_from_any_keyboard(app: Flask, password: str) -> None:
+def test_password_works_from_any_keyboard(app: Flask, password: str, editing: Editing) -> None:
     """Commands hashed it as it was typed, sign-in its decomposed form: such accounts could not sign in."""
-    create_account(*gateway_of(app).editing, VIEWER, password, Role.VIEWER, actor=TESTER)
+    create_account(*editing, VIEWER, password, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER, password)
     assert visitor.inside
@@ -165,7 +168,7 @@ def test_password_works_from_any_keyboard(app: Flask, password: str) -> None:
 @pytest.mark.parametrize(
     "target", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
 )
-def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str) -> None:
+def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str, database: Database) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     fields = {"email": VIEWER, "password": PASSWORD, "next": target}
@@ -173,20 +176,20 @@ def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str) -> None
     assert answer.status_code == 302
     assert re.match(r"/[^/\\]", answer.location), "it leads on, on this host"
     assert visitor.inside
-    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in"]
+    assert [action for _, action, _ in recorded(database)] == ["sign_in"]
 
 
-def test_invalid_new_password_is_no_failure(app: Flask) -> None:
+def test_invalid_new_password_is_no_failure(app: Flask, database: Database) -> None:
     """Of the sign-in: it does not count as a wrong password."""
     visitor = signed_in(app, Role.VIEWER)
     for new, again in (("short", "short"), ("a long new password", "another"), (PASSWORD, PASSWORD)):
         fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": again}
         assert visitor.post("/admin/account/password", fields).status_code == 200
-    assert [action for _, action, _ in recorded(gateway_of(app))] == ["sign_in"]
+    assert [action for _, action, _ in recorded(database)] == ["sign_in"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_no_link_signs_anybody_out(app: Flask, method: str) -> None:
+def test_no_link_signs_anybody_out(app: Flask, method: str, database: Database) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for path in ("sign-in/code", "sign-in", "account/second-factor", "sign-out", "sign-in/code?next=/admin/"):
         if method == "POST":
@@ -198,7 +201,7 @@ def test_no_link_signs_anybody_out(app: Flask, method: str) -> None:
     set_up(visitor)
     assert visitor.get("/admin/sign-in/code").location == "/admin/account/"
     assert visitor.inside
-    assert [action for _, action, _ in recorded(gateway_of(app)) if action == "sign_out"] == []
+    assert [action for _, action, _ in recorded(database) if action == "sign_out"] == []
 
 
 NUMBERS = (NINES, "9" * 30, "9" * 5000, "0" * 4400 + "9", "0" * 20 + "1", "-1", "1e3", "\u0663", "\u00b2")
@@ -230,12 +233,12 @@ def test_no_row_number_is_too_large(app: Flask, number: str) -> None:
     assert visitor.inside
 
 
-def test_what_was_typed_is_recorded_nowhere(app: Flask) -> None:
+def test_what_was_typed_is_recorded_nowhere(app: Flask, database: Database) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     for typed in ("correct horse battery staple", "Correct Horse Battery Staple ", f" {VIEWER.upper()}"):
         visitor.sign_in(typed, "wrong password")
-    records = recorded(gateway_of(app))
+    records = recorded(database)
     assert "horse" not in str(records).lower()
     assert {actor for actor, _, _ in records} == {"not signed in"}
     unknown, same, known = (subject for _, _, subject in records)
@@ -244,10 +247,12 @@ def test_what_was_typed_is_recorded_nowhere(app: Flask) -> None:
     assert known == f"operator {VIEWER}", "an account is named as it is stored"
 
 
-def test_database_failure_logs_nothing_typed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_database_failure_logs_nothing_typed(
+    app: Flask, caplog: pytest.LogCaptureFixture, database: Database
+) -> None:
     visitor = Visitor(app)
     visitor.token()
-    engine = gateway_of(app).engine
+    engine = database.engine
     with engine.begin() as connection:
         connection.execute(text("ALTER TABLE operators RENAME TO elsewhere"))
     try:

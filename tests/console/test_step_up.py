@@ -14,6 +14,8 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.services import list_audit
 from app.console.shell.access import Audience
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.edits.entered import show_row
 from tests.console.authenticator import Asked, Authenticator, add_passkey
 from tests.console.forms import form_of
@@ -24,10 +26,8 @@ from tests.console.visitor import (
     Visitor,
     add_account,
     email_of,
-    gateway_of,
     signed_in,
 )
-from tests.gateway import Gateway
 
 ASKED = "Confirm that it is you"
 VIEWER = email_of(Role.VIEWER)
@@ -57,11 +57,11 @@ def test_within_ten_minutes_nothing_is_asked(app: Flask, clock: MovableClock) ->
 
 
 @pytest.mark.every_database
-def test_after_ten_minutes_password_is_required(app: Flask, late_admin: Visitor) -> None:
+def test_after_ten_minutes_password_is_required(app: Flask, late_admin: Visitor, database: Database) -> None:
     """What was typed goes on afterwards."""
     page = late_admin.post("/admin/operators/new", NEW)
     assert ASKED in page.text
-    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    assert find_account(database, email=NEW["email"]) is None
     answer = go_on(late_admin, page, password=PASSWORD)
     assert answer.location == "/admin/operators/"
     made = Visitor(app)
@@ -70,24 +70,24 @@ def test_after_ten_minutes_password_is_required(app: Flask, late_admin: Visitor)
     assert late_admin.post(f"/admin/operators/{_id(app)}/end-sessions").status_code == 302, "asked once"
 
 
-def test_wrong_password_changes_nothing(app: Flask, late_admin: Visitor) -> None:
+def test_wrong_password_changes_nothing(late_admin: Visitor, database: Database) -> None:
     page = late_admin.post("/admin/operators/new", NEW)
     for wrong in ("not mine", "x" * 5000, "\0", ""):
         page = go_on(late_admin, page, password=wrong)
         assert ASKED in page.text
         assert wrong == "" or "Wrong password" in page.text
-    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    assert find_account(database, email=NEW["email"]) is None
     assert go_on(late_admin, page, password=PASSWORD).status_code == 302
 
 
-def test_guessing_is_throttled_like_sign_in(app: Flask, late_admin: Visitor) -> None:
+def test_guessing_is_throttled_like_sign_in(late_admin: Visitor, database: Database) -> None:
     page = late_admin.post("/admin/operators/new", NEW)
     for _ in range(5):
         page = go_on(late_admin, page, password="a guess")
     page = go_on(late_admin, page, password=PASSWORD)
     assert "Try again in" in page.text, "even the right password is not looked at"
-    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
-    assert "sign_in.failed" in [row.action for row in list_audit(gateway_of(app).database)]
+    assert find_account(database, email=NEW["email"]) is None
+    assert "sign_in.failed" in [row.action for row in list_audit(database)]
 
 
 def test_code_is_accepted_and_used_up(app: Flask, clock: MovableClock) -> None:
@@ -138,14 +138,14 @@ SENSITIVE = {
 }
 
 
-def test_every_grave_change_asks(app: Flask, clock: MovableClock) -> None:
+def test_every_grave_change_asks(app: Flask, clock: MovableClock, database: Database) -> None:
     account = add_account(app, Role.VIEWER)
     admin = signed_in(app, Role.ADMIN)
     clock.forward(minutes=11)
-    before = len(list_audit(gateway_of(app).database))
+    before = len(list_audit(database))
     for path, fields in SENSITIVE.items():
         assert ASKED in admin.post(path.format(id=account), fields).text, path
-    assert len(list_audit(gateway_of(app).database)) == before, "nothing happened"
+    assert len(list_audit(database)) == before, "nothing happened"
 
 
 def test_account_and_token_changes_are_sensitive(app: Flask) -> None:
@@ -167,31 +167,31 @@ def _stop(visitor: Visitor, path: str, page: TestResponse, **changes: Any) -> Te
     return visitor.post(path, form_of(page) | changes)
 
 
-def _disabled(gateway: Gateway) -> bool:
-    row = show_row(gateway.database, "chains", 1)
+def _disabled(database: Database) -> bool:
+    row = show_row(database, "chains", 1)
     assert row
     return bool(row.values["disabled"])
 
 
 def test_stopping_a_chain_asks_by_its_button(
-    operator: Visitor, network: Gateway, clock: MovableClock
+    operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
-    row = show_row(network.database, "chains", 1)
+    row = show_row(database, "chains", 1)
     assert row
     path = f"/admin/chains/{row.values['id']}/stop"
     shown = operator.get(path)
     clock.forward(minutes=11)
     page = _stop(operator, path, shown, disabled_reason="a fork", typed=row.values["name"], confirm="1")
     assert ASKED in page.text
-    assert not _disabled(network)
+    assert not _disabled(database)
     assert go_on(operator, page, password=PASSWORD).status_code == 302
-    assert _disabled(network)
+    assert _disabled(database)
 
 
 def test_stopping_needs_password_other_edits_not(
-    operator: Visitor, network: Gateway, clock: MovableClock
+    operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
-    row = show_row(network.database, "chains", 1)
+    row = show_row(database, "chains", 1)
     assert row
     path = f"/admin/chains/{row.values['id']}"
     clock.forward(minutes=11)
@@ -201,9 +201,9 @@ def test_stopping_needs_password_other_edits_not(
     preview = _stop(operator, path, operator.get(path), disabled="1", disabled_reason="a fork")
     page = _stop(operator, path, preview, confirm="1", typed="Other name")
     assert ASKED in page.text
-    assert not _disabled(network)
+    assert not _disabled(database)
     assert go_on(operator, page, password=PASSWORD).status_code == 302
-    assert _disabled(network)
+    assert _disabled(database)
 
 
 def test_a_proof_is_of_one_session(app: Flask, clock: MovableClock) -> None:
@@ -217,6 +217,6 @@ def test_a_proof_is_of_one_session(app: Flask, clock: MovableClock) -> None:
 
 
 def _id(app: Flask) -> int:
-    account = find_account(gateway_of(app).database, email=NEW["email"])
+    account = find_account(part_of(app, Database), email=NEW["email"])
     assert account
     return account.id

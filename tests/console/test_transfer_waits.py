@@ -13,6 +13,7 @@ from app.accounts.rules.roles import Role
 from app.console.transfers.components import ChainName
 from app.console.transfers.labels import REFUND_REASONS, STATUS_WORDS
 from app.console.transfers.waits import WAIT_WORDS, wait_words
+from app.db.database import Database
 from app.db.engine import writing
 from app.network.models import OpeningValidator
 from app.refunds.rules.waits import AbsentSigner, Wait, Waiting
@@ -23,7 +24,6 @@ from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import FIND
 from tests.console.transfer_pages import pre
 from tests.console.visitor import signed_in
-from tests.gateway import Gateway
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
 SIGNED = "58.0 %"
@@ -37,9 +37,9 @@ def part(page: str) -> str:
     return " ".join(unescape(re.sub("<[^>]+>", " ", found[0])).split())
 
 
-def test_a_stuck_refund_says_who_has_to_sign(app: Flask, sandbox: Gateway) -> None:
+def test_a_stuck_refund_says_who_has_to_sign(app: Flask, sandbox: Flask, database: Database) -> None:
     contact = {"name": "Staking <Ltd>", "contact": "duty@validator.example"}
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         of_signer = update(OpeningValidator).where(OpeningValidator.signer.startswith("0x987393"))
         connection.execute(of_signer.values(contact))
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
@@ -54,7 +54,7 @@ def test_a_stuck_refund_says_who_has_to_sign(app: Flask, sandbox: Gateway) -> No
     assert "ask them to sign" in said
 
 
-def test_reply_page_and_look_up_say_the_same(app: Flask, sandbox: Gateway) -> None:
+def test_reply_page_and_look_up_say_the_same(app: Flask, sandbox: Flask) -> None:
     sentence = f"The bridge has to approve it: {SIGNED} of the votes are in, and {NEEDED} are needed."
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
     assert sentence in pre(page, "reply")
@@ -66,7 +66,7 @@ def test_reply_page_and_look_up_say_the_same(app: Flask, sandbox: Gateway) -> No
     assert f"{SIGNED} de los votos" in found["words"]["now"]
 
 
-def test_waiting_refunds_and_the_page_say_the_same(app: Flask, sandbox: Gateway) -> None:
+def test_waiting_refunds_and_the_page_say_the_same(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     listed = visitor.get("/admin/refunds/").text.partition("Not waiting for a signature")[2]
     unsigned = [each for each in SANDBOX_TRANSFERS if each.status == 7 and each.transfer_id != SIGNING]
@@ -78,7 +78,7 @@ def test_waiting_refunds_and_the_page_say_the_same(app: Flask, sandbox: Gateway)
 
 
 @pytest.mark.parametrize("of", SANDBOX_TRANSFERS, ids=lambda of: of.transfer_id[-4:])
-def test_every_status_says_what_is_missing(app: Flask, sandbox: Gateway, of: SandboxTransfer) -> None:
+def test_every_status_says_what_is_missing(app: Flask, sandbox: Flask, of: SandboxTransfer) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{of.transfer_id}").text
     if of.status in FINISHED_STATUSES:
         assert "Waits for" not in page
@@ -97,7 +97,7 @@ def test_every_status_says_what_is_missing(app: Flask, sandbox: Gateway, of: San
     ],
 )
 def test_what_is_not_final_says_how_deep_it_is(
-    app: Flask, sandbox: Gateway, status: Status, variant: int, words: str
+    app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
     assert re.search(words, part(page))
@@ -111,13 +111,13 @@ def test_what_is_not_final_says_how_deep_it_is(
     ],
 )
 def test_what_is_deep_enough_lacks_the_report_and_no_blocks(
-    app: Flask, sandbox: Gateway, status: Status, variant: int, words: str
+    app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
     assert f"Missing {words}" in part(page)
 
 
-def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox: Gateway) -> None:
+def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox: Flask) -> None:
     """Somebody has to call the contract after the delay: it is not paid by itself."""
     held = sandbox_id(Status.TRANSFER_DELAYED)
     assert "somebody has to call executeDelayedTransfer" in part(
@@ -128,7 +128,7 @@ def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox:
 
 
 @pytest.mark.parametrize("status", [6, 7])
-def test_refunds_say_why_the_transfer_was_refused(app: Flask, sandbox: Gateway, status: int) -> None:
+def test_refunds_say_why_the_transfer_was_refused(app: Flask, sandbox: Flask, status: int) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(Status(status))}").text
     assert re.search(f"Refused because ({'|'.join(REFUND_REASONS.values())})", page)
 

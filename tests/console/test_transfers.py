@@ -15,8 +15,11 @@ from app.accounts.rules.roles import Role
 from app.console.transfers.detail import transfer_detail
 from app.console.transfers.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
 from app.console.transfers.list_request import read_list_request
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network.models import Chain
+from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.transfers.rules.progress import NextActor
 from tests.applications import OpenApp
@@ -38,31 +41,32 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 COMPLETED = SANDBOX_TRANSFERS[7]
 SIGNING = sandbox_id(SANDBOX_TRANSFERS[18].status)
 SCRIPT = "<script>alert(1)</script>"
 
 
-def detail_of(gateway: Gateway, shown_id: str) -> str:
+def detail_of(app: Flask, shown_id: str) -> str:
     """The source transaction of a transfer."""
     transaction = transfer_detail(
-        gateway.database, gateway.snapshots, bytes.fromhex(shown_id[2:])
+        part_of(app, Database), part_of(app, SnapshotSource), bytes.fromhex(shown_id[2:])
     ).src_transaction
     assert transaction
     return transaction.tx_hash
 
 
 @pytest.fixture
-def world(gateway: Gateway, clock: MovableClock, shared_database: SharedDatabase) -> Gateway:
+def world(app: Flask, database: Database, clock: MovableClock, shared_database: SharedDatabase) -> Flask:
     """The small network at its own time."""
     clock.now = NOW
-    fill_network(shared_database, gateway.engine)
-    return gateway
+    fill_network(shared_database, database.engine)
+    return app
 
 
-def test_search_finds_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
+def test_search_finds_id_hash_and_address(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     visitor = signed_in(app, Role.VIEWER)
     tx_hash = detail_of(sandbox, COMPLETED.transfer_id)
     page = f"/admin/transfers/{COMPLETED.transfer_id}"
@@ -75,17 +79,12 @@ def test_search_finds_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
     ):
         found = visitor.get("/admin/search/", query_string={"q": text})
         assert (found.status_code, found.location) == (302, page), text
-    sender = (
-        transfer_detail(
-            sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED.transfer_id[2:])
-        ).line.sender
-        or ""
-    )
+    sender = transfer_detail(database, snapshots, bytes.fromhex(COMPLETED.transfer_id[2:])).line.sender or ""
     found = visitor.get("/admin/search/", query_string={"q": sender.lower()})
     assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
 
 
-def test_busy_address_lists_pages(app: Flask, world: Gateway) -> None:
+def test_busy_address_lists_pages(app: Flask, world: Flask) -> None:
     feed(world, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 56)))
     visitor = signed_in(app, Role.VIEWER)
     page = visitor.get("/admin/search/", query_string={"q": SENDER[2:].upper()}).text
@@ -109,14 +108,14 @@ def test_busy_address_lists_pages(app: Flask, world: Gateway) -> None:
         ("\0", "Newest"),
     ],
 )
-def test_nothing_found_says_what_to_try(app: Flask, world: Gateway, text: str, advice: str) -> None:
+def test_nothing_found_says_what_to_try(app: Flask, world: Flask, text: str, advice: str) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": text})
     assert answer.status_code == 200
     assert advice in answer.text or text == "\0"
     assert SCRIPT not in answer.text
 
 
-def test_every_transfer_page_shows_status(app: Flask, sandbox: Gateway) -> None:
+def test_every_transfer_page_shows_status(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for transfer in SANDBOX_TRANSFERS:
         answer = visitor.get(f"/admin/transfers/{transfer.transfer_id}")
@@ -136,7 +135,7 @@ def test_every_transfer_page_shows_status(app: Flask, sandbox: Gateway) -> None:
             assert link.startswith("https://")
 
 
-def test_reply_links_to_public_page(open_app: OpenApp, sandbox: Gateway) -> None:
+def test_reply_links_to_public_page(open_app: OpenApp, sandbox: Flask) -> None:
     """While it is told where users open it; the page is there and says the same."""
     address = f"https://gateway.example.org/transfer/{COMPLETED.transfer_id}"
     path = f"/admin/transfers/{COMPLETED.transfer_id}"
@@ -152,8 +151,10 @@ def test_reply_links_to_public_page(open_app: OpenApp, sandbox: Gateway) -> None
     assert "follow your transfer" not in plain.text
 
 
-def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None:
-    refund = transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(SIGNING[2:])).refund
+def test_a_refund_shows_who_has_not_signed(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    refund = transfer_detail(database, snapshots, bytes.fromhex(SIGNING[2:])).refund
     assert refund
     assert refund.not_signed
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
@@ -172,7 +173,7 @@ def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None
     [((10**24,) * 3, "66.67 %"), ((1, 1, 1), "100.0 %"), ((40, 30, 30), "67.0 %"), ((6, 2, 1), "77.78 %")],
 )
 def test_share_for_quorum_is_rounded_up(
-    app: Flask, world: Gateway, powers: tuple[int, ...], needed: str
+    app: Flask, world: Flask, powers: tuple[int, ...], needed: str
 ) -> None:
     members = {
         "signers": [address(n) for n in range(1, 4)],
@@ -194,7 +195,7 @@ def test_share_for_quorum_is_rounded_up(
     ],
 )
 def test_set_unable_to_sign_is_marked(
-    app: Flask, world: Gateway, members: dict[str, list[str]], why: str
+    app: Flask, world: Flask, members: dict[str, list[str]], why: str
 ) -> None:
     feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
     visitor = signed_in(app, Role.VIEWER)
@@ -205,7 +206,7 @@ def test_set_unable_to_sign_is_marked(
     assert f"The validator set of Chain 1 {why}" in sets
 
 
-def test_stages_show_standing_and_retracted_events(app: Flask, world: Gateway) -> None:
+def test_stages_show_standing_and_retracted_events(app: Flask, world: Flask) -> None:
     feed(
         world,
         sent(1, at=-300),
@@ -225,7 +226,7 @@ def test_stages_show_standing_and_retracted_events(app: Flask, world: Gateway) -
     assert "Not counted" in fallen[0]
 
 
-def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
+def test_an_anomaly_says_what_to_do(app: Flask, world: Flask) -> None:
     feed(world, sent(1), released(1))
     feed(world, about(1, "refund.completed", at=-5, tx_hash="0x" + "fe" * 32))
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
@@ -234,7 +235,7 @@ def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
     assert 'href="/admin/anomalies/"' in page
 
 
-def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Gateway) -> None:
+def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     everything = rows_of(visitor.get("/admin/transfers/").text)
     assert len(everything) == 50
@@ -251,7 +252,9 @@ def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Gateway) -> None:
     assert not set(rows_of(visitor.get(unescape(older[1])).text)) & set(everything)
 
 
-def test_a_span_ends_now(app: Flask, sandbox: Gateway, clock: MovableClock) -> None:
+def test_a_span_ends_now(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource, clock: MovableClock
+) -> None:
     """So the address of a list means the same tomorrow."""
     visitor = signed_in(app, Role.VIEWER)
     page = visitor.get("/admin/transfers/?within=24h&since=2020-01-01T00:00").text
@@ -260,7 +263,7 @@ def test_a_span_ends_now(app: Flask, sandbox: Gateway, clock: MovableClock) -> N
     with app.app_context():
         for _ in range(2):
             asked = read_list_request(
-                sandbox.database, sandbox.snapshots, MultiDict({"within": "24h", "since": "2020-01-01T00:00"})
+                database, snapshots, MultiDict({"within": "24h", "since": "2020-01-01T00:00"})
             )
             assert asked.filters.since == clock.now - timedelta(hours=24)
             assert asked.fields == {"within": "24h"}
@@ -269,7 +272,7 @@ def test_a_span_ends_now(app: Flask, sandbox: Gateway, clock: MovableClock) -> N
     assert "is not one of the periods" in answer
 
 
-def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
+def test_stuck_alone_and_filtered(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     page = visitor.get("/admin/transfers/?stuck=1").text
     stuck = rows_of(page)
@@ -296,7 +299,7 @@ def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
         "account=" + "a" * 129,
     ],
 )
-def test_invalid_filter_value_is_ignored(app: Flask, world: Gateway, query: str) -> None:
+def test_invalid_filter_value_is_ignored(app: Flask, world: Flask, query: str) -> None:
     """It is reported."""
     feed(world, sent(1))
     visitor = signed_in(app, Role.VIEWER)
@@ -310,11 +313,11 @@ def test_invalid_filter_value_is_ignored(app: Flask, world: Gateway, query: str)
 @pytest.mark.parametrize(
     "query", ["page=x", "page=" + "A" * 54, "token=%27", "src=4294967296", "dst=7", "q="]
 )
-def test_odd_values_are_no_fault(app: Flask, world: Gateway, query: str) -> None:
+def test_odd_values_are_no_fault(app: Flask, world: Flask, query: str) -> None:
     assert signed_in(app, Role.VIEWER).get(f"/admin/transfers/?{query}").status_code == 200
 
 
-def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
+def test_ids_that_are_none_or_not_known(app: Flask, world: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     for text in ("0", "0x12", "x" * 64, "0x" + "1" * 63):
         assert visitor.get(f"/admin/transfers/{text}").status_code == 404
@@ -326,8 +329,8 @@ def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
     assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")
 
 
-def test_event_and_network_texts_are_escaped(app: Flask, world: Gateway) -> None:
-    with writing(world.engine) as connection:
+def test_event_and_network_texts_are_escaped(app: Flask, world: Flask, database: Database) -> None:
+    with writing(database.engine) as connection:
         connection.execute(
             update(Chain)
             .where(Chain.chain_id == 1)
@@ -362,7 +365,7 @@ def test_event_and_network_texts_are_escaped(app: Flask, world: Gateway) -> None
     assert "&lt;img src=x" in shown
 
 
-def test_transfer_page_blocks_its_sender(app: Flask, world: Gateway) -> None:
+def test_transfer_page_blocks_its_sender(app: Flask, world: Flask) -> None:
     feed(world, sent(1))
     page, link = f"/admin/transfers/{transfer_id(1)}", f"/admin/blocked_addresses/new?address={SENDER}"
     operator = signed_in(app, Role.OPERATOR)
@@ -381,7 +384,7 @@ def test_transfer_page_blocks_its_sender(app: Flask, world: Gateway) -> None:
     assert "Block sender" not in viewer.get(page).text
 
 
-def test_a_reply_for_what_nobody_knows(app: Flask, world: Gateway) -> None:
+def test_a_reply_for_what_nobody_knows(app: Flask, world: Flask) -> None:
     viewer, nothing = signed_in(app, Role.VIEWER), "0x" + "12" * 32
     for path in (
         f"/admin/search/?q={nothing}",

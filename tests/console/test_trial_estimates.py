@@ -12,15 +12,18 @@ from sqlalchemy import insert
 
 from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter
+from app.http.application import add_part
 from app.monitoring.figures import far_routes
 from app.network.document import import_network
+from app.network.snapshot import SnapshotSource
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.builders import network as build
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor, other_operator, signed_in
-from tests.gateway import Gateway, gateway_of, use_gateway
 from tests.network.services.edits.kit import document, records
 
 CONTRACT = "0x00000000000000000000000000000000000000a1"
@@ -43,8 +46,8 @@ def unequal(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def console(app: Flask) -> Visitor:
-    import_network(*gateway_of(app).editing, build.text(unequal()), actor=TESTER)
+def console(app: Flask, editing: Editing) -> Visitor:
+    import_network(*editing, build.text(unequal()), actor=TESTER)
     return signed_in(app, Role.ADMIN)
 
 
@@ -55,60 +58,60 @@ def connect(visitor: Visitor, liquidity: str, **rates: str) -> Any:
 EVERY_RATE = ("route0_rate_there", "route0_rate_back", "route1_rate_there", "route1_rate_back")
 
 
-def test_curve_is_not_copied_onto_unequal_pools(console: Visitor, gateway: Gateway) -> None:
+def test_curve_is_not_copied_onto_unequal_pools(console: Visitor, app: Flask) -> None:
     page = connect(console, "250000")
     assert page.text.count("is not copied: 1 USDT would bring") == 4
     assert "Connect USDT on Celo?" not in page.text
     assert form_of(page)["route0_rate_there"] == ""
 
 
-def test_curve_is_not_copied_onto_an_empty_pool(console: Visitor, gateway: Gateway) -> None:
+def test_curve_is_not_copied_onto_an_empty_pool(console: Visitor, app: Flask) -> None:
     page = connect(console, "0")
     assert page.text.count("is not copied: the new pool is empty") == 4
 
 
-def test_curve_is_copied_where_it_fits(console: Visitor, gateway: Gateway) -> None:
+def test_curve_is_copied_where_it_fits(console: Visitor, database: Database) -> None:
     preview = connect(console, "5000000")
     assert "Connect USDT on Celo?" in preview.text
     assert "Trial estimates" in preview.text
     assert "High impact" not in preview.text
     assert 'name="typed"' not in preview.text
     assert send(console, CELO, preview, confirm="1").status_code == 302
-    new = [row for row in document(gateway)["routes"] if 42220 in (row["src_chain_id"], row["dst_chain_id"])]
+    new = [row for row in document(database)["routes"] if 42220 in (row["src_chain_id"], row["dst_chain_id"])]
     assert [row["rate"] for row in new] == [CURVE] * 4
 
 
-def test_curve_that_no_longer_fits_is_not_saved(console: Visitor, gateway: Gateway) -> None:
+def test_curve_that_no_longer_fits_is_not_saved(console: Visitor, database: Database) -> None:
     preview = connect(console, "5000000")
-    leave(gateway, 42161)
+    leave(database, 42161)
     page = send(console, CELO, preview, confirm="1")
     assert page.text.count("is not copied: 1 USDT would bring") == 2
-    assert len(document(gateway)["routes"]) == 2, "nothing was saved"
+    assert len(document(database)["routes"]) == 2, "nothing was saved"
 
 
-def leave(gateway: Gateway, chain_id: int, units: int = 4_900_000 * 10**6) -> None:
+def leave(database: Database, chain_id: int, units: int = 4_900_000 * 10**6) -> None:
     """Liquidity leaves a pool, as the feed reports."""
     row = {"chain_id": chain_id, "symbol": "USDT", "added": 0, "sent": 0, "relayed": 0, "withdrawn": units}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(PoolCounter).values(row))
 
 
-def test_entered_curve_is_confirmed_by_the_symbol(console: Visitor, gateway: Gateway) -> None:
+def test_entered_curve_is_confirmed_by_the_symbol(console: Visitor, database: Database) -> None:
     preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "Curve 200"))
     assert FAR in preview.text
     assert "Type “USDT” to confirm" in preview.text
     refused = send(console, CELO, preview, confirm="1")
     assert "Nothing was saved" in refused.text
-    assert len(document(gateway)["routes"]) == 2
+    assert len(document(database)["routes"]) == 2
     assert send(console, CELO, preview, confirm="1", typed=" usdt").status_code == 302
-    assert len(document(gateway)["routes"]) == 6
+    assert len(document(database)["routes"]) == 6
 
 
-def test_entered_rates_are_saved(console: Visitor, gateway: Gateway) -> None:
+def test_entered_rates_are_saved(console: Visitor, database: Database) -> None:
     rates = ("1", "1.0005", "curve 1000000", "0.9999")
     preview = connect(console, "250000", **dict(zip(EVERY_RATE, rates, strict=True)))
     send(console, CELO, preview, confirm="1", typed="USDT")
-    new = {(row["src_chain_id"], row["dst_chain_id"]): row["rate"] for row in document(gateway)["routes"]}
+    new = {(row["src_chain_id"], row["dst_chain_id"]): row["rate"] for row in document(database)["routes"]}
     assert new[42220, 42161] == {"model": "fixed", "value": "1"}
     assert new[42161, 42220] == {"model": "fixed", "value": "1.0005"}
     assert new[42220, 1] == {"model": "stableswap", "amplification": 1_000_000}
@@ -116,22 +119,20 @@ def test_entered_rates_are_saved(console: Visitor, gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("typed", ["curve", "curve x", "x", "1,5", "curve 0", "0 0 1 curve 2 3 x"])
-def test_text_that_is_no_rate_is_refused_beside_its_field(
-    console: Visitor, gateway: Gateway, typed: str
-) -> None:
+def test_text_that_is_no_rate_is_refused_beside_its_field(console: Visitor, app: Flask, typed: str) -> None:
     page = connect(console, "5000000", route0_rate_there=typed)
     assert "Connect USDT on Celo?" not in page.text
     assert 'id="field-route0_rate_there-error"' in page.text
 
 
-def test_far_fixed_rate_is_not_copied(app: Flask, gateway: Gateway) -> None:
+def test_far_fixed_rate_is_not_copied(app: Flask, editing: Editing) -> None:
     routes = [build.route(1, 42161, "USDT", rate={"model": "fixed", "value": "1.5"}, base_fee="0")]
-    import_network(*gateway.editing, build.text(unequal(routes=routes)), actor=TESTER)
+    import_network(*editing, build.text(unequal(routes=routes)), actor=TESTER)
     page = send(signed_in(app, Role.ADMIN), CELO, token0_address=CONTRACT, token0_liquidity="5")
     assert page.text.count("That of Ethereum, 1.5, is not copied") == 3
 
 
-def test_new_chain_leaves_an_unfit_rate_open(console: Visitor, gateway: Gateway) -> None:
+def test_new_chain_leaves_an_unfit_rate_open(console: Visitor, app: Flask) -> None:
     path = "/admin/connect/?like=42161"
     filled = {
         "id": "8453", "name": "Base", "explore_url": "https://basescan.example",
@@ -144,28 +145,28 @@ def test_new_chain_leaves_an_unfit_rate_open(console: Visitor, gateway: Gateway)
     assert "High impact" not in preview.text
 
 
-def test_route_with_a_far_rate_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+def test_route_with_a_far_rate_is_confirmed(console: Visitor, database: Database) -> None:
     far = {"rate_model": "fixed", "rate_value": "1.02"}
     preview = send(console, "/admin/routes/1", **far)
     assert FAR in preview.text
     assert "changes by more than 1 %" in preview.text
     assert "(rate 1.02)" in preview.text
     assert "Nothing was saved" in send(console, "/admin/routes/1", preview, confirm="1").text
-    assert document(gateway)["routes"][0]["rate"] == CURVE
+    assert document(database)["routes"][0]["rate"] == CURVE
     save(console, "/admin/routes/1", typed="USDT", **far)
-    assert document(gateway)["routes"][0]["rate"] == {"model": "fixed", "value": "1.02"}
+    assert document(database)["routes"][0]["rate"] == {"model": "fixed", "value": "1.02"}
 
 
-def test_undone_rate_is_tried_again(console: Visitor, gateway: Gateway) -> None:
+def test_undone_rate_is_tried_again(console: Visitor, database: Database) -> None:
     save(console, "/admin/routes/1", typed="USDT", rate_model="fixed", rate_value="1.02")
-    path = f"/admin/history/undo/{records(gateway)[-1].id}"
+    path = f"/admin/history/undo/{records(database)[-1].id}"
     preview = console.get(path)
     assert "changes by more than 1 %" in preview.text, "back to 1"
     assert send(console, path, preview, confirm="1").status_code == 200
     assert send(console, path, preview, confirm="1", typed="usdt").status_code == 302
 
 
-def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor, app: Flask) -> None:
     smaller = unequal()
     smaller["pools"][1]["liquidity_added"] = "50000000000"
     compared = console.post("/admin/document/compare", {"text": json.dumps(smaller)})
@@ -176,15 +177,15 @@ def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor, gateway: Gatewa
     assert 'name="typed"' in preview.text
 
 
-def test_change_that_opens_no_route_tries_none(console: Visitor, gateway: Gateway) -> None:
+def test_change_that_opens_no_route_tries_none(console: Visitor, app: Flask) -> None:
     for path, fields in (("/admin/chains/1", {"name": "Main"}), ("/admin/pools/1", {"epoch_seconds": "60"})):
         assert ("Trial estimates" in send(console, path, **fields).text) == ("pools" in path)
 
 
-def test_resumed_chain_is_tried(console: Visitor, gateway: Gateway) -> None:
+def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     """It is no longer than before: the change does not lead to the rate."""
     send(console, "/admin/chains/1/stop", disabled_reason="x", typed="ethereum", confirm="1")
-    leave(gateway, 1)
+    leave(database, 1)
     page = console.get("/admin/chains/1/resume")
     assert FAR in page.text
     assert "The change does not move it" in page.text, (
@@ -194,8 +195,8 @@ def test_resumed_chain_is_tried(console: Visitor, gateway: Gateway) -> None:
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
 
-def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, gateway: Gateway) -> None:
-    leave(gateway, 42161)
+def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, database: Database) -> None:
+    leave(database, 42161)
     preview = send(console, "/admin/routes/1", base_fee="2")
     assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
@@ -204,54 +205,54 @@ def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, gatewa
 FEES = "/admin/routes/base-fees"
 
 
-def test_fees_by_destination_try_their_routes(console: Visitor, gateway: Gateway) -> None:
+def test_fees_by_destination_try_their_routes(console: Visitor, database: Database) -> None:
     multiplied = {"dst_chain_id": "42161", "how": "factor", "factor": "2"}
     save(console, "/admin/routes/1", base_fee="1")
     assert "Trial estimates" in send(console, FEES, **multiplied).text
-    leave(gateway, 42161)
+    leave(database, 42161)
     preview = send(console, FEES, **multiplied)
     assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
 
 
-def test_fee_that_opens_a_route_with_a_far_rate_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+def test_fee_that_opens_a_route_with_a_far_rate_is_confirmed(console: Visitor, database: Database) -> None:
     """Without a fee the route gave no estimates."""
     save(console, "/admin/routes/1", base_fee="")
-    leave(gateway, 42161)
+    leave(database, 42161)
     fee = {"dst_chain_id": "42161", "symbol": "USDT", "how": "amount", "amount": "1"}
     preview = send(console, FEES, **fee)
     assert FAR in preview.text
     assert "Type “USDT” to confirm" in preview.text
     assert "Nothing was saved" in send(console, FEES, preview, confirm="1").text
-    assert document(gateway)["routes"][0]["base_fee"] is None
+    assert document(database)["routes"][0]["base_fee"] is None
     assert send(console, FEES, preview, confirm="1", typed="usdt").status_code == 302
 
 
-def test_routes_of_a_stopped_chain_are_tried_as_if_it_ran(console: Visitor, gateway: Gateway) -> None:
+def test_routes_of_a_stopped_chain_are_tried_as_if_it_ran(console: Visitor, app: Flask) -> None:
     send(console, "/admin/chains/42220/stop", disabled_reason="x", typed="celo", confirm="1")
     assert connect(console, "250000").text.count("is not copied: 1 USDT would bring") == 4
     preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "curve 200"))
     assert 'name="typed"' in preview.text
 
 
-def test_unblocked_route_with_a_far_rate_is_confirmed(console: Visitor, gateway: Gateway) -> None:
+def test_unblocked_route_with_a_far_rate_is_confirmed(console: Visitor, database: Database) -> None:
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
     save(console, "/admin/route_blocks/new", **block)
-    leave(gateway, 42161)
+    leave(database, 42161)
     preview = console.get("/admin/route_blocks/1/remove")
     assert FAR in preview.text
     assert 'name="typed"' in preview.text
 
 
-def test_route_that_nothing_passes_says_which_check_refuses(console: Visitor, gateway: Gateway) -> None:
+def test_route_that_nothing_passes_says_which_check_refuses(console: Visitor, app: Flask) -> None:
     preview = send(console, "/admin/routes/1", base_fee="")
     assert "No amount passes the check “The fees are known”" in preview.text
     assert "0.999999 USDT (rate 0.999999)" in preview.text, "before the change"
     assert 'name="typed"' not in preview.text
 
 
-def test_proposal_shows_trials_to_its_approver(app: Flask, console: Visitor, gateway: Gateway) -> None:
-    use_gateway(app, gateway.but(two_persons=TwoPersons(frozenset({"routes"}))))
+def test_proposal_shows_trials_to_its_approver(app: Flask, console: Visitor, database: Database) -> None:
+    add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
     far = {"rate_model": "fixed", "rate_value": "1.02", "change_reason": "agreed"}
     save(console, "/admin/routes/1", typed="USDT", **far)
     second = other_operator(app)
@@ -259,9 +260,9 @@ def test_proposal_shows_trials_to_its_approver(app: Flask, console: Visitor, gat
     assert FAR in page.text
     approve = "/admin/proposals/1/approve"
     second.post(approve, {})
-    assert document(gateway)["routes"][0]["rate"] == CURVE, "no symbol was typed"
+    assert document(database)["routes"][0]["rate"] == CURVE, "no symbol was typed"
     second.post(approve, {"typed": "usdt"})
-    assert document(gateway)["routes"][0]["rate"] == {"model": "fixed", "value": "1.02"}
+    assert document(database)["routes"][0]["rate"] == {"model": "fixed", "value": "1.02"}
 
 
 def run(app: Flask, *arguments: str, given: str) -> Result:
@@ -270,9 +271,9 @@ def run(app: Flask, *arguments: str, given: str) -> Result:
 
 @pytest.mark.parametrize("arguments", [(), ("--dry-run",)])
 def test_import_prints_trials_on_standard_error(
-    app: Flask, gateway: Gateway, arguments: tuple[str, ...]
+    app: Flask, editing: Editing, arguments: tuple[str, ...]
 ) -> None:
-    import_network(*gateway.editing, build.text(unequal()), actor=TESTER)
+    import_network(*editing, build.text(unequal()), actor=TESTER)
     far = unequal()
     far["pools"][1]["liquidity_added"] = "50000000000"
     imported = run(app, *arguments, given=json.dumps(far))
@@ -285,20 +286,22 @@ def test_import_prints_trials_on_standard_error(
     assert changed.stderr == "", "no route is opened"
 
 
-def test_later_liquidity_at_a_far_rate_is_reported(console: Visitor, gateway: Gateway) -> None:
+def test_later_liquidity_at_a_far_rate_is_reported(
+    console: Visitor, database: Database, snapshots: SnapshotSource
+) -> None:
     connect_preview = connect(console, "5000000")
     send(console, CELO, connect_preview, confirm="1")
-    assert far_routes(gateway.database, gateway.snapshots) == 0
+    assert far_routes(database, snapshots) == 0
     assert "No open route has a rate that differs from 1" in console.get("/admin/").text
-    leave(gateway, 42220)
-    assert far_routes(gateway.database, gateway.snapshots) == 4
+    leave(database, 42220)
+    assert far_routes(database, snapshots) == 4
     page = console.get("/admin/").text
     assert "Rates far from 1" in page
     assert "USDT from Celo to Ethereum" in page
 
 
-def test_figures_before_a_change_of_decimals_have_those_of_before(app: Flask, gateway: Gateway) -> None:
-    import_network(*gateway.editing, build.text(unequal()), actor=TESTER)
+def test_figures_before_a_change_of_decimals_have_those_of_before(app: Flask, editing: Editing) -> None:
+    import_network(*editing, build.text(unequal()), actor=TESTER)
     swapped = unequal()
     swapped["tokens"][1]["decimal"] = 18
     lines = run(app, "--dry-run", given=json.dumps(swapped)).stderr

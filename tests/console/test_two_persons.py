@@ -22,13 +22,17 @@ from app.accounts.services.proposals import waiting_count
 from app.audit.services import show_audit
 from app.credentials.models import IngestToken
 from app.credentials.queries import every_credential, valid_keys
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import list_tokens
 from app.credentials.services.issuing import issue, new_key, new_token
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import add_part, part_of
 from app.network.document import import_network
 from app.network.sections import section_of
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.builders import network as build
 from tests.console.connecting import BASE
 from tests.console.edits import NEW
@@ -36,30 +40,29 @@ from tests.console.forms import EVERYTHING, form_of, send
 from tests.console.roles import console_rules
 from tests.console.visitor import Visitor, add_account, signed_in
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, gateway_of, parts, use_gateway
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
 
 NETWORK = "203.0.113.0/24"
 WHY = {"change_reason": "agreed in ticket 7"}
-Send = Callable[[Visitor, Gateway, dict[str, str]], object]
+Send = Callable[[Visitor, Flask, dict[str, str]], object]
 
 
-def row_page(section: str, *key: Any, action: str = "") -> Callable[[Gateway], str]:
+def row_page(section: str, *key: Any, action: str = "") -> Callable[[Flask], str]:
     """The page of a row; chains go by their own ids."""
 
-    def path(gateway: Gateway) -> str:
-        number = key[0] if section == "chains" else shown(gateway, section, *key).row_id
+    def path(app: Flask) -> str:
+        number = key[0] if section == "chains" else shown(part_of(app, Database), section, *key).row_id
         return f"/admin/{section}/{number}{action}"
 
     return path
 
 
-def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
+def previewed(path: Callable[[Flask], str] | str, **fields: str) -> Send:
     """Fill the form of a page, send it, and confirm what the preview shows."""
 
-    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
-        at = path if isinstance(path, str) else path(gateway)
+    def go(visitor: Visitor, app: Flask, more: dict[str, str]) -> TestResponse:
+        at = path if isinstance(path, str) else path(app)
         form = visitor.get(at)
         preview = (
             form
@@ -75,9 +78,9 @@ def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
 def posted(path: str, **fields: Any) -> Send:
     """Send a form as it is."""
 
-    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+    def go(visitor: Visitor, app: Flask, more: dict[str, str]) -> TestResponse:
         account = next(
-            each.id for each in list_accounts(gateway.database) if each.email == "carol@example.org"
+            each.id for each in list_accounts(part_of(app, Database)) if each.email == "carol@example.org"
         )
         return visitor.post(path.format(account=account), fields | more)
 
@@ -87,8 +90,8 @@ def posted(path: str, **fields: Any) -> Send:
 def restored(section: str) -> Send:
     """Bring back what a row of the section was before the second import."""
 
-    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
-        entry = show_audit(gateway.database, 2)
+    def go(visitor: Visitor, app: Flask, more: dict[str, str]) -> TestResponse:
+        entry = show_audit(part_of(app, Database), 2)
         assert entry is not None
         number = next(
             number
@@ -103,15 +106,15 @@ def restored(section: str) -> Send:
     return go
 
 
-def connected(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+def connected(visitor: Visitor, app: Flask, more: dict[str, str]) -> TestResponse:
     """A chain with all that belongs to it."""
     preview = send(visitor, "/admin/connect/?like=56", **BASE)
     return visitor.post("/admin/connect/?like=56", form_of(preview) | {"confirm": "1"} | more)
 
 
-def taken_over(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+def taken_over(visitor: Visitor, app: Flask, more: dict[str, str]) -> TestResponse:
     """A name and an opening validator of a document."""
-    rows = document(gateway)
+    rows = document(part_of(app, Database))
     rows["chains"][0]["name"] = "Mainnet"
     rows["validators"].pop()
     page = visitor.post("/admin/document/compare", {"text": text(rows).decode()})
@@ -123,7 +126,7 @@ def taken_over(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> Test
 def pressed(path: str, **fields: Any) -> Send:
     """A button whose form never has a reason."""
     go = posted(path, **fields)
-    return lambda visitor, gateway, more: go(visitor, gateway, {})
+    return lambda visitor, app, more: go(visitor, app, {})
 
 
 WAITS: dict[str, Send] = {
@@ -171,10 +174,10 @@ WAITS: dict[str, Send] = {
 """Routes whose change waits, and what is sent to them."""
 
 AT_ONCE: dict[str, Send] = {
-    "chains.stop": lambda visitor, gateway, more: send(
+    "chains.stop": lambda visitor, app, more: send(
         visitor, "/admin/chains/1/stop", disabled_reason="incident", typed="Ethereum"
     ),
-    "chains.stop_several": lambda visitor, gateway, more: send(
+    "chains.stop_several": lambda visitor, app, more: send(
         visitor,
         "/admin/chains/stop?chain=1&chain=10",
         disabled_reason="incident",
@@ -184,9 +187,9 @@ AT_ONCE: dict[str, Send] = {
     "route_blocks.new": previewed("/admin/route_blocks/new", **NEW["route_blocks"]),
     "blocked_addresses.new": previewed("/admin/blocked_addresses/new", text=VAULT),
     "blocked_networks.new": previewed("/admin/blocked_networks/new", text="198.51.100.0/24"),
-    "ingest_tokens.revoke": lambda visitor, gateway, more: visitor.post(
+    "ingest_tokens.revoke": lambda visitor, app, more: visitor.post(
         "/admin/ingest_tokens/1/revoke",
-        {"typed": list_tokens(gateway.database, gateway.environment_tokens)[-1].key_id},
+        {"typed": list_tokens(part_of(app, Database), part_of(app, EnvironmentTokens))[-1].key_id},
     ),
     "api_keys.revoke": pressed("/admin/api_keys/1/revoke", typed="wallet"),
 }
@@ -237,7 +240,7 @@ def earlier(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(app: Flask, gateway: Gateway, shared_database: SharedDatabase) -> Gateway:
+def filled(app: Flask, editing: Editing, shared_database: SharedDatabase) -> Flask:
     """The small network with a row of each kind that can be removed; an account, a token, a key to change."""
 
     def fill() -> None:
@@ -246,36 +249,35 @@ def filled(app: Flask, gateway: Gateway, shared_database: SharedDatabase) -> Gat
         rows["tokens"].append(token(10, "DAI", 18))
         rows["pools"].append(pool(10) | {"symbol": "CELR"})
         rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
-        import_network(*gateway.editing, text(earlier(rows)), actor=TESTER)
-        import_network(*gateway.editing, text(rows), actor=TESTER)
+        import_network(*editing, text(earlier(rows)), actor=TESTER)
+        import_network(*editing, text(rows), actor=TESTER)
         factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
         add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-        issue(*gateway.editing, new_token("relayer"), actor=TESTER)
-        issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
+        issue(*editing, new_token("relayer"), actor=TESTER)
+        issue(*editing, new_key("wallet", ("read",), ""), actor=TESTER)
 
     shared_database.fill("tests.console.test_two_persons", fill)
-    return gateway
+    return app
 
 
 @pytest.fixture
-def guarded(app: Flask, filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+def guarded(app: Flask, filled: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """The same, with everything guarded."""
-    gateway = filled.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    use_gateway(app, gateway)
-    return gateway
+    add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
+    return filled
 
 
-def state(gateway: Gateway) -> tuple[Any, ...]:
+def state(database: Database) -> tuple[Any, ...]:
     """All that is guarded. Sessions and sign-ins are not."""
     own = ("fs_uniquifier", "signed_in_at", "signed_in_from")
     accounts = [
         {key: value for key, value in asdict(each).items() if key not in own}
-        for each in list_accounts(gateway.database)
+        for each in list_accounts(database)
     ]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         tokens = [tuple(row) for row in every_credential(connection, IngestToken)]
         keys = [tuple(row) for row in valid_keys(connection)]
-    return document(gateway), accounts, tokens, keys
+    return document(database), accounts, tokens, keys
 
 
 def test_every_posting_route_is_tested(app: Flask) -> None:
@@ -284,40 +286,44 @@ def test_every_posting_route_is_tested(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("route", [*WAITS, *AT_ONCE])
-def test_unguarded_it_changes_something(app: Flask, filled: Gateway, route: str) -> None:
+def test_unguarded_it_changes_something(app: Flask, filled: Flask, database: Database, route: str) -> None:
     visitor = signed_in(app, Role.ADMIN)
-    before = state(filled)
+    before = state(database)
     (WAITS | AT_ONCE)[route](visitor, filled, {})
-    assert state(filled) != before
+    assert state(database) != before
 
 
 @pytest.mark.parametrize("route", WAITS)
-def test_guarded_it_proposes_and_changes_nothing(app: Flask, guarded: Gateway, route: str) -> None:
+def test_guarded_it_proposes_and_changes_nothing(
+    app: Flask, guarded: Flask, database: Database, two_persons: TwoPersons, route: str
+) -> None:
     visitor = signed_in(app, Role.ADMIN)
-    before = state(guarded)
+    before = state(database)
     WAITS[route](visitor, guarded, {})
-    assert waiting_count(*parts(gateway_of(app), "database", "two_persons"), Role.ADMIN) == 0, (
-        "not without a reason"
-    )
-    assert state(guarded) == before
+    assert waiting_count(database, two_persons, Role.ADMIN) == 0, "not without a reason"
+    assert state(database) == before
     WAITS[route](visitor, guarded, WHY)
-    assert waiting_count(*parts(gateway_of(app), "database", "two_persons"), Role.ADMIN) == 1
-    assert state(guarded) == before
+    assert waiting_count(database, two_persons, Role.ADMIN) == 1
+    assert state(database) == before
 
 
 @pytest.mark.parametrize("route", AT_ONCE)
-def test_guarded_a_stop_counts_at_once(app: Flask, guarded: Gateway, route: str) -> None:
+def test_guarded_a_stop_counts_at_once(
+    app: Flask, guarded: Flask, database: Database, two_persons: TwoPersons, route: str
+) -> None:
     visitor = signed_in(app, Role.ADMIN)
-    before = state(guarded)
+    before = state(database)
     AT_ONCE[route](visitor, guarded, {})
-    assert state(guarded) != before
-    assert waiting_count(guarded.database, guarded.two_persons, Role.ADMIN) == 0
+    assert state(database) != before
+    assert waiting_count(database, two_persons, Role.ADMIN) == 0
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_other_routes_change_nothing_guarded(app: Flask, guarded: Gateway, route: str) -> None:
+def test_other_routes_change_nothing_guarded(
+    app: Flask, guarded: Flask, database: Database, route: str
+) -> None:
     visitor = signed_in(app, Role.ADMIN)
     WAITS["chains.edit"](visitor, guarded, WHY)
-    before = state(guarded)
+    before = state(database)
     ELSEWHERE[route](visitor, guarded, {})
-    assert state(guarded) == before
+    assert state(database) == before

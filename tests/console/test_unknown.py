@@ -12,6 +12,7 @@ from sqlalchemy import delete, insert, update
 from app.accounts.rules.roles import Role
 from app.console.shell.formats import STATIC, TONES, Look, Tone, look_of_age, look_of_count, pill, unknown
 from app.console.transfers.labels import STATUS_WORDS
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import ReportedFee
 from app.network.models import Chain, NetworkPart, Route
@@ -23,7 +24,6 @@ from app.watcher.services.lease import take
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.rules.subscription import Audience, DeliveryState, State
 from tests.console.visitor import NOW, signed_in
-from tests.gateway import Gateway
 from tests.watcher.services.world import watch_a_chain
 
 LATE = timedelta(minutes=15)
@@ -66,7 +66,7 @@ def test_green_is_what_is_said_to_be_good() -> None:
                 assert re.search(r"-good|-success|^meter", selector), rule
 
 
-def test_unknown_status_has_the_look_of_the_unknown(app: Flask, sandbox: Gateway) -> None:
+def test_unknown_status_has_the_look_of_the_unknown(app: Flask, sandbox: Flask) -> None:
     assert {status for status in Status if TONES[STATUS_WORDS[status].tone] is Look.UNKNOWN} == {
         Status.TRANSFER_UNKNOWN
     }
@@ -75,12 +75,14 @@ def test_unknown_status_has_the_look_of_the_unknown(app: Flask, sandbox: Gateway
     assert '<span class="pill pill-unknown">Unknown</span>' in page
 
 
-def test_a_chain_whose_reporters_are_silent_is_unknown(app: Flask, sandbox: Gateway) -> None:
+def test_a_chain_whose_reporters_are_silent_is_unknown(
+    app: Flask, sandbox: Flask, database: Database
+) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert "pill-unknown" not in visitor.get("/admin/chains/").text
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         silent = update(ChainProgress).where(ChainProgress.chain_id == 137)
-        connection.execute(silent.values(newest_at=sandbox.clock() - timedelta(hours=2)))
+        connection.execute(silent.values(newest_at=database.clock() - timedelta(hours=2)))
         connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 10))
     page = visitor.get("/admin/chains/").text
     assert re.search("not reported</span> .*since <time", row_of(page, "Polygon"))
@@ -91,12 +93,14 @@ def test_a_chain_whose_reporters_are_silent_is_unknown(app: Flask, sandbox: Gate
 
 
 @pytest.mark.parametrize("standby", [True, False], ids=["a standby only", "no watcher"])
-def test_a_chain_that_no_watcher_reads_is_unknown(app: Flask, sandbox: Gateway, standby: bool) -> None:
-    with writing(sandbox.engine) as connection:
+def test_a_chain_that_no_watcher_reads_is_unknown(
+    app: Flask, sandbox: Flask, database: Database, standby: bool
+) -> None:
+    with writing(database.engine) as connection:
         connection.execute(update(Chain).where(Chain.chain_id == 1).values(watch_from_block=1, rpc=["NODE"]))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
     if standby:
-        assert take(sandbox.database, 1, "standby", 3600), "it has the lease, and has read nothing"
+        assert take(database, 1, "standby", 3600), "it has the lease, and has read nothing"
     visitor = signed_in(app, Role.VIEWER)
     for path in ("/admin/chains/", "/admin/chains/1", "/admin/"):
         page = visitor.get(path).text
@@ -104,13 +108,13 @@ def test_a_chain_that_no_watcher_reads_is_unknown(app: Flask, sandbox: Gateway, 
     assert 'pill-good">in use' not in visitor.get("/admin/chains/1").text
 
 
-def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Gateway) -> None:
+def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Flask, database: Database) -> None:
     watch_a_chain(sandbox)
     visitor = signed_in(app, Role.VIEWER)
     assert 'pill-good">in use' in visitor.get("/admin/chains/1").text
     assert 'tile-good">0</span><span>Open anomalies' in visitor.get("/admin/").text
-    with writing(sandbox.engine) as connection:
-        stopped = {"stopped": "nodes disagree", "stopped_at": sandbox.clock(), "owner": None}
+    with writing(database.engine) as connection:
+        stopped = {"stopped": "nodes disagree", "stopped_at": database.clock(), "owner": None}
         connection.execute(update(ChainWatch).values(stopped))
     assert 'pill-good">in use' not in visitor.get("/admin/chains/1").text
     board = visitor.get("/admin/").text
@@ -120,12 +124,12 @@ def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Gateway)
 
 
 @pytest.mark.every_database
-def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Gateway) -> None:
+def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.VIEWER)
     listed = visitor.get("/admin/routes/").text
     assert 'pill-unknown">old base fee</span> <small class="smallest since">since <time' in listed
     assert "no base fee" not in listed
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(ReportedFee))
         connection.execute(update(Route).values(base_fee=None))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
@@ -134,7 +138,9 @@ def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Gateway) ->
 
 
 @pytest.mark.every_database
-def test_a_webhook_that_has_delivered_nothing_is_unknown(app: Flask, network: Gateway) -> None:
+def test_a_webhook_that_has_delivered_nothing_is_unknown(
+    app: Flask, network: Flask, database: Database
+) -> None:
     hook = {
         "public_id": "wh_1", "name": "shop", "url": "https://shop.example/", "place": "shop.example:443",
         "audience": Audience.EVERYTHING,
@@ -146,7 +152,7 @@ def test_a_webhook_that_has_delivered_nothing_is_unknown(app: Flask, network: Ga
         "body": "{}", "created_at": NOW, "state": DeliveryState.WAITING, "claims": 0, "attempts": 0,
         "next_at": NOW,
     }  # fmt: skip
-    with writing(network.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Subscription).values({"id": 1, **hook}))
     visitor = signed_in(app, Role.OPERATOR)
     paths = ("/admin/webhooks/", "/admin/webhooks/wh_1")
@@ -161,11 +167,11 @@ def test_a_webhook_that_has_delivered_nothing_is_unknown(app: Flask, network: Ga
         (DeliveryState.DELIVERED, "good: active"),
         (DeliveryState.FAILED, "bad: active, last delivery failed"),
     ):
-        with writing(network.engine) as connection:
+        with writing(database.engine) as connection:
             connection.execute(delete(Delivery))
             connection.execute(insert(Delivery).values(delivery | {"state": state}))
         assert states() == {shown}
-    with writing(network.engine) as connection:
+    with writing(database.engine) as connection:
         late = {"id": 2, "message_id": "msg_2", "created_at": NOW, "next_at": NOW - timedelta(hours=1)}
         connection.execute(insert(Delivery).values(delivery | late))
         connection.execute(update(Subscription).values(state_at=NOW - timedelta(days=1)))

@@ -10,26 +10,29 @@ from sqlalchemy import select, update
 
 from app.accounts.rules.roles import Role
 from app.console.refunds import by_missing_signer, waiting_refunds
+from app.db.database import Database
 from app.db.engine import writing
 from app.network.models import OpeningValidator
+from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus
 from tests.console.forms import form_of
 from tests.console.visitor import signed_in
-from tests.gateway import Gateway
 from tests.refunds.asking import ask, withdraw_req
 
 SIGNING = sandbox_id(TransferHistoryStatus.TRANSFER_REQUESTING_REFUND)
 
 
-def name(gateway: Gateway, address: str, who: str, contact: str) -> None:
-    with writing(gateway.engine) as connection:
+def name(database: Database, address: str, who: str, contact: str) -> None:
+    with writing(database.engine) as connection:
         of_signer = update(OpeningValidator).where(OpeningValidator.signer == address)
         connection.execute(of_signer.values(name=who, contact=contact))
 
 
-def test_missing_signers_list_their_refunds(sandbox: Gateway) -> None:
-    waiting = waiting_refunds(sandbox.database, sandbox.snapshots)
+def test_missing_signers_list_their_refunds(
+    sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    waiting = waiting_refunds(database, snapshots)
     signers = by_missing_signer(waiting, {})
     assert signers
     for signer in signers:
@@ -50,9 +53,11 @@ def test_missing_signers_list_their_refunds(sandbox: Gateway) -> None:
     assert ranks[0][0] > 0
 
 
-def test_whose_signature_is_enough_comes_first(sandbox: Gateway) -> None:
+def test_whose_signature_is_enough_comes_first(
+    sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     """Exactly the quorum is enough; of equal ones the address decides, so the strongest is not the first."""
-    (waiting,) = [each for each in waiting_refunds(sandbox.database, sandbox.snapshots) if each.can_be_signed]
+    (waiting,) = [each for each in waiting_refunds(database, snapshots) if each.can_be_signed]
     missing = [line for line in waiting.refund.signers if not line.signed]
     for line in missing:
         quorum = waiting.refund.power_signed + line.power
@@ -63,9 +68,11 @@ def test_whose_signature_is_enough_comes_first(sandbox: Gateway) -> None:
         assert [each.last for each in signers] == [1] * len(enough) + [0] * (len(missing) - len(enough))
 
 
-def test_the_page_says_whom_to_call(app: Flask, sandbox: Gateway) -> None:
-    first = by_missing_signer(waiting_refunds(sandbox.database, sandbox.snapshots), {})[0]
-    name(sandbox, first.address, "Staking <Ltd>", "duty@validator.example")
+def test_the_page_says_whom_to_call(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    first = by_missing_signer(waiting_refunds(database, snapshots), {})[0]
+    name(database, first.address, "Staking <Ltd>", "duty@validator.example")
     page = signed_in(app, Role.VIEWER).get("/admin/refunds/").text
     (section,) = [each for each in page.split("<section") if "Staking &lt;Ltd&gt;" in each]
     assert "duty@validator.example" in section
@@ -74,7 +81,7 @@ def test_the_page_says_whom_to_call(app: Flask, sandbox: Gateway) -> None:
     assert page.index("Staking &lt;Ltd&gt;") < page.index("Validator without a name")
 
 
-def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Gateway) -> None:
+def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert "No waiting refund was requested by its user." in visitor.get("/admin/refunds/?requested=1").text
     transfer = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)
@@ -91,11 +98,11 @@ def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Gateway) -
     assert "the refund was requested at " in page
 
 
-def test_nothing_waits(app: Flask, network: Gateway) -> None:
+def test_nothing_waits(app: Flask, network: Flask) -> None:
     assert "No refunds wait." in signed_in(app, Role.VIEWER).get("/admin/refunds/").text
 
 
-def test_opening_set_takes_names_and_contacts(app: Flask, sandbox: Gateway) -> None:
+def test_opening_set_takes_names_and_contacts(app: Flask, sandbox: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.ADMIN)
     form = visitor.get("/admin/validators/1/opening")
     lines = form_of(form)["validators"].splitlines()
@@ -111,7 +118,7 @@ def test_opening_set_takes_names_and_contacts(app: Flask, sandbox: Gateway) -> N
     visitor.post("/admin/validators/1/opening", form_of(shown) | {"confirm": "1"})
     again = form_of(visitor.get("/admin/validators/1/opening"))["validators"].splitlines()
     assert again == [line.replace("  ", " ") for line in lines]
-    with sandbox.reads.connect() as connection:
+    with database.reads.connect() as connection:
         table = OpeningValidator
         of_chain = select(table.name, table.contact).where(table.chain_id == 1, table.signer == address)
         assert connection.execute(of_chain).one() == ("Staking Ltd", "duty@validator.example")

@@ -9,8 +9,10 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.upserts import upsert
+from app.feed.services.ingest import Intake
 from app.network.document import export_network
 from app.values.identifiers import BlockNumber
 from app.watcher.models import FaultyUrl
@@ -18,7 +20,6 @@ from app.watcher.rules.steps import Doubt, SpanState
 from app.watcher.services.advance import advance
 from tests.console.forms import send
 from tests.console.visitor import MovableClock, signed_in
-from tests.gateway import Gateway
 from tests.watcher.services.world import CHAIN, URL_A, URL_B, span, step, watch_a_chain
 
 PAGE = f"/admin/chains/{CHAIN}"
@@ -26,13 +27,13 @@ SWITCH = f"/admin/watching/{CHAIN}"
 
 
 @pytest.fixture
-def read(app: Flask, network: Gateway) -> Gateway:
+def read(app: Flask, network: Flask) -> Flask:
     """Chain 1 is watched."""
     watch_a_chain(network)
     return network
 
 
-def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
+def test_nothing_is_watched(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert "by reporters" in visitor.get("/admin/chains/").text
     assert "Reporters send the events of this chain. None has arrived yet." in visitor.get(PAGE).text
@@ -41,7 +42,7 @@ def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
     assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": [], "stale_feeds": []}
 
 
-def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
+def test_the_list_and_the_page(app: Flask, read: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert visitor.get("/admin/watching/").location == "/admin/chains/"
     listed = visitor.get("/admin/chains/").text
@@ -56,18 +57,18 @@ def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
     assert "Stop reading" not in page  # a viewer only looks
 
 
-def test_page_names_nodes_with_false_answers(app: Flask, read: Gateway) -> None:
+def test_page_names_nodes_with_false_answers(app: Flask, read: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert "False answers" not in visitor.get(PAGE).text
     words = "wrong chain: it is a node of chain 9, not of 1"
-    with writing(read.engine) as connection:
-        row = {"chain_id": CHAIN, "source": URL_B, "at": read.clock(), "words": words}
+    with writing(database.engine) as connection:
+        row = {"chain_id": CHAIN, "source": URL_B, "at": database.clock(), "words": words}
         upsert(connection, FaultyUrl, [row])
     page = visitor.get(PAGE).text
     assert "False answers" in page and "Wrong chain: it is a node of chain 9, not of 1." in page
 
 
-def test_the_switch(app: Flask, read: Gateway) -> None:
+def test_the_switch(app: Flask, read: Flask) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
     assert "Enter a reason" in visitor.post(f"{SWITCH}/stop", {"reason": ""}, follow_redirects=True).text
@@ -82,7 +83,7 @@ def test_the_switch(app: Flask, read: Gateway) -> None:
     assert "Started reading Ethereum" in started and "Stop reading" in started
 
 
-def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_stopping_asks_who_it_is_again(app: Flask, read: Flask, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     clock.forward(minutes=30)
     asked = visitor.post(f"{SWITCH}/stop", {"reason": "the node moves"})
@@ -90,7 +91,7 @@ def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: Movable
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
 
 
-def test_only_read_chains_are_quiet(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_only_read_chains_are_quiet(app: Flask, read: Flask, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert states(visitor.get("/admin/").text).items() >= {("Ethereum", "Quiet"), ("Optimism", "Not read")}
     clock.forward(minutes=2)
@@ -104,7 +105,7 @@ def states(page: str) -> dict[str, str]:
     return {row.partition("<")[0]: pill for row, pill in zip(rows, pills, strict=True)}
 
 
-def test_lag_without_reader_is_unknown(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_lag_without_reader_is_unknown(app: Flask, read: Flask, clock: MovableClock) -> None:
     """It is that of the last look, and grows unseen."""
     visitor = signed_in(app, Role.VIEWER)
     seen_at = f"{clock():%Y-%m-%dT%H:}"
@@ -117,7 +118,7 @@ def test_lag_without_reader_is_unknown(app: Flask, read: Gateway, clock: Movable
     assert '<a href="#reading">No watcher reads the chain' in page
 
 
-def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> None:
+def test_ready_says_how_far(app: Flask, read: Flask, clock: MovableClock) -> None:
     answer = app.test_client().get("/readyz")
     (told,) = answer.get_json()["watching"]
     assert told == {
@@ -139,16 +140,18 @@ def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> N
 
 
 @pytest.mark.parametrize("matched_to", [490, None])
-def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: int | None) -> None:
+def test_blocks_that_are_not_proven(
+    app: Flask, network: Flask, database: Database, intake: Intake, matched_to: int | None
+) -> None:
     words = "not agreed by two URLs and not proven, so transfers in them are only reported"
     lease = watch_a_chain(network)
     found = step(
-        at=network.clock(),
+        at=database.clock(),
         spans=[span(1, 500, SpanState.PROVEN)],
-        doubts=[Doubt(block=BlockNumber(number), since=network.clock()) for number in (20, 40)],
+        doubts=[Doubt(block=BlockNumber(number), since=database.clock()) for number in (20, 40)],
         matched_to=matched_to and BlockNumber(matched_to),
     )
-    advance(network.database, network.intake, lease, found)
+    advance(database, intake, lease, found)
     (told,) = app.test_client().get("/readyz").get_json()["watching"]
     assert (told["unproven_blocks"], told["proven_to"]) == (2, 500)
     page = signed_in(app, Role.VIEWER).get(PAGE).text
@@ -157,7 +160,7 @@ def test_blocks_that_are_not_proven(app: Flask, network: Gateway, matched_to: in
     assert f"chain 1: 2 blocks are in doubt: {words}" in said
 
 
-def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Gateway) -> None:
+def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     fields = {
         "watch_from_block": "17",
@@ -171,14 +174,14 @@ def test_preview_notes_a_name_that_is_not_a_node(app: Flask, network: Gateway) -
     assert "has no node" not in send(visitor, "/admin/chains/1", **fields).text
 
 
-def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
+def test_console_sets_chain_nodes(app: Flask, network: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}
     names = "RPC_URL_A\n  RPC_URL_B \n"
     lists = {"rpc": names, "rpc_same_provider": names, "rpc_independent": "RPC_URL_B"}
     saved = send(visitor, "/admin/chains/1", confirm="1", **lists, **values)
     assert saved.status_code == 302, saved.text
-    chain = json.loads(export_network(network.database))["chains"][0]
+    chain = json.loads(export_network(database))["chains"][0]
     assert {key: chain[key] for key in (*values, *lists)} == {
         "watch_from_block": 17,
         "finality": "finalized",
@@ -189,8 +192,8 @@ def test_console_sets_chain_nodes(app: Flask, network: Gateway) -> None:
     }
     grouped = {"watch_from_block": "21 000 000", "finality": "1 0\u202f00", "poll_seconds": "1 000.5"}
     assert send(visitor, "/admin/chains/1", confirm="1", **grouped).status_code == 302
-    chain = json.loads(export_network(network.database))["chains"][0]
+    chain = json.loads(export_network(database))["chains"][0]
     assert [chain[key] for key in values] == [21_000_000, 1000, 1000.5], "as pages write numbers"
     cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", **dict.fromkeys(lists, "")}
     assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
-    assert not {*values, *lists} & json.loads(export_network(network.database))["chains"][0].keys()
+    assert not {*values, *lists} & json.loads(export_network(database))["chains"][0].keys()

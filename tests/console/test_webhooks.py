@@ -10,11 +10,13 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.audit.services import list_audit
+from app.db.database import Database
+from app.http.application import part_of
 from app.webhooks.rules.subscription import DeliveryState
 from app.webhooks.services.delivering import Due, Outcome, bring_back, take
 from app.webhooks.services.shown import delivery_log, list_subscriptions
+from tests.applications import Audited, audited_of
 from tests.console.visitor import MovableClock, Visitor, signed_in
-from tests.gateway import Gateway
 from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"
@@ -30,13 +32,13 @@ def made(visitor: Visitor, **fields: object) -> str:
     return public_id
 
 
-def attempted(gateway: Gateway, status: int | None, error: str = "") -> Due:
-    (due,) = take(*gateway.audited, Plenty())
-    bring_back(gateway.database, [Outcome(due, gateway.clock(), 31, status, error)])
+def attempted(app: Flask, status: int | None, error: str = "") -> Due:
+    (due,) = take(*audited_of(app), Plenty())
+    bring_back(part_of(app, Database), [Outcome(due, part_of(app, Database).clock(), 31, status, error)])
     return due
 
 
-def test_webhook_is_made_tested_removed(app: Flask, network: Gateway) -> None:
+def test_webhook_is_made_tested_removed(app: Flask, network: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
     public_id = made(visitor, name="the ledger")
@@ -52,11 +54,11 @@ def test_webhook_is_made_tested_removed(app: Flask, network: Gateway) -> None:
     assert visitor.post(f"{page}/remove").location == "/admin/webhooks/"
     assert visitor.get(page).status_code == 404
     assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
-    done = [row.action for row in list_audit(network.database)]
+    done = [row.action for row in list_audit(database)]
     assert done[:2] == ["webhook.removed", "webhook.create"]
 
 
-def test_it_is_said_when_nothing_is_sent(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_it_is_said_when_nothing_is_sent(app: Flask, network: Flask, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     page = f"/admin/webhooks/{made(visitor)}"
     visitor.post(f"{page}/test")
@@ -75,38 +77,40 @@ def test_it_is_said_when_nothing_is_sent(app: Flask, network: Gateway, clock: Mo
     assert NOBODY_SENDS not in visitor.get(page).text
 
 
-def test_hanging_receiver_is_no_missing_sender(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_hanging_receiver_is_no_missing_sender(
+    app: Flask, network: Flask, audited: Audited, clock: MovableClock
+) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     page = f"/admin/webhooks/{made(visitor)}"
     for _ in range(3):
         visitor.post(f"{page}/test")
     clock.forward(minutes=2)
     assert NOBODY_SENDS in visitor.get(page).text
-    assert len(take(*network.audited, Plenty(each=2))) == 2  # the third waits until there is room
+    assert len(take(*audited, Plenty(each=2))) == 2  # the third waits until there is room
     assert NOBODY_SENDS not in visitor.get(page).text
     clock.forward(seconds=61)  # and the sender was killed
     assert NOBODY_SENDS in visitor.get(page).text
 
 
-def test_pausing_and_resuming(app: Flask, network: Gateway) -> None:
+def test_pausing_and_resuming(app: Flask, network: Flask, audited: Audited) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     page = f"/admin/webhooks/{made(visitor)}"
     paused = visitor.post(f"{page}/pause", follow_redirects=True).text
     assert "Paused by operator@example.org" in paused
     visitor.post(f"{page}/test")
-    assert take(*network.audited, Plenty()) == []
+    assert take(*audited, Plenty()) == []
     assert "What waits is sent now" in visitor.post(f"{page}/resume", follow_redirects=True).text
-    assert len(take(*network.audited, Plenty())) == 1
+    assert len(take(*audited, Plenty())) == 1
 
 
-def test_a_new_secret_is_shown_once(app: Flask, network: Gateway) -> None:
+def test_a_new_secret_is_shown_once(app: Flask, network: Flask) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     page = f"/admin/webhooks/{made(visitor)}"
     assert "whsec_" in visitor.post(f"{page}/rotate").text
     assert "signs until" in visitor.get(page).text
 
 
-def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_a_span_is_sent_again(app: Flask, network: Flask, database: Database, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     public_id = made(visitor)
     page = f"/admin/webhooks/{public_id}"
@@ -118,39 +122,41 @@ def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock)
     assert "0 deliveries are" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
     span["delivered_too"] = "y"
     assert "1 delivery is" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
-    (row,) = delivery_log(network.database, public_id)
+    (row,) = delivery_log(database, public_id)
     assert (row.state, row.attempts, len(row.tries)) == (DeliveryState.WAITING, 0, 1)
     for wrong in ({}, {"since": "soon"}, {"since": until, "until": since}):
         assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
 
 
-def test_failed_delivery_is_retried_by_hand(app: Flask, network: Gateway, clock: MovableClock) -> None:
+def test_failed_delivery_is_retried_by_hand(
+    app: Flask, network: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     """Hours before its next attempt, and before the receiver's own Retry-After is over."""
     visitor = signed_in(app, Role.OPERATOR)
     public_id = made(visitor)
     page = f"/admin/webhooks/{public_id}"
     for _ in range(2):
         visitor.post(f"{page}/test")
-    for due in take(*network.audited, Plenty()):
+    for due in take(*audited, Plenty()):
         hours = timedelta(hours=5)
-        bring_back(network.database, [Outcome(due, network.clock(), 31, 503, "HTTP 503", retry_after=hours)])
+        bring_back(database, [Outcome(due, database.clock(), 31, 503, "HTTP 503", retry_after=hours)])
     assert ">2 failing<" in visitor.get("/admin/webhooks/").text
     shown = visitor.get(page).text
     assert shown.count(">failing<") == 2
     newest, oldest = re.findall(rf'action="({page}/retry/\d+)"', shown)
     clock.forward(minutes=1)
-    assert take(*network.audited, Plenty()) == []
+    assert take(*audited, Plenty()) == []
     assert "It is tried now" in visitor.post(oldest, follow_redirects=True).text
-    (due,) = take(*network.audited, Plenty())
+    (due,) = take(*audited, Plenty())
     assert (oldest, due.attempts) == (f"{page}/retry/{due.id}", 1), "its attempts count on"
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text, "it is under way"
-    assert take(*network.audited, Plenty()) == []
-    bring_back(network.database, [Outcome(due, network.clock(), 31, 200)])
+    assert take(*audited, Plenty()) == []
+    bring_back(database, [Outcome(due, database.clock(), 31, 200)])
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text
     assert "It is tried now" in visitor.post(f"{page}/retry", follow_redirects=True).text
-    (due,) = take(*network.audited, Plenty())
+    (due,) = take(*audited, Plenty())
     assert newest == f"{page}/retry/{due.id}"
-    assert [row.action for row in list_audit(network.database)][:2] == ["webhook.retry"] * 2
+    assert [row.action for row in list_audit(database)][:2] == ["webhook.retry"] * 2
     assert "Nothing to try again" in visitor.post(f"{page}/retry/999999", follow_redirects=True).text
     assert visitor.post(f"{page}/retry/{10**30}").status_code == 404
     assert visitor.post("/admin/webhooks/whk_0000000000000000/retry/1").status_code == 404
@@ -161,11 +167,11 @@ def test_failed_delivery_is_retried_by_hand(app: Flask, network: Gateway, clock:
 EVM, TEZOS = "0x" + "aB" * 20, "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"
 
 
-def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) -> None:
+def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Flask, database: Database) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     made(visitor, audience="subjects", accounts=f"{EVM}\n {EVM.lower()} \n{TEZOS}", transfers=ID)
     made(visitor, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
-    of_subjects, of_alerts = list_subscriptions(network.database)
+    of_subjects, of_alerts = list_subscriptions(database)
     assert (of_subjects.accounts, of_subjects.transfer_ids) == ((EVM.lower(), TEZOS.lower()), (ID,))
     assert (of_alerts.accounts, of_alerts.alerts) == ((), ("stuck", "audit_broken"))
     page = visitor.get(f"/admin/webhooks/{of_alerts.public_id}").text
@@ -187,16 +193,16 @@ def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) ->
     ],
 )
 def test_what_cannot_be_used_is_refused(
-    app: Flask, network: Gateway, wrong: dict[str, str], words: str
+    app: Flask, network: Flask, database: Database, wrong: dict[str, str], words: str
 ) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     answer = visitor.post("/admin/webhooks/new", {"url": URL, "audience": "everything"} | wrong)
     assert words in answer.text
-    assert list_subscriptions(network.database) == []
+    assert list_subscriptions(database) == []
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "test", "rotate", "remove"])
-def test_one_that_is_not_there(app: Flask, network: Gateway, action: str) -> None:
+def test_one_that_is_not_there(app: Flask, network: Flask, action: str) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert visitor.get("/admin/webhooks/whk_none").status_code == 404
     assert visitor.post(f"/admin/webhooks/whk_none/{action}").status_code == 404

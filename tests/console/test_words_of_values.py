@@ -9,12 +9,12 @@ from sqlalchemy import insert
 
 from app.accounts.rules.roles import Role
 from app.console.estimates.summary import REFUSAL_WORDS, refusal_words
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import EstimateCount
 from app.values.codes import Reason
 from tests.console.forms import save, send
 from tests.console.visitor import NOW, Visitor, signed_in
-from tests.gateway import Gateway
 from tests.network.services.edits.kit import shown
 
 CODES = re.compile(r'error_code|amount_too|&#34;&#34;|<td[^>]*>\s*(null|""|&#34;)', re.IGNORECASE)
@@ -26,10 +26,10 @@ def message(visitor: Visitor) -> str:
     return str(said).strip()
 
 
-def test_refusals_are_in_words(app: Flask, network: Gateway) -> None:
+def test_refusals_are_in_words(app: Flask, network: Flask, database: Database) -> None:
     minute = int(NOW.timestamp()) // 60
     ends = [(500, "amount_too_small", 3), (500, "chain_disabled", 2), (500, "", 1), (1017, "new_reason", 1)]
-    with writing(network.engine) as connection:
+    with writing(database.engine) as connection:
         for code, reason, count in ends:
             values = {"minute": minute, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
@@ -42,8 +42,8 @@ def test_refusals_are_in_words(app: Flask, network: Gateway) -> None:
     assert all(name in set(Reason) for name in REFUSAL_WORDS)
 
 
-def test_differences_have_no_json(operator: Visitor, network: Gateway) -> None:
-    path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
+def test_differences_have_no_json(operator: Visitor, database: Database) -> None:
+    path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
     preview = send(operator, path, base_fee="")
     assert "<td" in preview.text and not CODES.search(preview.text)
     assert ">none<" in preview.text
@@ -54,8 +54,8 @@ def test_differences_have_no_json(operator: Visitor, network: Gateway) -> None:
     assert not CODES.search(operator.get(record).text)
 
 
-def test_messages_are_whole_sentences(operator: Visitor, network: Gateway) -> None:
-    path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
+def test_messages_are_whole_sentences(operator: Visitor, database: Database) -> None:
+    path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
     tiers = {f"perc_fee_tiers_{n}_from": str(n) for n in range(5)}
     tiers |= {f"perc_fee_tiers_{n}_fee": f"0.0{9 - n}" for n in range(5)}
     save(operator, path, base_fee="7", base_fee_unit="smallest", **tiers)

@@ -19,9 +19,10 @@ from app.accounts.models import Operator
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import new_uniquifier
 from app.console.sign_in import datastore
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from tests.applications import CHEAP
-from tests.gateway import gateway_of
 
 PASSWORD = "a password of the tests"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -60,7 +61,7 @@ def add_account(app: Flask, role: Role, email: str | None = None, **columns: Any
         "second_factor_required": False,
         "created_at": NOW,
     }
-    with writing(gateway_of(app).engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         connection.execute(insert(Operator).values(row | columns))
         return connection.scalar(select(Operator.id).where(Operator.email == (email or email_of(role)))) or 0
 

@@ -12,12 +12,14 @@ from werkzeug.routing import MapAdapter
 
 from app.accounts.rules.roles import Role
 from app.credentials.services.issuing import issue, new_key, new_token
+from app.db.database import Database
+from app.http.application import part_of
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
+from tests.applications import editing_of
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor, add_account, email_of
 from tests.everyday import volume
-from tests.gateway import Gateway
 from tests.webhooks.services.hooks import to_subjects
 
 ALIKE = volume(3, 1)
@@ -95,7 +97,7 @@ class Walk:
         return links.found
 
 
-def tell(app: Flask, sandbox: Gateway) -> Visitor:
+def tell(app: Flask) -> Visitor:
     """What happened before anybody looks, so that lists have rows and pages have more than one part.
 
     Returns the administrator who did it.
@@ -107,9 +109,9 @@ def tell(app: Flask, sandbox: Gateway) -> Visitor:
     proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
     why = {"change_reason": "asked for by the vault's operator", "confirm": "1"}
     visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
-    issue(*sandbox.editing, new_token("a-reporter"), actor=TESTER)
-    issue(*sandbox.editing, new_key("a-wallet", ("read", "webhooks"), "100/minute"), actor=TESTER)
-    send_test(sandbox.database, to_subjects(sandbox, ["0xab"]).public_id)
+    issue(*editing_of(app), new_token("a-reporter"), actor=TESTER)
+    issue(*editing_of(app), new_key("a-wallet", ("read", "webhooks"), "100/minute"), actor=TESTER)
+    send_test(part_of(app, Database), to_subjects(app, ["0xab"]).public_id)
     return visitor
 
 

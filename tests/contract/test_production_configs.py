@@ -24,15 +24,17 @@ from flask.testing import FlaskClient
 from google.protobuf.json_format import MessageToDict
 from werkzeug.test import TestResponse
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.document import export_network, import_network
 from app.sandbox.catalogue import network_document
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, ESTIMATE
+from tests.applications import Editing, editing_of
 from tests.builders.network import text
 from tests.contract.recorded_answers import own_of_tokens, sandbox_app
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 from tests.grpcweb.two_doors import of_fields
 from tests.grpcweb.wire import METHODS, frame, post
 
@@ -166,10 +168,10 @@ def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> T
 @pytest.mark.soak("imports the whole configuration twice")
 def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
     """Once there are fees, also a token that its chain does not list."""
-    document = json.loads(export_network(gateway_of(production).database))
+    document = json.loads(export_network(part_of(production, Database)))
     for pair in document["pegged_pairs"]:
         pair |= {"deposit_base_fee": "1", "burn_base_fee": "2", "perc_fee_tiers": [{"from": "0", "ppm": 0}]}
-    import_network(*gateway_of(production).editing, text(document), actor=TESTER)
+    import_network(*editing_of(production), text(document), actor=TESTER)
     only_pegged = sorted(set(pegged_ways(RECORDED)) - pool_ways(RECORDED))
     pick = random.Random(8)
     for symbol, src, dst in [*pick.sample(only_pegged, 50), ("MUX", 1, 42161), ("MUX", 42161, 1)]:
@@ -186,12 +188,12 @@ def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
 
 @pytest.mark.soak("imports the whole configuration three times")
 def test_an_export_imports_unchanged(production: Flask) -> None:
-    exported = export_network(gateway_of(production).database)
-    assert import_network(*gateway_of(production).editing, exported, actor=TESTER).changes == ()
-    import_network(*gateway_of(production).editing, text({"version": 1}), actor=TESTER)
+    exported = export_network(part_of(production, Database))
+    assert import_network(*editing_of(production), exported, actor=TESTER).changes == ()
+    import_network(*editing_of(production), text({"version": 1}), actor=TESTER)
     assert configs_of(production)["chains"] == []
-    import_network(*gateway_of(production).editing, exported, actor=TESTER)
-    assert export_network(gateway_of(production).database) == exported
+    import_network(*editing_of(production), exported, actor=TESTER)
+    assert export_network(part_of(production, Database)) == exported
     assert pool_ways(configs_of(production)) == pool_ways(RECORDED)
 
 
@@ -245,7 +247,9 @@ def test_what_is_no_such_answer_is_refused(app: Flask, tmp_path: Path, content: 
 
 
 @pytest.mark.one_database
-def test_unknown_fields_are_answered_as_they_came(app: Flask, tmp_path: Path) -> None:
+def test_unknown_fields_are_answered_as_they_came(
+    app: Flask, tmp_path: Path, database: Database, editing: Editing
+) -> None:
     answer = json.loads((FILE.parent / "transfer_configs_testnet.json").read_text())
     answer["chains"][0]["color"] = {"rgb": [1, 2.5, None]}
     answer["chain_token"]["5"]["token"][0]["tags"] = ["stable"]
@@ -261,8 +265,8 @@ def test_unknown_fields_are_answered_as_they_came(app: Flask, tmp_path: Path) ->
     assert ours["pegged_pair_configs"][0]["note"] == "a pair"
     assert ours["pegged_pair_configs"][0]["pegged_token"]["tags"] == []
     assert ours["notice"] == {"text": "new"}
-    exported = export_network(gateway_of(app).database)
-    assert import_network(*gateway_of(app).editing, exported, actor=TESTER).changes == ()
+    exported = export_network(database)
+    assert import_network(*editing, exported, actor=TESTER).changes == ()
 
 
 def test_every_derived_way_has_a_route(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from app.db.database import (
     Database,
 )
 from app.db.timeouts import within
+from app.http.application import part_of
 from tests.applications import application
 from tests.databases import new_postgres_database, run_on
-from tests.gateway import current_gateway
 from tests.postgres import postgres_server
 from tests.site.snippets import block_of
 
@@ -57,8 +57,8 @@ def allowed(postgres_server: str) -> int:
 
 @pytest.fixture
 def few(limited: str) -> Iterator[Database]:
-    with application(limited):
-        yield current_gateway().database
+    with application(limited) as app:
+        yield part_of(app, Database)
 
 
 def test_process_opens_no_more_connections_than_documented(few: Database) -> None:
@@ -128,8 +128,8 @@ def test_reserved_connections_are_subtracted() -> None:
     settings = {"max_connections": "40", "superuser_reserved_connections": "2", "reserved_connections": "15"}
     with postgres_server(settings) as server:
         run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
-        with application(server.url.replace("//postgres:@", f"//{ROLE}@")):
-            database = current_gateway().database
+        with application(server.url.replace("//postgres:@", f"//{ROLE}@")) as app:
+            database = part_of(app, Database)
             (line,) = connection_complaints(database, 1)
             assert f"allows 23 connections, and 1 worker, watch and deliver open up to {3 * 8}: " in line
             assert f"set max_connections = {3 * 8 + 17} (now 40) (" in line
@@ -140,13 +140,13 @@ def test_reserved_connections_are_subtracted() -> None:
 def test_documented_warning_is_that_of_a_stock_server() -> None:
     with postgres_server({"max_connections": "100"}) as server:
         run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
-        with application(server.url.replace("//postgres:@", f"//{ROLE}@")):
-            assert list(connection_complaints(current_gateway().database, 16)) == [WARNING.code]
+        with application(server.url.replace("//postgres:@", f"//{ROLE}@")) as app:
+            assert list(connection_complaints(part_of(app, Database), 16)) == [WARNING.code]
 
 
 def test_unreachable_database_is_left_to_others() -> None:
-    with application("postgresql+psycopg://nobody@127.0.0.1:1/none"):
-        assert list(connection_complaints(current_gateway().database, 8)) == []
+    with application("postgresql+psycopg://nobody@127.0.0.1:1/none") as app:
+        assert list(connection_complaints(part_of(app, Database), 8)) == []
 
 
 def rows(first_cell: str) -> list[list[str]]:

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
-from flask import Flask
 from sqlalchemy import Integer, bindparam, event, insert, literal, select, text
 from sqlalchemy.exc import DataError, DBAPIError
 
+from app.db.database import Database
 from app.db.direct import DirectSelect
 from app.db.engine import reading, writing
 from app.estimates.models import ReportedFee
-from tests.gateway import current_gateway
+from app.http.application import current
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 STATEMENT = (
@@ -26,9 +26,9 @@ VALUES = {"symbol": "USDT", "until": AT}
 
 
 @pytest.fixture
-def fees(app: Flask) -> None:
+def fees(database: Database) -> None:
     row = {"symbol": "USDT", "dst_chain_id": 9, "at": AT, "event_id": "e"}
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         rows = [row | {"src_chain_id": n, "base_fee": 2**256 - n} for n in (1, 2, 3)]
         connection.execute(insert(ReportedFee), rows)
 
@@ -41,18 +41,18 @@ def statements() -> Iterator[list[str]]:
     def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         seen.append(statement)
 
-    event.listen(current_gateway().reads, "before_cursor_execute", note)
+    event.listen(current(Database).reads, "before_cursor_execute", note)
     yield seen
-    event.remove(current_gateway().reads, "before_cursor_execute", note)
+    event.remove(current(Database).reads, "before_cursor_execute", note)
 
 
 @pytest.mark.usefixtures("fees")
-def test_rows_equal_core_by_one_statement() -> None:
+def test_rows_equal_core_by_one_statement(database: Database) -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     for _ in range(3):
-        with statements() as seen, reading(current_gateway().reads) as connection:
+        with statements() as seen, reading(database.reads) as connection:
             assert direct.all(connection, VALUES) == [(2**256 - n, AT, 7) for n in (1, 2, 3)]
-        with reading(current_gateway().reads) as connection:
+        with reading(database.reads) as connection:
             assert direct.all(connection, VALUES) == [
                 tuple(row) for row in connection.execute(STATEMENT, VALUES)
             ]
@@ -62,47 +62,47 @@ def test_rows_equal_core_by_one_statement() -> None:
 
 
 @pytest.mark.usefixtures("fees")
-def test_errors_are_those_of_core() -> None:
+def test_errors_are_those_of_core(database: Database) -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     for _ in range(2):
-        with reading(current_gateway().reads) as connection:
+        with reading(database.reads) as connection:
             direct.all(connection, VALUES)
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         connection.execute(text("ALTER TABLE fed_fees RENAME TO gone"))
     try:
-        with reading(current_gateway().reads) as connection, pytest.raises(DBAPIError):
+        with reading(database.reads) as connection, pytest.raises(DBAPIError):
             direct.all(connection, VALUES)
     finally:
-        with reading(current_gateway().engine) as connection:
+        with reading(database.engine) as connection:
             connection.execute(text("ALTER TABLE gone RENAME TO fed_fees"))
-    with reading(current_gateway().reads) as connection:
+    with reading(database.reads) as connection:
         assert len(direct.all(connection, VALUES)) == 3
 
 
 @pytest.mark.postgresql_alone  # SQLite goes on after an error
 @pytest.mark.usefixtures("fees")
-def test_transaction_error_is_its_own() -> None:
+def test_transaction_error_is_its_own(database: Database) -> None:
     """And not that the transaction takes no further statement, which would hide what is unavailable."""
     one_over = select(literal(1) / bindparam("by", type_=Integer))
     direct = DirectSelect(one_over, int)
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         assert direct.all(connection, {"by": 1}) == [1]
-    with pytest.raises(DataError, match="division by zero"), writing(current_gateway().engine) as connection:
+    with pytest.raises(DataError, match="division by zero"), writing(database.engine) as connection:
         direct.all(connection, {"by": 0})
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         assert direct.all(connection, {"by": 1}) == [1]
 
 
 @pytest.mark.postgresql_alone  # SQLite has no server to lose
 @pytest.mark.usefixtures("fees")
-def test_a_lost_connection_is_dropped_and_named() -> None:
+def test_a_lost_connection_is_dropped_and_named(database: Database) -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
-    reads = current_gateway().reads
+    reads = database.reads
     reads.dispose()  # so that it is the only connection, and the same one each time
     with reading(reads) as connection:
         direct.all(connection, VALUES)
         process = connection.scalar(text("SELECT pg_backend_pid()"))
-    with reading(current_gateway().engine) as other:
+    with reading(database.engine) as other:
         other.execute(text("SELECT pg_terminate_backend(:process)"), {"process": process})
     with reading(reads) as connection, pytest.raises(DBAPIError) as lost:
         direct.all(connection, VALUES)
@@ -112,9 +112,9 @@ def test_a_lost_connection_is_dropped_and_named() -> None:
 
 
 @pytest.mark.usefixtures("fees")
-def test_connection_keeps_cursor_per_select() -> None:
+def test_connection_keeps_cursor_per_select(database: Database) -> None:
     one, other = (DirectSelect(STATEMENT, lambda *values: values) for _ in range(2))
-    with reading(current_gateway().reads) as connection:
+    with reading(database.reads) as connection:
         for direct in (one, other) * 3:
             assert len(direct.all(connection, VALUES)) == 3
         kept = connection.info[one], connection.info[other]

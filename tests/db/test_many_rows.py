@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import Engine, delete, event, select
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
+from app.db.database import Database
 from app.db.direct import DirectSelect
 from app.db.engine import writing
 from app.db.upserts import FEW, add_up, append, upsert
+from app.http.application import current
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
-from tests.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 LAST = 2**63 - 1
@@ -59,7 +59,7 @@ def transfer_row(last: int, **fields: Any) -> dict[str, Any]:
 
 def rows_of(model: Any, *columns: str) -> list[tuple[Any, ...]]:
     table = model.__table__
-    with current_gateway().engine.connect() as connection:
+    with current(Database).engine.connect() as connection:
         found = connection.execute(select(*(table.c[name] for name in columns)).order_by(*table.primary_key))
         return [tuple(row) for row in found]
 
@@ -79,26 +79,26 @@ def executed(engine: Engine) -> Iterator[list[str]]:
         event.remove(engine, "before_cursor_execute", note)
 
 
-def test_appended_rows_have_their_values(app: Flask) -> None:
+def test_appended_rows_have_their_values(database: Database) -> None:
     there = AT.astimezone(timezone(timedelta(hours=5, minutes=30)))
     given = [log_row(1), log_row(2, transfer_id=b"\\" * 32, block=0, at=there), log_row(LAST, occurrence=7)]
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         append(connection, Event, given)
         append(connection, Event, [])
     assert rows_of(Event, *given[0]) == [tuple(row.values()) for row in given]
 
 
 @pytest.mark.parametrize("write", [append, upsert])
-def test_amounts_of_any_size_stay_exact(app: Flask, write: Any) -> None:
+def test_amounts_of_any_size_stay_exact(write: Any, database: Database) -> None:
     given = [transfer_row(1), transfer_row(2, amount=0, relayed_amount=None), transfer_row(3, amount=10**77)]
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         write(connection, Transfer, given)
     assert rows_of(Transfer, *given[0]) == [tuple(row.values()) for row in given]
     assert rows_of(Transfer, "sender", "kind") == [(None, None)] * 3
 
 
-def test_taken_key_undoes_the_transaction(app: Flask) -> None:
-    engine = current_gateway().engine
+def test_taken_key_undoes_the_transaction(database: Database) -> None:
+    engine = database.engine
     with pytest.raises(IntegrityError), writing(engine) as connection:
         append(connection, Event, [log_row(1)])
         append(connection, Event, [log_row(2), log_row(1)])
@@ -109,28 +109,28 @@ def test_taken_key_undoes_the_transaction(app: Flask) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"amount": 2**256}, {"amount": -1}, {"updated_at": AT.replace(tzinfo=None)}]
 )
-def test_value_out_of_range_is_refused(app: Flask, write: Any, wrong: dict[str, Any]) -> None:
-    with pytest.raises((ValueError, StatementError)), writing(current_gateway().engine) as connection:
+def test_value_out_of_range_is_refused(write: Any, wrong: dict[str, Any], database: Database) -> None:
+    with pytest.raises((ValueError, StatementError)), writing(database.engine) as connection:
         write(connection, Transfer, [transfer_row(1), transfer_row(2, **wrong)])
     assert rows_of(Transfer, "status") == []
 
 
 @pytest.mark.postgresql_alone  # SQLite has no lengths
 @pytest.mark.parametrize("write", [append, upsert])
-def test_long_text_is_never_cut(app: Flask, write: Any) -> None:
-    with pytest.raises(DataError), writing(current_gateway().engine) as connection:
+def test_long_text_is_never_cut(write: Any, database: Database) -> None:
+    with pytest.raises(DataError), writing(database.engine) as connection:
         write(connection, Transfer, [transfer_row(1, symbol="x" * 65)])
 
 
-def test_listeners_hear_of_appended_rows(app: Flask) -> None:
-    engine = current_gateway().engine
+def test_listeners_hear_of_appended_rows(database: Database) -> None:
+    engine = database.engine
     with executed(engine) as heard, writing(engine) as connection:
         append(connection, Event, [log_row(n) for n in range(1, 50)])
     assert len([statement for statement in heard if " events " in statement]) == 1
 
 
-def test_present_rows_are_set_others_inserted(app: Flask) -> None:
-    with writing(current_gateway().engine) as connection:
+def test_present_rows_are_set_others_inserted(database: Database) -> None:
+    with writing(database.engine) as connection:
         upsert(connection, ChainProgress, [{"chain_id": 1, "highest_block": 5, "newest_at": AT}])
         rows = [
             {"chain_id": 1, "highest_block": None, "newest_at": AT + timedelta(microseconds=1)},
@@ -140,26 +140,26 @@ def test_present_rows_are_set_others_inserted(app: Flask) -> None:
     assert rows_of(ChainProgress, *rows[0]) == [tuple(row.values()) for row in rows]
 
 
-def test_key_only_row_is_appended(app: Flask) -> None:
+def test_key_only_row_is_appended(database: Database) -> None:
     row = {"transfer_id": transfer_row(1)["transfer_id"], "tx_hash": ODD}
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         upsert(connection, Transfer, [transfer_row(1)])
         append(connection, TransferHash, [row])
     assert rows_of(TransferHash, *row) == [tuple(row.values())]
 
 
-def test_sums_add_up(app: Flask) -> None:
+def test_sums_add_up(database: Database) -> None:
     key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19}
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         add_up(connection, LatencyCount, [key | {"bucket": 1, "n": 2}])
         add_up(connection, LatencyCount, [key | {"bucket": 1, "n": -5}, key | {"bucket": 2, "n": 7}])
     assert rows_of(LatencyCount, "bucket", "n") == [(1, -3), (2, 7)]
 
 
-def test_a_table_with_json_is_set_too(app: Flask) -> None:
+def test_a_table_with_json_is_set_too(database: Database) -> None:
     row = {"transfer_id": transfer_row(1)["transfer_id"], "wd_onchain": b"\0\\", "powers": ["AA=="]}
     row |= {"sorted_sigs": ["é"], "signers": []}
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         upsert(connection, Transfer, [transfer_row(1)])
         upsert(connection, Refund, [row])
         upsert(connection, Refund, [row | {"signers": ["AQ=="]}])
@@ -174,8 +174,8 @@ def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
 class TestPending:
     """Writes of a transaction are sent together, and nobody sees that they wait."""
 
-    def test_they_wait_until_the_commit(self, app: Flask) -> None:
-        engine = current_gateway().engine
+    def test_they_wait_until_the_commit(self, database: Database) -> None:
+        engine = database.engine
         with executed(engine) as heard, writing(engine) as connection:
             append(connection, Event, [log_row(1)])
             upsert(connection, ChainProgress, [progress(1)])
@@ -185,32 +185,32 @@ class TestPending:
         assert rows_of(Event, "seq") == [(1,)]
         assert rows_of(ChainProgress, "chain_id", "highest_block") == [(1, 1)]
 
-    def test_writes_see_earlier_writes_to_table(self, app: Flask) -> None:
+    def test_writes_see_earlier_writes_to_table(self, database: Database) -> None:
         key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
-        with writing(current_gateway().engine) as connection:
+        with writing(database.engine) as connection:
             for n in (1, 2, 3):
                 upsert(connection, ChainProgress, [progress(1, n)])
                 add_up(connection, LatencyCount, [key | {"n": n}])
         assert rows_of(ChainProgress, "highest_block") == [(3,)]
         assert rows_of(LatencyCount, "n") == [(6,)]
 
-    def test_row_may_refer_to_waiting_row(self, app: Flask) -> None:
+    def test_row_may_refer_to_waiting_row(self, database: Database) -> None:
         transfer = transfer_row(1)
-        with writing(current_gateway().engine) as connection:
+        with writing(database.engine) as connection:
             append(connection, Transfer, [transfer])
             append(connection, TransferHash, [{"transfer_id": transfer["transfer_id"], "tx_hash": "a"}])
         assert rows_of(TransferHash, "tx_hash") == [("a",)]
 
-    def test_a_read_of_their_table_sees_them(self, app: Flask) -> None:
-        with writing(current_gateway().engine) as connection:
+    def test_a_read_of_their_table_sees_them(self, database: Database) -> None:
+        with writing(database.engine) as connection:
             upsert(connection, ChainProgress, [progress(1, 7)])
             assert connection.scalar(select(ChainProgress.highest_block)) == 7
             upsert(connection, ChainProgress, [progress(1, 8)])
             direct = DirectSelect(select(ChainProgress.highest_block), int)
             assert [direct.all(connection, {}) for _ in range(2)] == [[8], [8]]
 
-    def test_other_writes_come_after_them(self, app: Flask) -> None:
-        with writing(current_gateway().engine) as connection:
+    def test_other_writes_come_after_them(self, database: Database) -> None:
+        with writing(database.engine) as connection:
             upsert(connection, ChainProgress, [progress(1), progress(2)])
             gone = connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 1))
             assert gone.rowcount == 1
@@ -219,8 +219,8 @@ class TestPending:
         assert rows_of(ChainProgress, "chain_id") == [(2,)]
         assert rows_of(Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
 
-    def test_error_undoes_all_with_its_type(self, app: Flask) -> None:
-        engine = current_gateway().engine
+    def test_error_undoes_all_with_its_type(self, database: Database) -> None:
+        engine = database.engine
         with writing(engine) as connection:
             append(connection, Event, [log_row(1)])
         with pytest.raises(IntegrityError), writing(engine) as connection:
@@ -231,8 +231,8 @@ class TestPending:
             upsert(connection, ChainProgress, [progress(3)])
         assert rows_of(ChainProgress, "chain_id") == [(3,)]
 
-    def test_an_error_of_the_work_drops_them(self, app: Flask) -> None:
-        engine = current_gateway().engine
+    def test_an_error_of_the_work_drops_them(self, database: Database) -> None:
+        engine = database.engine
         with executed(engine) as heard, pytest.raises(KeyError), writing(engine) as connection:
             upsert(connection, ChainProgress, [progress(1)])
             raise KeyError

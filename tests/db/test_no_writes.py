@@ -10,15 +10,16 @@ from flask.testing import FlaskClient
 from sqlalchemy import event, make_url
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import reading
 from app.db.models import db
 from app.db.writes import writes_of
+from app.http.application import part_of
 from app.observability.outages import FailureLog
 from config import ALL_DOORS
 from tests.applications import close_connections, make_settings
 from tests.feed.services.world import NOW, build_network, sent
 from tests.feed.views.kit import post
-from tests.gateway import gateway_of
 
 pytestmark = pytest.mark.every_database
 
@@ -49,7 +50,7 @@ def app(database_url: str, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> Itera
         for engine in (db.engine, db.engines["feed"]):
             if engine.dialect.name == "sqlite":
                 event.listen(engine, "checkout", disk.limit)
-        with gateway_of(app).engine.connect() as connection, connection.begin():
+        with part_of(app, Database).engine.connect() as connection, connection.begin():
             build_network(connection)
         if db.engine.dialect.name == "sqlite":
             with reading(db.engine) as connection:  # pages that another test left free would still be taken
@@ -91,7 +92,7 @@ def big(number: int) -> list[dict[str, object]]:
 
 
 def test_refused_write_is_answered_and_reported(
-    app: Flask, client: FlaskClient, disk: Disk, caplog: pytest.LogCaptureFixture
+    app: Flask, client: FlaskClient, disk: Disk, caplog: pytest.LogCaptureFixture, database: Database
 ) -> None:
     assert client.get("/readyz").status_code == 200
     refuse_changes(app, disk)
@@ -109,7 +110,7 @@ def test_refused_write_is_answered_and_reported(
     take_changes(app, disk)
     assert client.get("/readyz").status_code == 200
     assert post(client, big(1000)).status_code == 200
-    assert writes_of(gateway_of(app).engine).refused is None
+    assert writes_of(database.engine).refused is None
 
 
 def test_the_console_says_when_to_try_again(app: Flask, client: FlaskClient, disk: Disk) -> None:
@@ -123,10 +124,10 @@ def test_the_console_says_when_to_try_again(app: Flask, client: FlaskClient, dis
         assert answers == {503}  # SQLite's last page may have room for it
 
 
-def test_other_failures_say_nothing_about_writing(app: Flask) -> None:
-    writes = writes_of(gateway_of(app).engine)
+def test_other_failures_say_nothing_about_writing(database: Database) -> None:
+    writes = writes_of(database.engine)
     writes.note(ValueError("a fault of the code"))
-    assert writes.complaint(gateway_of(app).engine) is None
+    assert writes.complaint(database.engine) is None
 
 
 def test_the_log_has_no_parameters(

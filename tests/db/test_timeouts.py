@@ -8,15 +8,15 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from flask import Flask
 from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import prepare, reading, writing
 from app.db.timeouts import COMMAND, CONSOLE, FEED, MIGRATION, PUBLIC, Timeouts, set_timeouts
+from app.http.application import part_of
 from tests.applications import close_connections, make_settings
-from tests.gateway import current_gateway, gateway_of
 
 HURRY = Timeouts(lock=0.05, statement=0.2)
 
@@ -37,8 +37,8 @@ def settings(engine: Engine) -> tuple[str, str]:
         return tuple(found.one())  # type: ignore[return-value]
 
 
-def test_writer_waits_by_kind_of_work(engine: Engine, app: Flask) -> None:
-    with writing(gateway_of(app).engine):
+def test_writer_waits_by_kind_of_work(engine: Engine, database: Database) -> None:
+    with writing(database.engine):
         began = time.monotonic()
         with pytest.raises(OperationalError), writing(engine):
             pass
@@ -47,9 +47,9 @@ def test_writer_waits_by_kind_of_work(engine: Engine, app: Flask) -> None:
         pass  # the connection is as good as new
 
 
-def test_a_patient_writer_gets_the_lock(engine: Engine, app: Flask) -> None:
+def test_a_patient_writer_gets_the_lock(engine: Engine, database: Database) -> None:
     set_timeouts(engine, COMMAND)
-    with writing(gateway_of(app).engine):
+    with writing(database.engine):
         pass
     with writing(engine) as connection:
         connection.execute(text("SELECT 1"))
@@ -58,14 +58,14 @@ def test_a_patient_writer_gets_the_lock(engine: Engine, app: Flask) -> None:
 @pytest.mark.postgresql_alone  # SQLite has no such settings
 def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
     app = create_app(make_settings(database_url))  # no command has made this one patient
-    gateway = gateway_of(app)
-    assert settings(gateway.reads) == ("2s", "5s")
-    assert settings(gateway.engine) == ("2s", "20s")
-    assert settings(gateway.feed) == ("20s", "1min")
-    with writing(gateway.feed) as connection:
+    database = part_of(app, Database)
+    assert settings(database.reads) == ("2s", "5s")
+    assert settings(database.engine) == ("2s", "20s")
+    assert settings(database.feed) == ("20s", "1min")
+    with writing(database.feed) as connection:
         inside = connection.scalar(text("SELECT current_setting('statement_timeout')"))
     assert inside == "80s"  # the wait for the lock is part of the first statement
-    assert settings(gateway.feed) == ("20s", "1min")
+    assert settings(database.feed) == ("20s", "1min")
     with app.app_context():
         close_connections()
 
@@ -76,12 +76,12 @@ def test_slow_statement_is_ended(engine: Engine) -> None:
         connection.execute(text("SELECT pg_sleep(5)"))
 
 
-def test_commands_have_time(app: Flask) -> None:
-    gateway = current_gateway()
+def test_commands_have_time(database: Database) -> None:
     kept = [
-        (engine, engine.get_execution_options()) for engine in (gateway.engine, gateway.reads, gateway.feed)
+        (engine, engine.get_execution_options())
+        for engine in (database.engine, database.reads, database.feed)
     ]
-    gateway.database.work_as_command()
+    database.work_as_command()
     for engine, options in kept:
         assert engine.get_execution_options()["gateway_timeouts"] == COMMAND
         set_timeouts(engine, options["gateway_timeouts"])

@@ -3,20 +3,19 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from flask import Flask
 from sqlalchemy import insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import Base
 from app.db.types import Uint64, exact_sum
 from app.estimates.models import PoolCounter, ReportedFee
-from tests.gateway import current_gateway
 
 HUGE = 2**256 - 1
 
 
-def test_amounts_survive_and_sum_exactly(app: Flask) -> None:
-    engine = current_gateway().engine
+def test_amounts_survive_and_sum_exactly(database: Database) -> None:
+    engine = database.engine
     with writing(engine) as connection:
         for chain in (1, 2):
             connection.execute(
@@ -33,8 +32,8 @@ def test_amounts_survive_and_sum_exactly(app: Flask) -> None:
         )
 
 
-def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
-    engine = current_gateway().engine
+def test_times_are_utc_to_the_microsecond(database: Database) -> None:
+    engine = database.engine
     at = datetime(2026, 3, 1, 1, 2, 3, 456789, timezone(timedelta(hours=5, minutes=30)))
     with writing(engine) as connection:
         connection.execute(
@@ -50,8 +49,8 @@ def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("value", [-1, HUGE + 1])
-def test_an_amount_out_of_range_is_refused(app: Flask, value: int) -> None:
-    with pytest.raises(Exception, match="an amount is 0 to"), writing(current_gateway().engine) as connection:
+def test_an_amount_out_of_range_is_refused(value: int, database: Database) -> None:
+    with pytest.raises(Exception, match="an amount is 0 to"), writing(database.engine) as connection:
         connection.execute(
             insert(ReportedFee).values(
                 symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=value, at=datetime.now(UTC), event_id="x"

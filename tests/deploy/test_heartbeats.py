@@ -16,14 +16,15 @@ from socket import AF_UNIX, SOCK_DGRAM, socket
 import pytest
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
+from app.http.application import current
 from app.network.document import import_within, read_document
 from app.observability import heartbeat
 from tests.applications import make_settings
 from tests.deploy.files import ROOT, pods, units
 from tests.deploy.hanging import PARTS
-from tests.gateway import current_gateway
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.processes import document
@@ -65,9 +66,9 @@ def url(tmp_path: Path, sqlite_template: Path) -> str:
     """A database with a chain that is watched."""
     url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
     with create_app(make_settings(url)).app_context():
-        gateway = current_gateway()
-        with writing(gateway.engine) as connection:
-            import_within(connection, read_document(document()), gateway.clock())
+        database = current(Database)
+        with writing(database.engine) as connection:
+            import_within(connection, read_document(document()), database.clock())
         for engine in db.engines.values():
             engine.dispose()
     return url

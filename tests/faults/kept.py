@@ -9,19 +9,20 @@ from contextlib import contextmanager
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import current, part_of
 from app.transfers.models import Event
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
 from tests.feed.services.world import NOW, released, sent, transfer_id, write_network
-from tests.gateway import current_gateway
 
 
 @contextmanager
 def gateway_on(url: str) -> Iterator[Flask]:
     """The application on a database, with the small network, at the time of the story."""
     with application(url, lambda: NOW) as app:
-        write_network(current_gateway().engine)
+        write_network(part_of(app, Database).engine)
         yield app
 
 
@@ -33,7 +34,7 @@ def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> Non
     assert not [line for reporter in reporters for line in reporter.refused]
     acknowledged = {name for reporter in reporters for name in reporter.acknowledged}
     assert acknowledged == {event["id"] for event in told}
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         kept = connection.scalars(select(Event.event_id)).all()
         last = connection.scalar(select(func.max(Event.seq))) or 0
     known = set(kept)

@@ -14,16 +14,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
+from app.http.application import part_of
 from app.transfers.models import PrunedTransfer
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.databases import BACKENDS
 from tests.everyday import SEED, volume
 from tests.faults.kept import gateway_on, lives
 from tests.feed.services.pruning import OF_TRANSFERS, without
 from tests.feed.services.world import NOW, feed, projections, transfer_id
-from tests.gateway import Gateway, current_gateway
 from tests.serving.server import ROOT, environment
 
 OLD = 3_000
@@ -33,8 +35,8 @@ BEFORE = (NOW - timedelta(hours=1)).isoformat()
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events", "prune", "--before", BEFORE)
 
 
-def pruned(gateway: Gateway) -> int:
-    with reading(gateway.reads) as connection:
+def pruned(database: Database) -> int:
+    with reading(database.reads) as connection:
         return connection.scalar(select(func.count()).select_from(PrunedTransfer)) or 0
 
 
@@ -45,10 +47,10 @@ def start(url: str, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def kill_in_the_middle(gateway: Gateway, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+def kill_in_the_middle(database: Database, process: subprocess.Popen[bytes], chance: random.Random) -> None:
     """Once it has pruned something, at any moment."""
-    before = pruned(gateway)
-    while pruned(gateway) == before:
+    before = pruned(database)
+    while pruned(database) == before:
         assert process.poll() is None, "it ended before it was killed"
         time.sleep(0.001)
     time.sleep(chance.uniform(0, 0.1))
@@ -68,14 +70,14 @@ def reporting() -> Iterator[threading.Event]:
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(SEED), tmp_path / "log"
     with gateway_on(url) as app:
-        gateway = current_gateway()
-        assert feed(gateway, *lives(0, OLD, -86_400)).accepted == 2 * OLD
+        database = part_of(app, Database)
+        assert feed(app, *lives(0, OLD, -86_400)).accepted == 2 * OLD
         new, taken = lives(OLD, NEW, -1_800), []
 
         def report() -> None:
             with app.app_context():
                 for told in new:
-                    taken.append(feed(gateway, told).accepted)
+                    taken.append(feed(app, told).accepted)
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)
@@ -83,15 +85,15 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
             process = start(url, log)
             if number == 0:
                 reporter.start()
-            kill_in_the_middle(gateway, process, chance)
-        assert 0 < pruned(gateway) < OLD, "every kill came while there was work left"
+            kill_in_the_middle(database, process, chance)
+        assert 0 < pruned(database) < OLD, "every kill came while there was work left"
         reporter.join()
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             half = projections(connection)
         assert start(url, log).wait() == 0, log.read_text()
         assert taken == [1] * 2 * NEW
-        assert pruned(gateway) == OLD
-        with reading(gateway.engine) as connection:
+        assert pruned(database) == OLD
+        with reading(database.engine) as connection:
             after = projections(connection)
         gone = {bytes.fromhex(transfer_id(n)[2:]) for n in range(OLD)}
         assert without(after, set()) == without(half, gone)
@@ -100,6 +102,6 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
         }  # fmt: skip
         totals = {row[0]: row[2:] for row in after["pool_counters"]}
         assert totals[1][1] == (OLD + NEW) * 1_000_000_000
-        replay(*gateway.audited, actor=TESTER)
-        with reading(gateway.engine) as connection:
+        replay(*audited_of(app), actor=TESTER)
+        with reading(database.engine) as connection:
             assert projections(connection) == after

@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, func, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import BACKENDS
 from tests.everyday import SEED, volume
 from tests.faults.kept import gateway_on, lives
 from tests.feed.services.world import feed, projections
-from tests.gateway import Gateway, current_gateway
 from tests.serving.server import ROOT, environment
 
 OLD = 1_000
@@ -30,8 +31,8 @@ KILLS = volume(3, 1)
 FLASK = (sys.executable, "-m", "flask", "--app", "wsgi", "events")
 
 
-def transfers(gateway: Gateway) -> int:
-    with reading(gateway.reads) as connection:
+def transfers(database: Database) -> int:
+    with reading(database.reads) as connection:
         return connection.scalar(select(func.count()).select_from(Transfer)) or 0
 
 
@@ -42,10 +43,10 @@ def start(url: str, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def kill_in_the_middle(gateway: Gateway, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+def kill_in_the_middle(database: Database, process: subprocess.Popen[bytes], chance: random.Random) -> None:
     """Once it has rebuilt something, at any moment."""
-    before = transfers(gateway)
-    while transfers(gateway) < before + 150:
+    before = transfers(database)
+    while transfers(database) < before + 150:
         assert process.poll() is None, "it ended before it was killed"
         time.sleep(0.001)
     time.sleep(chance.uniform(0, 0.05))
@@ -78,11 +79,11 @@ def reporting() -> Iterator[threading.Event]:
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(SEED), tmp_path / "log"
     with gateway_on(url) as app:
-        gateway = current_gateway()
-        assert feed(gateway, *lives(0, OLD, -86_400)).accepted == 2 * OLD
-        with reading(gateway.engine) as connection:
+        database = part_of(app, Database)
+        assert feed(app, *lives(0, OLD, -86_400)).accepted == 2 * OLD
+        with reading(database.engine) as connection:
             before = projections(connection)
-        with writing(gateway.engine) as connection:  # what is left of them are the sums
+        with writing(database.engine) as connection:  # what is left of them are the sums
             connection.execute(delete(TransferAccount))
             connection.execute(delete(Transfer))
         new, taken = lives(OLD, NEW, -1_800), []
@@ -90,7 +91,7 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
         def report() -> None:
             with app.app_context():
                 for told in new:
-                    taken.append(feed(gateway, told).accepted)
+                    taken.append(feed(app, told).accepted)
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)
@@ -98,8 +99,8 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
             process = start(url, log)
             if number == 0:
                 reporter.start()
-            kill_in_the_middle(gateway, process, chance)
-        assert transfers(gateway) < OLD, "every kill came while there was work left"
+            kill_in_the_middle(database, process, chance)
+        assert transfers(database) < OLD, "every kill came while there was work left"
         code, printed, _ = on_a_terminal(url)
         assert code == 1
         assert ": is missing" in printed
@@ -109,7 +110,7 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
         code, printed, shown = on_a_terminal(url)
         assert (code, printed) == (0, f"verified: {OLD + NEW} transfers, 0 rows differ from the log\n")
         assert "100%" in shown
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             after = projections(connection)
         assert set(before["transfers"]) <= set(after["transfers"])
         totals = {row[0]: row[2:] for row in after["pool_counters"]}

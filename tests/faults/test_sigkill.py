@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import current_app
 from flask.testing import FlaskClient
 from flask_migrate import upgrade
 from sqlalchemy import make_url
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
+from app.http.application import current
 from tests.actors import TESTER
-from tests.applications import application
+from tests.applications import application, audited_of
 from tests.databases import BACKENDS
 from tests.everyday import SEED, volume
 from tests.faults.kept import assert_answered_is_kept_once, gateway_on
@@ -29,7 +32,6 @@ from tests.faults.reporters import Events, Killer, Reporter, report_while_killin
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, feed, projections
 from tests.feed.views.kit import TOKEN
-from tests.gateway import current_gateway
 from tests.replicas.cluster import Node, cluster
 from tests.serving.server import serving
 
@@ -51,15 +53,15 @@ def told() -> Events:
 def undisturbed(told: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Projections:
     """What one process makes of the same events when nobody disturbs it."""
     path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("undisturbed") / "gateway.db")
-    with gateway_on(f"sqlite:///{path}"):
-        verdict = feed(current_gateway(), *told)
+    with gateway_on(f"sqlite:///{path}") as app:
+        verdict = feed(app, *told)
         assert (verdict.accepted, verdict.refused) == (len(told), [])
         return state()
 
 
 def state() -> Projections:
     """Everything that answers are made of."""
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         return projections(connection)
 
 
@@ -112,7 +114,7 @@ def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) ->
     """Folding the log anew changes no answer: all that they are made of, and a sample to the byte."""
     asked = [event["transfer_id"] for event in told if "transfer_id" in event][:: len(told) // 200]
     before, answers = state(), [answer(client, transfer_id) for transfer_id in asked]
-    replay(*current_gateway().audited, actor=TESTER)
+    replay(*audited_of(current_app), actor=TESTER)
     assert state() == before
     assert [answer(client, transfer_id) for transfer_id in asked] == answers
 

@@ -13,9 +13,10 @@ from typing import Final
 
 import psycopg
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.faults_rig.postgres import DATABASE, Postgres, own
 from tests.faults_rig.programs import Bouncer, Gateway, Nginx, Redis, status_of, wait_for
-from tests.gateway import current_gateway
 from tests.load.events import TOKEN
 from tests.load.questions import (
     estimate_questions,
@@ -69,9 +70,9 @@ def stage(transfers: int) -> Iterator[Stage]:
         primary, replica = Postgres(own(rooms["pg"])), Postgres(own(rooms["copy"]))
         stack.callback(_quietly, primary.stop)
         primary.make()
-        with gateway_on(primary.url):
-            fill(current_gateway(), transfers)
-            ids = transfer_ids(current_gateway())
+        with gateway_on(primary.url) as app:
+            fill(app, transfers)
+            ids = transfer_ids(part_of(app, Database))
         stack.callback(_quietly, replica.stop)
         replica.copy(primary)
         questions = status_questions(ids)

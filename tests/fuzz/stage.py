@@ -13,26 +13,29 @@ from typing import Any
 
 import orjson
 import psutil
+from flask import Flask
 from sqlalchemy import Connection, select
 
 from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.audit.verification import verify_audit
 from app.credentials.services.issuing import issue, new_key
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
+from app.http.application import part_of
 from app.sandbox.feed import sandbox_events
-from app.sandbox.services import load_sandbox
 from app.transfers.models import Transfer, TransferAccount
 from app.values.times import system_clock
 from tests.actors import TESTER
+from tests.applications import audited_of, editing_of
 from tests.feed.services.world import projections
 from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire
 from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
-from tests.gateway import Gateway, current_gateway
 from tests.postgres import gateway_on
+from tests.sandboxes import load_into
 from tests.serving.server import IN_USE, MEASURED, ROOT, Server, serving
 
 SECRET = "bench" * 8
@@ -93,10 +96,9 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
 
     :param pages: of the console, at most, that inputs are made from.
     """
-    with gateway_on(url):
-        gateway = current_gateway()
-        load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
-        world = _world(gateway)
+    with gateway_on(url) as app:
+        load_into(app)
+        world = _world(app)
     settings = {
         "DATABASE_URL": url,
         "SECRET_KEY": SECRET,
@@ -114,10 +116,10 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
         yield Stage(server, replace(world, pages=found, forms=forms), url, folder / "log")
 
 
-def _world(gateway: Gateway) -> World:
-    create_account(*gateway.editing, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
-    key = issue(*gateway.editing, new_key("fuzz", ("read", "webhooks"), ""), actor=TESTER).text
-    with reading(gateway.engine) as connection:
+def _world(app: Flask) -> World:
+    create_account(*editing_of(app), "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
+    key = issue(*editing_of(app), new_key("fuzz", ("read", "webhooks"), ""), actor=TESTER).text
+    with reading(part_of(app, Database).engine) as connection:
         keys = connection.scalars(
             select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)
         ).all()
@@ -159,14 +161,14 @@ def _lines() -> list[dict[str, object]]:
 
 def inconsistencies(url: str) -> list[str]:
     """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
-    with gateway_on(url):
-        gateway = current_gateway()
-        verified = verify_audit(*gateway.audited)
+    with gateway_on(url) as app:
+        database = part_of(app, Database)
+        verified = verify_audit(*audited_of(app))
         found = [f"audit: {verified.fault}"] if verified.fault is not None else []
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             before = _folded(connection)
-        replay(*gateway.audited, actor=TESTER)
-        with reading(gateway.engine) as connection:
+        replay(*audited_of(app), actor=TESTER)
+        with reading(database.engine) as connection:
             after = _folded(connection)
     return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]
 

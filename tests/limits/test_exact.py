@@ -18,8 +18,7 @@ from app import create_app
 from app.credentials.services.issuing import issue, new_key
 from app.http.limits import REST_SECONDS
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
-from tests.gateway import current_gateway
+from tests.applications import close_connections, editing_of, make_settings
 from tests.limits.redis_server import RedisServer
 from tests.serving.server import Server, serving
 
@@ -83,7 +82,7 @@ def exactly(answers: list[Answer], limit: int) -> bool:
 def test_exactly_the_limit_passes(server: Server, url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():
-        key = issue(*current_gateway().editing, new_key("wallet", ("read",), "45/hour"), actor=TESTER).text
+        key = issue(*editing_of(app), new_key("wallet", ("read",), "45/hour"), actor=TESTER).text
         close_connections()
     assert exactly(ask_all(server), LIMIT)
     time.sleep(1.1)  # a worker may have read the keys just before

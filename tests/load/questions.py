@@ -9,17 +9,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import orjson
+from flask import Flask
 from sqlalchemy import select, text
 
 from app.audit.rules.records import Actor, Source
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.sandbox.feed import SERIES
 from app.sandbox.services import load_sandbox
 from app.sandbox.transfer_builder import TransferBuilder
 from app.transfers.models import Transfer
 from app.values.crypto import keccak256
-from tests.gateway import Gateway
+from tests.applications import audited_of
 
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)
@@ -40,23 +43,24 @@ ESTIMATES = (
 Pegged routes would flatter: they need no database."""
 
 
-def fill(gateway: Gateway, count: int = TRANSFERS, waiting: int = 0) -> None:
+def fill(app: Flask, count: int = TRANSFERS, waiting: int = 0) -> None:
     """Load the sandbox and, through the feed, so many completed transfers of the last seven days.
 
     :param waiting: how many more are sent and not completed; see :func:`releases`.
     """
-    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=OPERATOR)
-    feed(gateway, _events(count, gateway.clock()))
-    feed(gateway, (orjson.dumps(_waiting(n, gateway.clock()).events[0]) for n in range(waiting)))
-    with reading(gateway.reads) as connection:
+    database = part_of(app, Database)
+    load_sandbox(*audited_of(app), part_of(app, Intake), actor=OPERATOR)
+    feed(app, _events(count, database.clock()))
+    feed(app, (orjson.dumps(_waiting(n, database.clock()).events[0]) for n in range(waiting)))
+    with reading(database.reads) as connection:
         # What a database does by itself within a minute or so: know how many rows there are of what.
         connection.execute(text("VACUUM"))
         connection.execute(text("ANALYZE"))
 
 
-def feed(gateway: Gateway, lines: Iterable[bytes]) -> None:
+def feed(app: Flask, lines: Iterable[bytes]) -> None:
     """Report these events."""
-    verdict = ingest_lines(gateway.database, gateway.intake, lines, "bench")
+    verdict = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, "bench")
     if verdict.refused:
         raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
 
@@ -104,9 +108,9 @@ def write_questions(questions: list[Question], file: Path) -> Path:
     return file
 
 
-def transfer_ids(gateway: Gateway) -> list[str]:
+def transfer_ids(database: Database) -> list[str]:
     """Every id there is, in lower case with 0x."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return ["0x" + key.hex() for key in connection.scalars(select(Transfer.transfer_id))]
 
 

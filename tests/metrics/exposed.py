@@ -15,19 +15,25 @@ from flask import Flask
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert
 
+from app.audit.keys import AuditKeys
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.replica import PublicReads, Replica
+from app.http.application import part_of
+from app.http.limits import LimitStore
 from app.monitoring import metrics
 from app.monitoring.figures import ProcessMetrics
 from app.monitoring.metrics import Exposition, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
+from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
-from app.sandbox.services import load_sandbox
+from app.waiting.register import Waiting
 from app.watcher.models import ChainWatch
 from tests.actors import TESTER
-from tests.applications import OpenApp
-from tests.gateway import Gateway, gateway_of
+from tests.applications import OpenApp, change_part, editing_of
 from tests.metrics.counted import as_process
+from tests.sandboxes import load_into
 
 EVERYTHING: dict[str, Any] = {
     "rate_limit_storage_url": "redis://127.0.0.1:1/0",
@@ -43,23 +49,27 @@ def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> It
     files = MetricFiles(folder)
     with as_process(patch, files, 1):
         app = open_app(own=True, metrics_port=0, **EVERYTHING)
-        gateway = gateway_of(app)
-        _fill(gateway)
+        _fill(app)
         _ask(app)
-        tell(ProcessMetrics(), with_replica(gateway))
+        tell(ProcessMetrics(), with_replica(app))
         yield Exposition(
             files,
-            StateMetrics(parts_of_state(gateway.database, gateway.snapshots, gateway.environment_tokens)),
+            StateMetrics(
+                parts_of_state(
+                    part_of(app, Database), part_of(app, SnapshotSource), part_of(app, EnvironmentTokens)
+                )
+            ),
             lambda: True,
             "1.2.3",
         )
 
 
-def with_replica(gateway: Gateway, *, used: bool = True) -> Gateway:
-    """The gateway, as if it had a replica that is up to date, or else one that is left out."""
-    made_up = SimpleNamespace(engine=gateway.reads, is_usable=lambda: used, lag_bytes=7)
-    reads = PublicReads(gateway.engine, gateway.reads, cast(Replica, made_up))
-    return gateway.but(public=reads)
+def with_replica(app: Flask, *, used: bool = True) -> Flask:
+    """Have the application read from a replica that is up to date, or else have one that is left out."""
+    database = part_of(app, Database)
+    made_up = SimpleNamespace(engine=database.reads, is_usable=lambda: used, lag_bytes=7)
+    change_part(app, Database, public=PublicReads(database.engine, database.reads, cast(Replica, made_up)))
+    return app
 
 
 def labels_of(text: bytes) -> Mapping[str, frozenset[str]]:
@@ -72,13 +82,14 @@ def labels_of(text: bytes) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def _fill(gateway: Gateway) -> None:
-    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
-    document = json.loads(export_network(gateway.database))
+def _fill(app: Flask) -> None:
+    database = part_of(app, Database)
+    load_into(app)
+    document = json.loads(export_network(database))
     for chain in document["chains"]:
         chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(*gateway.editing, json.dumps(document).encode(), actor=TESTER)
-    now = gateway.clock()
+    import_network(*editing_of(app), json.dumps(document).encode(), actor=TESTER)
+    now = database.clock()
     read: dict[str, Any] = {
         "chain_id": 1,
         "epoch": 1,
@@ -88,7 +99,7 @@ def _fill(gateway: Gateway) -> None:
         "read_at": now,
     }
     read |= {"owner": "host 1", "until": now + timedelta(hours=1)}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch), [read])
 
 
@@ -101,8 +112,12 @@ def _ask(app: Flask) -> None:
     assert client.post("/ingest/v1/events", data=b"{}", headers=headers).status_code == 200
 
 
-def tell(metrics: ProcessMetrics, gateway: Gateway) -> None:
+def tell(metrics: ProcessMetrics, app: Flask) -> None:
     """Have a process say how it is."""
     metrics.report(
-        gateway.database, gateway.snapshots, gateway.audit_keys, gateway.waiting, gateway.limit_store
+        part_of(app, Database),
+        part_of(app, SnapshotSource),
+        part_of(app, AuditKeys),
+        part_of(app, Waiting),
+        part_of(app, LimitStore),
     )

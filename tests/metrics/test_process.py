@@ -12,51 +12,55 @@ from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.audit.keys import AnchorFile, Anchors, AuditKeys
-from app.db.database import FEED_CONNECTIONS
+from app.db.database import FEED_CONNECTIONS, Database
 from app.db.engine import reading
+from app.http.application import add_part, part_of
 from app.http.limits import Limit, LimitStore
 from app.monitoring.figures import CONFIG_GOOD_AT, ProcessMetrics
-from tests.gateway import Gateway, current_gateway
+from app.network.snapshot import SnapshotSource
+from app.values.times import system_clock
 from tests.metrics.counted import Series, series, value
 from tests.metrics.exposed import tell, with_replica
 
 
-def told(metrics: ProcessMetrics, gateway: Gateway) -> Series:
-    tell(metrics, gateway)
+def told(metrics: ProcessMetrics, app: Flask) -> Series:
+    tell(metrics, app)
     return series(generate_latest(metrics._registry))
 
 
-def test_connections_are_reported_by_purpose(app: Flask) -> None:
-    gateway, metrics = current_gateway(), ProcessMetrics()
-    with reading(gateway.reads), reading(gateway.reads), reading(gateway.feed):
-        found = told(metrics, gateway)
+def test_connections_are_reported_by_purpose(app: Flask, database: Database) -> None:
+    metrics = ProcessMetrics()
+    with reading(database.reads), reading(database.reads), reading(database.feed):
+        found = told(metrics, app)
         assert value(found, "gateway_database_connections", pool="reads", state="in_use") == 2
         assert value(found, "gateway_database_connections", pool="feed", state="in_use") == 1
         assert value(found, "gateway_database_connections", pool="console", state="in_use") == 0
-    found = told(metrics, gateway)
+    found = told(metrics, app)
     assert value(found, "gateway_database_connections", pool="reads", state="in_use") == 0
     assert (value(found, "gateway_database_connections", pool="reads", state="idle") or 0) >= 2
     assert value(found, "gateway_workers") == 1
     assert value(found, "gateway_waiters") == 0
 
 
-def test_connection_waiters_and_timeouts_are_counted(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    gateway, metrics = current_gateway(), ProcessMetrics()
-    pool = gateway.feed.pool
+def test_connection_waiters_and_timeouts_are_counted(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    metrics = ProcessMetrics()
+    pool = database.feed.pool
     monkeypatch.setattr(pool, "_timeout", 0.5)
-    held = [gateway.feed.connect() for _ in range(FEED_CONNECTIONS)]
+    held = [database.feed.connect() for _ in range(FEED_CONNECTIONS)]
     refused: list[Exception] = []
 
     def ask() -> None:
         try:
-            gateway.feed.connect().close()
+            database.feed.connect().close()
         except PoolTimeout as error:
             refused.append(error)
 
     waiting = threading.Thread(target=ask)
     waiting.start()
     end = time.monotonic() + 10
-    while value(told(metrics, gateway), "gateway_database_connections", pool="feed", state="waiting") != 1:
+    while value(told(metrics, app), "gateway_database_connections", pool="feed", state="waiting") != 1:
         assert time.monotonic() < end
         time.sleep(0.01)
     waiting.join()
@@ -64,59 +68,59 @@ def test_connection_waiters_and_timeouts_are_counted(app: Flask, monkeypatch: py
         each.close()
     assert len(refused) == 1
     for _ in range(2):  # told twice, counted once
-        assert value(told(metrics, gateway), "gateway_database_wait_timeouts_total") == 1
-    gateway.feed.dispose()
-    assert value(told(metrics, gateway), "gateway_database_wait_timeouts_total") == 1
+        assert value(told(metrics, app), "gateway_database_wait_timeouts_total") == 1
+    database.feed.dispose()
+    assert value(told(metrics, app), "gateway_database_wait_timeouts_total") == 1
 
 
 def test_what_is_not_configured_is_not_told(app: Flask) -> None:
-    names = {name for name, _ in told(ProcessMetrics(), current_gateway())}
+    names = {name for name, _ in told(ProcessMetrics(), app)}
     optional = {"gateway_replica_in_use", "gateway_replica_lag_bytes", "gateway_limits_shared"}
     assert not names & (optional | {"gateway_audit_heads_noted"})
 
 
 @pytest.mark.parametrize("used", [True, False])
 def test_a_replica_is_told_as_it_is(app: Flask, *, used: bool) -> None:
-    found = told(ProcessMetrics(), with_replica(current_gateway(), used=used))
+    found = told(ProcessMetrics(), with_replica(app, used=used))
     assert value(found, "gateway_replica_in_use") == used
     assert value(found, "gateway_replica_lag_bytes") == 7
 
 
 def test_missing_limit_store_is_reported(app: Flask) -> None:
     metrics = ProcessMetrics()
-    gateway = current_gateway().but(limit_store=LimitStore("redis://127.0.0.1:1/0"))
-    assert value(told(metrics, gateway), "gateway_limits_shared") == 1
-    gateway.limit_store.count("somebody", [Limit(5, 60)])
-    assert value(told(metrics, gateway), "gateway_limits_shared") == 0
+    add_part(app, LimitStore, LimitStore("redis://127.0.0.1:1/0"))
+    assert value(told(metrics, app), "gateway_limits_shared") == 1
+    part_of(app, LimitStore).count("somebody", [Limit(5, 60)])
+    assert value(told(metrics, app), "gateway_limits_shared") == 0
 
 
 def test_failed_head_note_is_reported(app: Flask, tmp_path: Path) -> None:
-    metrics, usual = ProcessMetrics(), current_gateway()
+    metrics = ProcessMetrics()
     anchors = Anchors([AnchorFile(tmp_path / "not-there" / "heads")], retry_seconds=0.05)
-    gateway = usual.but(audit_keys=AuditKeys("k" * 40, (), tmp_path / "key", anchors))
-    assert value(told(metrics, gateway), "gateway_audit_heads_noted") == 1
-    anchors.note(f"1:{'0' * 64}", gateway.clock())
+    add_part(app, AuditKeys, AuditKeys("k" * 40, (), tmp_path / "key", anchors))
+    assert value(told(metrics, app), "gateway_audit_heads_noted") == 1
+    anchors.note(f"1:{'0' * 64}", system_clock())
     anchors.flush()
-    assert value(told(metrics, gateway), "gateway_audit_heads_noted") == 0
+    assert value(told(metrics, app), "gateway_audit_heads_noted") == 0
     (tmp_path / "not-there").mkdir()
     end = time.monotonic() + 10
-    while value(told(metrics, gateway), "gateway_audit_heads_noted") != 1:
+    while value(told(metrics, app), "gateway_audit_heads_noted") != 1:
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def test_configuration_age_is_reported_once_known(app: Flask) -> None:
-    gateway, metrics = current_gateway(), ProcessMetrics()
-    assert value(told(metrics, gateway), CONFIG_GOOD_AT) is None
-    gateway.snapshots.current()
-    assert 0 <= time.monotonic() - (value(told(metrics, gateway), CONFIG_GOOD_AT) or 0) < 10
+def test_configuration_age_is_reported_once_known(app: Flask, snapshots: SnapshotSource) -> None:
+    metrics = ProcessMetrics()
+    assert value(told(metrics, app), CONFIG_GOOD_AT) is None
+    snapshots.current()
+    assert 0 <= time.monotonic() - (value(told(metrics, app), CONFIG_GOOD_AT) or 0) < 10
 
 
-def test_oldest_used_facts_are_reported(app: Flask) -> None:
-    gateway, metrics = current_gateway(), ProcessMetrics()
-    gateway.cached.run_read("key", lambda: 1)
+def test_oldest_used_facts_are_reported(app: Flask, database: Database) -> None:
+    metrics = ProcessMetrics()
+    database.cached.run_read("key", lambda: 1)
     time.sleep(0.05)
-    gateway.cached.run_read("key", lambda: 2)
-    gateway.cached.run_read("another", lambda: 3)
-    assert (value(told(metrics, gateway), "gateway_facts_age_seconds") or 0) >= 0.05
-    assert value(told(metrics, gateway), "gateway_facts_age_seconds") == 0
+    database.cached.run_read("key", lambda: 2)
+    database.cached.run_read("another", lambda: 3)
+    assert (value(told(metrics, app), "gateway_facts_age_seconds") or 0) >= 0.05
+    assert value(told(metrics, app), "gateway_facts_age_seconds") == 0

@@ -10,7 +10,9 @@ from flask import Flask, Response
 from flask.testing import FlaskClient
 from prometheus_client import CollectorRegistry, generate_latest
 
+from app.feed.services.ingest import Intake
 from app.grpcweb.calls import GRPC_STATUS, GrpcStatus
+from app.http.application import part_of
 from app.http.errors import HTTP_STATUS
 from app.monitoring.request_metrics import RequestMetrics
 from app.observability.counters import NOTHING_COUNTED
@@ -19,7 +21,6 @@ from app.transfers.rules.events.event_types import ChainHead
 from app.values.codes import Reason
 from tests.applications import OpenApp
 from tests.everyday import volume
-from tests.gateway import gateway_of
 from tests.grpcweb.wire import METHODS as CALLS
 from tests.grpcweb.wire import frame
 from tests.metrics.counted import Series, series, total, value
@@ -185,4 +186,4 @@ def test_use_cases_tell_what_they_answer(counted: Counted) -> None:
 def test_nothing_is_counted_where_metrics_are_off(open_app: OpenApp) -> None:
     app = open_app(own=True)
     assert "metrics" not in app.extensions
-    assert gateway_of(app).intake.counters is NOTHING_COUNTED
+    assert part_of(app, Intake).counters is NOTHING_COUNTED

@@ -16,11 +16,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from sqlalchemy import insert, update
 
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.monitoring import metrics
 from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
-from app.sandbox.services import load_sandbox
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, ContradictedReport, Event
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.services.notes import NEW_FOR
@@ -28,8 +31,9 @@ from app.watcher.models import ChainWatch, WatchDoubt
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.rules.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Editing, change_part
 from tests.metrics.counted import Series, series, total, value
+from tests.sandboxes import load_into
 
 
 def told(metrics: StateMetrics) -> Series:
@@ -42,13 +46,18 @@ def told(metrics: StateMetrics) -> Series:
     return series(generate_latest(registry))
 
 
-def state_of(gateway: Gateway) -> Sequence[Part]:
-    return parts_of_state(gateway.database, gateway.snapshots, gateway.environment_tokens)
+def state_of(app: Flask) -> Sequence[Part]:
+    return parts_of_state(
+        part_of(app, Database), part_of(app, SnapshotSource), part_of(app, EnvironmentTokens)
+    )
 
 
-def patiently(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Series:
+def patiently(app: Flask, monkeypatch: pytest.MonkeyPatch, now: datetime | None = None) -> Series:
+    """What is told, at that time if one is given, however long it takes."""
+    if now is not None:
+        change_part(app, Database, clock=lambda: now)
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 60)
-    return told(StateMetrics(state_of(gateway)))
+    return told(StateMetrics(state_of(app)))
 
 
 AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
@@ -56,15 +65,17 @@ AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
 
 
 @pytest.fixture
-def sandbox(app: Flask) -> Gateway:
-    gateway = current_gateway().but(clock=lambda: AT)
-    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
-    return gateway
+def sandbox(app: Flask) -> Flask:
+    change_part(app, Database, clock=lambda: AT)
+    load_into(app)
+    return app
 
 
-def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    with writing(sandbox.engine) as connection:
-        now = sandbox.clock()
+def test_the_sandbox_is_told_as_it_is(
+    sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(database.engine) as connection:
+        now = database.clock()
         row = {"detail": "", "event_ids": [], "first_at": now, "last_at": now}
         kinds = [AnomalyKind.RELEASED_TWICE] * 2 + [AnomalyKind.POOL_UNDER_ZERO]
         rows = [row | {"kind": kind, "subject": f"made-up:{n}"} for n, kind in enumerate(kinds)]
@@ -83,19 +94,21 @@ def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.Monk
     assert value(found, "gateway_pool_cap", chain_id="10", token="WETH") == 310
     assert value(found, "gateway_pool_cap", chain_id="10", token="USDC") is None
     assert 0 <= (value(found, "gateway_feed_age_seconds", reporter="", chain_id="1") or -1) < 600
-    assert value(found, "gateway_feed_age_seconds", reporter=_environment_reporter(sandbox), chain_id="") == (
-        math.inf
-    )
+    assert value(
+        found, "gateway_feed_age_seconds", reporter=_environment_reporter(environment_tokens), chain_id=""
+    ) == (math.inf)
     assert value(found, "gateway_webhooks_due") == 0
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 0
     parts = {part.name for part in state_of(sandbox)}
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
 
 
-def test_reporter_age_counts_from_accepted_event(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = _environment_reporter(sandbox)
-    with writing(sandbox.engine) as connection:
-        now = sandbox.clock()
+def test_reporter_age_counts_from_accepted_event(
+    sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = _environment_reporter(environment_tokens)
+    with writing(database.engine) as connection:
+        now = database.clock()
         newest = connection.scalar(
             Event.__table__.select().with_only_columns(Event.seq).order_by(Event.seq.desc())
         )
@@ -104,15 +117,16 @@ def test_reporter_age_counts_from_accepted_event(sandbox: Gateway, monkeypatch: 
             .where(Event.seq == newest)
             .values(reporter=name, received_at=now - timedelta(hours=1))
         )
-    later = sandbox.but(clock=lambda: now)
-    found = patiently(later, monkeypatch)
+    found = patiently(sandbox, monkeypatch, now)
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
 
 @pytest.mark.soak("loads the sandbox once more")
-def test_old_transfers_count_as_stuck(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    much_later = sandbox.clock() + NEW_FOR * 30
-    found = patiently(sandbox.but(clock=lambda: much_later), monkeypatch)
+def test_old_transfers_count_as_stuck(
+    sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    much_later = database.clock() + NEW_FOR * 30
+    found = patiently(sandbox, monkeypatch, much_later)
     unfinished = sum(
         value(found, "gateway_transfers", status=status) or 0 for status in ("1", "3", "4", "7", "9", "11")
     )
@@ -145,43 +159,45 @@ def test_failing_part_breaks_no_other(app: Flask, monkeypatch: pytest.MonkeyPatc
     hang.set()
 
 
-def _environment_reporter(gateway: Gateway) -> str:
-    (token,) = gateway.environment_tokens
+def _environment_reporter(environment_tokens: EnvironmentTokens) -> str:
+    (token,) = environment_tokens
     return token.name
 
 
-def test_watched_chains_report_their_lag(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = json.loads(export_network(sandbox.database))
+def test_watched_chains_report_their_lag(
+    sandbox: Flask, database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads(export_network(database))
     for chain in document["chains"]:
         if chain["id"] in (1, 10):
             chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(*sandbox.editing, json.dumps(document).encode(), actor=TESTER)
-    now = sandbox.clock()
+    import_network(*editing, json.dumps(document).encode(), actor=TESTER)
+    now = database.clock()
     row = {"chain_id": 1, "epoch": 1, "head": 120, "live_to": 100, "head_at": now - timedelta(seconds=90)}
     row |= {"owner": "host 1", "until": now + timedelta(seconds=60), "head_moved_at": now, "read_at": now}
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch), [row])
-    found = patiently(sandbox.but(clock=lambda: now), monkeypatch)
+    found = patiently(sandbox, monkeypatch, now)
     assert value(found, "gateway_chain_lag_blocks", chain_id="1") == 20
     assert value(found, "gateway_chain_lag_seconds", chain_id="1") == 90
     assert value(found, "gateway_chain_lag_blocks", chain_id="10") is None
     assert value(found, "gateway_chain_lag_seconds", chain_id="10") == math.inf
     assert value(found, "gateway_chain_lag_seconds", chain_id="56") is None
-    later = patiently(sandbox.but(clock=lambda: now + timedelta(minutes=5)), monkeypatch)
+    later = patiently(sandbox, monkeypatch, now + timedelta(minutes=5))
     assert value(later, "gateway_chain_lag_seconds", chain_id="1") == 390
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
 
 def test_disputed_blocks_of_watched_chains_are_counted(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+    sandbox: Flask, database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = json.loads(export_network(sandbox.database))
+    document = json.loads(export_network(database))
     for chain in document["chains"]:
         if chain["id"] in (1, 10):
             chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(*sandbox.editing, json.dumps(document).encode(), actor=TESTER)
+    import_network(*editing, json.dumps(document).encode(), actor=TESTER)
     in_doubt = [{"block": block, "disputed": block > 20} for block in (20, 21, 22)]
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch), [{"chain_id": 1, "epoch": 1, "unmatched": 3}])
         connection.execute(insert(WatchDoubt), [{"chain_id": 1, "tries": 0} | each for each in in_doubt])
     found = patiently(sandbox, monkeypatch)
@@ -191,22 +207,26 @@ def test_disputed_blocks_of_watched_chains_are_counted(
 
 
 def test_reports_that_blocks_do_not_hold_are_counted_by_reporter(
-    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+    sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = {"subject": "chain:1", "chain_id": 1, "block": 7, "at": sandbox.clock(), "tries": 0}
-    with writing(sandbox.engine) as connection:
+    row = {"subject": "chain:1", "chain_id": 1, "block": 7, "at": database.clock(), "tries": 0}
+    with writing(database.engine) as connection:
         for event_id, reporter, outranked in (("a", "one", True), ("b", "one", False), ("c", "two", True)):
             more = {"event_id": event_id, "reporter": reporter, "outranked": outranked}
             connection.execute(insert(ContradictedReport).values(row | more))
     found = patiently(sandbox, monkeypatch)
     assert value(found, "gateway_contradicted_reports", reporter="one") == 2
     assert value(found, "gateway_contradicted_reports", reporter="two") == 1
-    assert value(found, "gateway_contradicted_reports", reporter=_environment_reporter(sandbox)) == 0
+    assert (
+        value(found, "gateway_contradicted_reports", reporter=_environment_reporter(environment_tokens)) == 0
+    )
 
 
-def test_due_deliveries_are_reported(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = sandbox.clock()
-    active, paused = (_subscription(sandbox, metrics, now) for metrics in (State.ACTIVE, State.PAUSED))
+def test_due_deliveries_are_reported(
+    sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = database.clock()
+    active, paused = (_subscription(database, metrics, now) for metrics in (State.ACTIVE, State.PAUSED))
     delivery = {
         "message_id": "m", "type": "t", "subject": "s", "body": "{}", "created_at": now,
         "state": DeliveryState.WAITING, "claims": 0, "attempts": 0,
@@ -215,20 +235,20 @@ def test_due_deliveries_are_reported(sandbox: Gateway, monkeypatch: pytest.Monke
     rows = [
         delivery | {"subscription_id": of, "next_at": now - timedelta(seconds=seconds)} for of, seconds in due
     ]
-    with writing(sandbox.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Delivery), rows)
-    found = patiently(sandbox.but(clock=lambda: now), monkeypatch)
+    found = patiently(sandbox, monkeypatch, now)
     assert value(found, "gateway_webhooks_due") == 2
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 300
 
 
-def _subscription(gateway: Gateway, state: State, now: datetime) -> int:
+def _subscription(database: Database, state: State, now: datetime) -> int:
     values = {
         "public_id": state.value, "name": "n", "url": "https://x.example", "place": "x.example:443",
         "audience": Audience.EVERYTHING, "state": state, "state_at": now, "salt": bytes(32), "key_id": "k",
         "created_at": now, "created_by": "tester",
     }  # fmt: skip
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         key = connection.execute(insert(Subscription).values(values)).inserted_primary_key
     assert key is not None
     return int(key[0])

@@ -16,6 +16,7 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import Connection, insert, select, update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.feed.models import GrownDatabase
@@ -30,7 +31,6 @@ from tests.feed.services.world import (
     sent,
     small_network,
 )
-from tests.gateway import Gateway, current_gateway
 
 TRANSFERS = 12
 
@@ -60,44 +60,44 @@ main()
 
 
 @pytest.fixture
-def fed(shared_database: SharedDatabase, app: Flask) -> Gateway:
+def fed(shared_database: SharedDatabase, app: Flask) -> Flask:
     """Transfers, of which every third was written by code that did not know when it began."""
-    gateway = small_network(shared_database, clock=lambda: NOW)
-    feed(gateway, *(sent(n) for n in range(TRANSFERS)))
-    return gateway
+    app = small_network(app, shared_database, clock=lambda: NOW)
+    feed(app, *(sent(n) for n in range(TRANSFERS)))
+    return app
 
 
-def forget(gateway: Gateway) -> None:
+def forget(database: Database) -> None:
     """As older code would have written every third."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         ids = list(connection.scalars(select(Transfer.transfer_id).order_by(Transfer.transfer_id)))[::3]
         connection.execute(update(Transfer).where(Transfer.transfer_id.in_(ids)).values(began_at=None))
 
 
-def unknown(gateway: Gateway) -> int:
+def unknown(database: Database) -> int:
     """Transfers of which it is not known when they began."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         query = select(Transfer.transfer_id).where(Transfer.began_at.is_(None))
         return len(connection.scalars(query).all())
 
 
 @pytest.mark.every_database
-def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
-    forget(fed)
-    assert unknown(fed) == TRANSFERS // 3
-    done = run_backfill(fed.database, BEGINNINGS, rows=5, sleep=lambda _s: None)
-    assert unknown(fed) == 0
+def test_what_older_code_left_out_is_filled(fed: Flask, database: Database) -> None:
+    forget(database)
+    assert unknown(database) == TRANSFERS // 3
+    done = run_backfill(database, BEGINNINGS, rows=5, sleep=lambda _s: None)
+    assert unknown(database) == 0
     assert (done.looked_at, done.changed, done.ended_at) == (TRANSFERS, TRANSFERS // 3, NOW)
 
 
 @pytest.mark.one_database
-def test_downgrade_reopens_all_backfills(fed: Gateway) -> None:
-    run_backfill(fed.database, BEGINNINGS)
-    reopen(fed.database)
-    assert progress_of(fed.database) == {}
+def test_downgrade_reopens_all_backfills(fed: Flask, database: Database) -> None:
+    run_backfill(database, BEGINNINGS)
+    reopen(database)
+    assert progress_of(database) == {}
 
 
-def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
+def test_it_goes_on_where_it_stopped(fed: Flask, database: Database) -> None:
     looked_at: list[bytes] = []
 
     def look(connection: Connection, after: bytes, size: int, now: object) -> Range | None:
@@ -110,20 +110,20 @@ def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
     backfill = Backfill("test", "", look)
     pauses: list[float] = []
     with pytest.raises(InterruptedError):
-        run_backfill(fed.database, backfill, rows=3, pause_seconds=0.5, sleep=pauses.append)
-    assert progress_of(fed.database)["test"].done_to == b"\x02"
-    done = run_backfill(fed.database, backfill, rows=3, sleep=lambda _s: None)
+        run_backfill(database, backfill, rows=3, pause_seconds=0.5, sleep=pauses.append)
+    assert progress_of(database)["test"].done_to == b"\x02"
+    done = run_backfill(database, backfill, rows=3, sleep=lambda _s: None)
     assert looked_at == [b"", b"\x01", b"", b"\x02", b"\x04", b"\x05"]
     assert (done.looked_at, done.ended_at, pauses) == (12, NOW, [0.5, 0.5])
-    assert run_backfill(fed.database, backfill).looked_at == 12  # ended: nothing is looked at again
+    assert run_backfill(database, backfill).looked_at == 12  # ended: nothing is looked at again
     assert len(looked_at) == 6
 
 
 @pytest.fixture
 def run(
-    app: Flask, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+    app: Flask, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> Callable[..., Result]:
-    fill_network(shared_database, current_gateway().engine)
+    fill_network(shared_database, database.engine)
     monkeypatch.setattr(backfills, "KNOWN", (BEGINNINGS,))
     runner: FlaskCliRunner = app.test_cli_runner()
     return lambda *args: runner.invoke(args=["backfill", *args])
@@ -144,10 +144,9 @@ def test_command_reports_nothing_to_fill(app: Flask) -> None:
 
 
 @pytest.mark.one_database
-def test_a_database_without_a_log_is_refused(run: Callable[..., Result]) -> None:
-    gateway = current_gateway()
-    with writing(gateway.engine) as connection:
-        connection.execute(insert(GrownDatabase), {"id": 1, "transfers": 1, "grown_at": gateway.clock()})
+def test_a_database_without_a_log_is_refused(run: Callable[..., Result], database: Database) -> None:
+    with writing(database.engine) as connection:
+        connection.execute(insert(GrownDatabase), {"id": 1, "transfers": 1, "grown_at": database.clock()})
     result = run()
     assert result.exit_code == 1
     assert "filled by `sandbox grow`" in result.stderr
@@ -155,27 +154,27 @@ def test_a_database_without_a_log_is_refused(run: Callable[..., Result]) -> None
 
 @pytest.mark.soak("processes that are killed; where it goes on is tested above")
 @pytest.mark.postgresql_alone
-def test_it_survives_being_killed(fed: Gateway, shared_database: SharedDatabase) -> None:
+def test_it_survives_being_killed(fed: Flask, database: Database, shared_database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
-    forget(fed)
+    forget(database)
     keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": shared_database.url}
     program = [sys.executable, "-c", FROM_HERE, "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
     places = list[bytes]()
     for _ in range(3):
         child = subprocess.Popen(program, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
-        end, start = time.monotonic() + 30, done_to(fed)
-        while done_to(fed) == start and time.monotonic() < end and child.poll() is None:
+        end, start = time.monotonic() + 30, done_to(database)
+        while done_to(database) == start and time.monotonic() < end and child.poll() is None:
             time.sleep(0.05)
         child.send_signal(signal.SIGKILL)
         child.wait()
-        places.append(done_to(fed))
+        places.append(done_to(database))
     assert places == sorted(set(places))
-    done = run_backfill(fed.database, BEGINNINGS, rows=5, sleep=lambda _s: None)
-    assert unknown(fed) == 0
+    done = run_backfill(database, BEGINNINGS, rows=5, sleep=lambda _s: None)
+    assert unknown(database) == 0
     assert (done.looked_at, done.changed) == (TRANSFERS, TRANSFERS // 3)
 
 
-def done_to(gateway: Gateway) -> bytes:
-    with reading(gateway.engine) as connection:
+def done_to(database: Database) -> bytes:
+    with reading(database.engine) as connection:
         found = connection.scalar(select(BackfillProgress.done_to))
     return bytes(found or b"")

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from app.sandbox.services import load_sandbox
-from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
-from tests.gateway import current_gateway
 from tests.pages.shell import Shell, installation
+from tests.sandboxes import load_into
 from tests.serving.server import Server, serving
 
 SECRETS = {
@@ -29,9 +27,7 @@ def sandbox(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     shutil.copy(sqlite_template, file)
     app = create_app(make_settings(f"sqlite:///{file}"))
     with app.app_context():
-        load_sandbox(
-            current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-        )
+        load_into(app)
         close_connections()
     return file
 

@@ -22,7 +22,6 @@ from app.values.codes import XferStatus
 from tests.applications import close_connections, make_settings
 from tests.deploy.files import free_port
 from tests.feed.services.world import feed
-from tests.gateway import current_gateway
 from tests.grpcweb.node import node
 from tests.serving.server import Server, serving
 from tests.site.snippets import block_of
@@ -147,7 +146,7 @@ def test_a_refund_is_requested(sqlite_template: Path, tmp_path: Path) -> None:
     with app.app_context():
         refused = {"id": "refused", "type": "network.status", "at": "2026-05-01T12:00:00Z"}
         refused |= {"transfer_id": RECORDED_TRANSFER, "xfer_status": XferStatus.BAD_TOKEN}
-        assert not feed(current_gateway(), refused).refused
+        assert not feed(app, refused).refused
         answer = app.test_client().post("/v2/withdrawLiquidity", json=json.loads(ASK.code))
         close_connections()
     assert answer.text == ASKED.code

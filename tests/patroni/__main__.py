@@ -19,9 +19,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.faults_rig.figures import longest_gap, p99
 from tests.faults_rig.programs import Gateway, Nginx, status_of
-from tests.gateway import current_gateway
 from tests.load.events import TOKEN
 from tests.load.questions import (
     estimate_questions,
@@ -108,9 +109,9 @@ def served() -> Iterator[Served]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gw-p-")))
         folder.chmod(0o755)
         nodes = stack.enter_context(cluster(folder))
-        with gateway_on(nodes.url("gateway_owner", "read-write", "postgresql+psycopg")):
-            fill(current_gateway(), 500)
-            ids = transfer_ids(current_gateway())
+        with gateway_on(nodes.url("gateway_owner", "read-write", "postgresql+psycopg")) as app:
+            fill(app, 500)
+            ids = transfer_ids(part_of(app, Database))
         questions = status_questions(ids)
         others = estimate_questions(len(questions) // 3) + latency_questions() * (len(questions) // 50 + 1)
         settings = {

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from flask_migrate import upgrade
 
+from app.db.database import Database
 from app.db.pooler import check_pooler, missing_limits, pooler_complaint
+from app.http.application import part_of
+from app.monitoring.readiness import Readiness
 from tests.applications import application
-from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.serving.server import COMMAND, ROOT, environment
 
@@ -19,8 +21,8 @@ HIDDEN = "shares connections between transactions"
 
 def complaint(url: str, *, pooled: bool) -> str | None:
     """What is said at the start."""
-    with application(url, database_pooler=pooled):
-        return pooler_complaint(current_gateway().database)
+    with application(url, database_pooler=pooled) as app:
+        return pooler_complaint(part_of(app, Database))
 
 
 def test_undeclared_pooler_is_refused(bouncer: Bouncer, database: str) -> None:
@@ -53,22 +55,22 @@ def test_limits_that_the_role_lacks_are_named(
     bouncer: Bouncer, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for role, lacks in (("gateway", False), ("bare", True)):
-        with application(bouncer.url(database, role), database_pooler=True):
-            lack = missing_limits(current_gateway().database)
+        with application(bouncer.url(database, role), database_pooler=True) as app:
+            lack = missing_limits(part_of(app, Database))
             assert (lack is not None) == lacks
-            check_pooler(current_gateway().database)
+            check_pooler(part_of(app, Database))
             assert ("ALTER ROLE bare SET lock_timeout = '2s'" in caplog.text) == lacks
-    with application(database):
-        assert missing_limits(current_gateway().database) is None
+    with application(database) as app:
+        assert missing_limits(part_of(app, Database)) is None
 
 
 def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
     """A pooler may have come after the start."""
-    with application(bouncer.url(database), database_pooler=True):
+    with application(bouncer.url(database), database_pooler=True) as app:
         upgrade(directory="migrations")
-        assert HIDDEN not in (current_gateway().readiness.verdict().complaint or "")
-    with application(bouncer.url(database)):
-        assert HIDDEN in (current_gateway().readiness.verdict().complaint or "")
+        assert HIDDEN not in (part_of(app, Readiness).verdict().complaint or "")
+    with application(bouncer.url(database)) as app:
+        assert HIDDEN in (part_of(app, Readiness).verdict().complaint or "")
 
 
 @pytest.mark.soak("servers of its own; what they say is tested without them")

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import make_url
 
 from app.db.connections import connection_complaints
-from app.db.database import PROCESS_CONNECTIONS
+from app.db.database import PROCESS_CONNECTIONS, Database
+from app.http.application import part_of
 from tests.applications import application
 from tests.databases import run_on
-from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer, bouncing
 
 CLIENTS = 2000
@@ -22,8 +22,8 @@ POOL = 12
 
 
 def complaints(url: str, workers: int, *, pooled: bool = True) -> list[str]:
-    with application(url, database_pooler=pooled):
-        return list(connection_complaints(current_gateway().database, workers))
+    with application(url, database_pooler=pooled) as app:
+        return list(connection_complaints(part_of(app, Database), workers))
 
 
 @pytest.fixture

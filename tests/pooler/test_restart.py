@@ -11,6 +11,8 @@ from threading import Event, Thread
 import pytest
 from flask_migrate import upgrade
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.applications import application
 from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once
@@ -18,7 +20,6 @@ from tests.faults.reporters import Reporter
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, write_network
 from tests.feed.views.kit import TOKEN
-from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer
 from tests.serving.server import Server, serving
 
@@ -30,9 +31,9 @@ REFUSED = "HTTPException 503"
 @pytest.mark.minutes("traffic of many seconds, and restarts")
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
-    with application(url, database_pooler=True):
+    with application(url, database_pooler=True) as app:
         upgrade(directory="migrations")
-        write_network(current_gateway().engine)
+        write_network(part_of(app, Database).engine)
     settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN}
     with serving("wsgi:app", tmp_path / "log", **settings) as server:
         portions = shares(TOLD, REPORTERS, random.Random(1))

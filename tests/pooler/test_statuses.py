@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from flask_migrate import upgrade
 
-from app.sandbox.services import load_sandbox
 from app.transfers.services.status import TransferStatus
 from app.values.identifiers import TransferId
-from tests.actors import TESTER
 from tests.applications import application
-from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer
+from tests.sandboxes import load_into
 from tests.transfers.services.followed import Process
 
 TRANSFER = TransferId(bytes.fromhex("5".zfill(64)))
@@ -20,11 +18,10 @@ TRANSFER = TransferId(bytes.fromhex("5".zfill(64)))
 def test_unchanged_status_is_read_once(
     bouncer: Bouncer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with application(bouncer.url(database), database_pooler=True):
+    with application(bouncer.url(database), database_pooler=True) as app:
         upgrade(directory="migrations")
-        gateway = current_gateway()
-        load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
-        process = Process(gateway)
+        load_into(app)
+        process = Process(app)
         process.note_reads(monkeypatch)
         for _ in range(3):
             process.look()

@@ -11,14 +11,15 @@ from flask_migrate import upgrade
 
 from app import create_app
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import current, part_of
 from config import ALL_DOORS
 from tests.applications import application, cheap_passwords, close_connections, make_settings
 from tests.console.visitor import add_account
 from tests.everyday import volume
 from tests.faults.story import story
 from tests.feed.services.world import NOW, feed, projections, write_network
-from tests.gateway import current_gateway, gateway_of
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
 
@@ -35,14 +36,14 @@ def undisturbed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory)
     """What one process makes of the same events."""
     file = tmp_path_factory.mktemp("undisturbed") / "gateway.db"
     file.write_bytes(sqlite_template.read_bytes())
-    with application(f"sqlite:///{file}", lambda: NOW):
-        write_network(current_gateway().engine)
-        assert feed(current_gateway(), *TOLD).refused == []
+    with application(f"sqlite:///{file}", lambda: NOW) as app:
+        write_network(part_of(app, Database).engine)
+        assert feed(app, *TOLD).refused == []
         return state()
 
 
 def state() -> object:
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         return projections(connection)
 
 
@@ -52,7 +53,7 @@ def migrated(bouncer: Bouncer, database: str) -> str:
     url = bouncer.url(database)
     with application(url, database_pooler=True, doors=ALL_DOORS) as app:
         upgrade(directory="migrations")
-        write_network(current_gateway().engine)
+        write_network(part_of(app, Database).engine)
         add_account(app, Role.ADMIN)
     return url
 
@@ -96,13 +97,13 @@ def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.Log
 
 def test_limits_end_with_the_transaction(knowing: Flask) -> None:
     """Those of the feed hold within its transactions, and what is lent next has the role's."""
-    gateway = gateway_of(knowing)
+    database = part_of(knowing, Database)
     asked = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), pg_backend_pid()"
-    with gateway.feed.connect() as connection, connection.begin():
+    with database.feed.connect() as connection, connection.begin():
         *limits, process = connection.exec_driver_sql(asked).one()
         assert limits == ["20s", "1min"]
-    for engine in (gateway.feed, gateway.reads, gateway.engine):
+    for engine in (database.feed, database.reads, database.engine):
         with reading(engine) as connection:
             assert list(connection.exec_driver_sql(asked).one()) == ["2s", "20s", process]
-    with writing(gateway.feed) as connection:
+    with writing(database.feed) as connection:
         assert list(connection.exec_driver_sql(asked).one()) == ["20s", "80s", process]

@@ -11,13 +11,14 @@ from threading import Event, Thread
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
+from app.http.application import part_of
 from app.values.identifiers import ChainId
 from app.watcher.services.lease import Lease, LeaseLost, renew, take
 from tests.console.visitor import Visitor, email_of
 from tests.faults.reporters import Events
 from tests.faults.story import shares
 from tests.feed.views.kit import post
-from tests.gateway import gateway_of
 
 REPORTERS, ASKERS, VISITORS, WATCHERS = 6, 8, 3, 3
 
@@ -132,14 +133,15 @@ def _visit(app: Flask, seen: Seen) -> Callable[[int], None]:
 
 
 def _hold(app: Flask, seen: Seen, owner: str) -> Callable[[int], None]:
-    gateway, chain = gateway_of(app), ChainId(3)
+    database = part_of(app, Database)
+    chain = ChainId(3)
     held: list[Lease] = []
 
     def hold(turn: int) -> None:
         try:
             if held:
-                renew(gateway.database, held[0], 3600)
-            elif lease := take(gateway.database, chain, owner, 3600):
+                renew(database, held[0], 3600)
+            elif lease := take(database, chain, owner, 3600):
                 held.append(lease)
                 seen.leases.append(lease)
         except LeaseLost as lost:

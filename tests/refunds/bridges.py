@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Flask
+
 from app.values.crypto import address_of
 from tests.contract.evm.machine import Bridge, Call, Chain, Receipt
-from tests.gateway import Gateway
 from tests.refunds.kit import PEOPLE, Powers, Story
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, Watched, network
@@ -30,12 +31,12 @@ def bridge_of(story: Story, powers: Powers = POWERS, **other: Any) -> Bridge:
 class WatchedBridge:
     """A pool bridge in an EVM whose logs a watcher reads, block by block, into a gateway."""
 
-    gateway: Gateway
+    app: Flask
     story: Story
     bridge: Bridge
 
     def __post_init__(self) -> None:
-        self.watched = Watched(self.gateway, changes={"pool_bridge": self.story.contract})
+        self.watched = Watched(self.app, changes={"pool_bridge": self.story.contract})
         self.reader = self.watched.reader(
             network(symbols={(CHAIN, self.story.token): ("USDT",)}, pool_bridges={CHAIN: self.story.contract})
         )

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, fill_network
-from tests.gateway import current_gateway, gateway_of
 from tests.refunds.kit import Asker
 
 
 @pytest.fixture
 def app(applications: Applications, shared_database: SharedDatabase) -> Iterator[Flask]:
     application = applications.opener(shared_database, lambda: NOW)()
-    fill_network(shared_database, gateway_of(application).engine)
+    fill_network(shared_database, part_of(application, Database).engine)
     with application.app_context():
         yield application
 
 
 @pytest.fixture
 def ask(app: Flask) -> Asker:
-    return Asker(app.test_client(), current_gateway())
+    return Asker(app.test_client(), app)

@@ -13,11 +13,15 @@ from itertools import accumulate
 from typing import Any
 
 from eth_abi import decode
+from flask import Flask
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.feed.services.ingest import IngestResult
+from app.http.application import part_of
 from app.network.queries import load_network_facts
+from app.network.snapshot import SnapshotSource
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfers.rules.projected import transfer_state
@@ -26,7 +30,6 @@ from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import TransferId
 from tests.feed.services import world
 from tests.feed.services.world import event, feed, prepared, sent, signature, signed, transfer_id
-from tests.gateway import Gateway
 from tests.refunds.pure.contract_mirror import Revert, execute, set_hash
 
 KINDS = tuple(SendKind)
@@ -131,10 +134,10 @@ class Asker:
     """Feeds events and asks over HTTP; every answer is held against the other's."""
 
     client: FlaskClient
-    gateway: Gateway
+    app: Flask
 
     def feed(self, *events: dict[str, Any]) -> IngestResult:
-        return feed(self.gateway, *events)
+        return feed(self.app, *events)
 
     def take(self, *events: dict[str, Any]) -> None:
         """Feed events that must all be new and accepted."""
@@ -162,12 +165,12 @@ class Asker:
 
     def _assert_nothing_left_out(self, story: Story, answer: dict[str, Any]) -> None:
         """The door looks at what the refund rests on; the whole log says the same."""
-        with reading_consistently(self.gateway.engine) as connection:
+        with reading_consistently(part_of(self.app, Database).engine) as connection:
             history = load_histories(connection, [TransferId(bytes.fromhex(story.id[2:]))])
             facts = load_network_facts(connection)
         [whole] = history.values()
         status = transfer_state(whole, facts).status
-        chain_infos = self.gateway.snapshots.current().terms.chain_infos
+        chain_infos = part_of(self.app, SnapshotSource).current().terms.chain_infos
         explained = json.loads(json.dumps(evidence_of(whole, status, facts, chain_infos).as_dict()))
         others = explained.pop("other_requests")
         assert explained == {name: answer[name] for name in explained}

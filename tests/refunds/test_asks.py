@@ -13,7 +13,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
+from app.http.limits import RefundRequestLimit
+from app.network.snapshot import SnapshotSource
 from app.refunds.models import UserRefundRequest
 from app.refunds.services import request_refund
 from app.transfers.rules.refunds.request import read_withdraw_request
@@ -33,7 +37,6 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway, gateway_of
 from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
 
 TAKEN = Said(REQ_ID, 0, None, "", True, None)
@@ -46,17 +49,12 @@ def client(app: Flask) -> FlaskClient:
     return app.test_client()
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return gateway_of(app)
-
-
 def bad(n: int = 1, at: float = -50) -> dict[str, Any]:
     return about(n, "network.status", at=at, xfer_status=4)
 
 
-def asks(gateway: Gateway) -> list[tuple[Any, ...]]:
-    with reading(gateway.engine) as connection:
+def asks(database: Database) -> list[tuple[Any, ...]]:
+    with reading(database.engine) as connection:
         rows = connection.execute(
             select(UserRefundRequest.transfer_id, UserRefundRequest.at).order_by(UserRefundRequest.seq)
         )
@@ -69,8 +67,8 @@ def status(client: FlaskClient, n: int = 1) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_wallets_way_from_6_to_8(client: FlaskClient, gateway: Gateway, door: str) -> None:
-    feed(gateway, sent(1), bad())
+def test_a_wallets_way_from_6_to_8(client: FlaskClient, app: Flask, database: Database, door: str) -> None:
+    feed(app, sent(1), bad())
     assert status(client) == (6, 4)
     assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
     assert status(client) == (7, 0)
@@ -80,23 +78,23 @@ def test_a_wallets_way_from_6_to_8(client: FlaskClient, gateway: Gateway, door: 
     assert "no refund request is known yet" in waiting["missing"][0]
     assert ask(client, door, withdraw_req(transfer_id(1)[2:].upper())) == TAKEN
     wd = request(1)
-    feed(gateway, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
+    feed(app, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
     assert status(client) == (8, 0)
     assert client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()["valid"] is True
     assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
-    feed(gateway, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
+    feed(app, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
     assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
-    feed(gateway, about(1, "refund.completed"))
+    feed(app, about(1, "refund.completed"))
     assert status(client) == (10, 0)
     assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
-    assert asks(gateway) == [(transfer_id(1), NOW)]
+    assert asks(database) == [(transfer_id(1), NOW)]
 
 
-def test_request_at_7_writes_nothing(client: FlaskClient, gateway: Gateway) -> None:
+def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: Database) -> None:
     """Where none was kept before."""
-    feed(gateway, sent(1), bad(), about(1, "refund.requested"))
+    feed(app, sent(1), bad(), about(1, "refund.requested"))
     assert ask(client, "http", withdraw_req(transfer_id(1))) == TAKEN
-    assert asks(gateway) == []
+    assert asks(database) == []
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -113,19 +111,19 @@ def test_request_at_7_writes_nothing(client: FlaskClient, gateway: Gateway) -> N
     ids=["1", "4", "4 after 6", "5", "11", "2"],
 )
 def test_what_is_not_to_be_refunded(
-    client: FlaskClient, gateway: Gateway, events: list[dict[str, Any]], door: str
+    client: FlaskClient, app: Flask, database: Database, events: list[dict[str, Any]], door: str
 ) -> None:
-    feed(gateway, *events)
+    feed(app, *events)
     said = ask(client, door, withdraw_req(transfer_id(1)))
     assert (said.code, said.reason, said.understood) == (500, "refund_not_available", True)
     assert f"its status is {status(client)[0]} (" in said.msg
-    assert asks(gateway) == []
+    assert asks(database) == []
 
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("kind", [0, 2, 3, 9])
-def test_other_withdrawals(client: FlaskClient, gateway: Gateway, kind: int, door: str) -> None:
-    feed(gateway, sent(1), bad())
+def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, door: str) -> None:
+    feed(app, sent(1), bad())
     for xfer_id in (transfer_id(1), ""):
         said = ask(client, door, withdraw_req(xfer_id, withdraw_type=kind))
         assert (said.number, said.code, said.reason) == (None, 500, "refund_not_available")
@@ -134,8 +132,8 @@ def test_other_withdrawals(client: FlaskClient, gateway: Gateway, kind: int, doo
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_an_unknown_transfer(client: FlaskClient, gateway: Gateway, door: str) -> None:
-    feed(gateway, sent(2))
+def test_an_unknown_transfer(client: FlaskClient, app: Flask, door: str) -> None:
+    feed(app, sent(2))
     said = ask(client, door, withdraw_req(transfer_id(1)))
     assert (said.code, said.reason, said.understood) == (500, "transfer_not_found", True)
     assert said.msg.startswith("transfer not found; newest events: Chain 1")
@@ -164,9 +162,9 @@ def test_a_body_that_is_no_ask(client: FlaskClient, body: dict[str, Any]) -> Non
     assert_refused(client.get(ASK), 405, "method_not_allowed", ASK)
 
 
-def test_the_forms_of_existing_clients(client: FlaskClient, gateway: Gateway) -> None:
+def test_the_forms_of_existing_clients(client: FlaskClient, app: Flask) -> None:
     """A space after the path, either alphabet of base64, padded or not, other fields of any kind."""
-    feed(gateway, sent(1), bad())
+    feed(app, sent(1), bad())
     raw = withdraw_req(transfer_id(1), req_id=2**64 - 1)
     texts = {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()}
     for path in ("/v1/withdrawLiquidity", "/v2/withdrawLiquidity", "/v1/withdrawLiquidity%20"):
@@ -201,20 +199,20 @@ def test_a_limit_of_ones_own(applications: Applications, shared_database: Shared
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
 
 
-def test_many_at_once_are_one(app: Flask, gateway: Gateway) -> None:
-    feed(gateway, sent(1), bad())
+def test_many_at_once_are_one(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, sent(1), bad())
     asked = read_withdraw_request(withdraw_req(transfer_id(1)))
 
     def once(n: int) -> int:
         return request_refund(
-            gateway.database,
-            gateway.snapshots,
-            gateway.refund_request_limit,
+            database,
+            snapshots,
+            part_of(app, RefundRequestLimit),
             asked,
             ip_address(f"10.0.0.{n}"),
         )
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(once, range(6))) == [REQ_ID] * 6
-    assert len(asks(gateway)) == 1
+    assert len(asks(database)) == 1
     assert status(app.test_client()) == (7, 0)

@@ -8,17 +8,16 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
 
+from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.services import load_sandbox
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
-from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, SENDER, about, event, released, token
-from tests.gateway import current_gateway
 from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
+from tests.sandboxes import load_into
 
 STORY = Story(SendKind.POOL)
 POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}
@@ -118,9 +117,7 @@ def test_the_sandbox(applications: Applications, shared_database: SharedDatabase
     app = applications.opener(shared_database, lambda: NOW)()
     client: FlaskClient = app.test_client()
     with app.app_context():
-        load_sandbox(
-            current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-        )
+        load_into(app)
     valid = 0
     for transfer in SANDBOX_TRANSFERS:
         asked = {"transfer_id": transfer.transfer_id}
@@ -130,10 +127,10 @@ def test_the_sandbox(applications: Applications, shared_database: SharedDatabase
     assert valid == 3
 
 
-def test_nothing_is_written(ask: Asker) -> None:
+def test_nothing_is_written(ask: Asker, database: Database) -> None:
     ask.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
     statements: list[str] = []
-    listeners.listen(ask.gateway.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    listeners.listen(database.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
     ask.evidence(STORY)
     assert statements
     assert all(each.split()[0] in ("SELECT", "BEGIN") for each in statements), statements

@@ -8,19 +8,26 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import event as listeners
 from sqlalchemy import select
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.http.application import part_of
 from app.refunds.models import WithdrawId
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.refunds.request import withdraw_id_of
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.everyday import some
 from tests.feed.services.world import about, event, forget_events, projections, released
 from tests.refunds.bridges import bridge_of, served_call
@@ -39,7 +46,7 @@ def story_of(story: Story) -> list[dict[str, Any]]:
 
 def raised(ask: Asker) -> dict[str, str]:
     """What is raised about withdraw ids, by the last digit of the transfer."""
-    with reading(ask.gateway.reads) as connection:
+    with reading(part_of(ask.app, Database).reads) as connection:
         rows = connection.execute(select(Anomaly.subject, Anomaly.kind, Anomaly.detail)).all()
     return {row.subject[-1]: row.detail for row in rows if row.kind == AnomalyKind.WITHDRAW_ID_PAID}
 
@@ -85,16 +92,16 @@ def test_the_contract_pays_one_of_them(ask: Asker) -> None:
 
 
 @pytest.mark.one_database
-def test_whichever_comes_last(ask: Asker) -> None:
+def test_whichever_comes_last(ask: Asker, app: Flask, database: Database) -> None:
     """Any order of what makes it, in one batch or one by one, gives the same."""
     parts = [story_of(FIRST)[:1], story_of(FIRST)[1:], story_of(SECOND)[:1], story_of(SECOND)[1:], [PAID]]
     outcomes = []
     for number, order in enumerate(some(list(itertools.permutations(parts))[::3])):
-        forget_events(ask.gateway)
+        forget_events(app)
         lines = [rotation(1, SET), *itertools.chain(*order)]
         for batch in [[line] for line in lines] if number % 2 else [lines]:
             ask.feed(*batch)
-        with reading(ask.gateway.reads) as connection:
+        with reading(database.reads) as connection:
             found = projections(connection)
             found["withdraw_ids"] = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
         outcomes.append(found)
@@ -104,7 +111,7 @@ def test_whichever_comes_last(ask: Asker) -> None:
 
 
 @pytest.mark.one_database
-def test_rotation_says_anew_which_request_was_paid(ask: Asker) -> None:
+def test_rotation_says_anew_which_request_was_paid(ask: Asker, app: Flask, database: Database) -> None:
     """Also where the transfer was released as well as refunded, so that its status is that of the release."""
     later: Powers = {PEOPLE[1]: 1}
     other = SECOND.request(seqnum=8)
@@ -117,24 +124,24 @@ def test_rotation_says_anew_which_request_was_paid(ask: Asker) -> None:
     begin = [*story_of(FIRST), FIRST.prepared(FIRST.request(seqnum=8)), SECOND.sent()]
     outcomes = set()
     for order in itertools.permutations(parts):
-        forget_events(ask.gateway)
+        forget_events(app)
         lines = [rotation(1, SET), *begin, *itertools.chain(*order)]
         for line in (*lines, *lines):  # what was refused is sent again
             ask.feed(line)
-        with reading(ask.gateway.reads) as connection:
+        with reading(database.reads) as connection:
             rows = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
         outcomes.add((ask.status(SECOND)["status"], tuple(rows)))
     assert len(outcomes) == 1, outcomes
 
 
-def test_a_payment_that_no_longer_stands(ask: Asker) -> None:
+def test_a_payment_that_no_longer_stands(ask: Asker, audited: Audited) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
     assert_second_is_dead(ask)
     ask.take(event("chain.reorged", chain_id=1, from_block=115))
     assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
     ask.take(PAID | {"block": 120})
     assert_second_is_dead(ask)
-    retract_ids(*ask.gateway.audited, [PAID["id"]], "not paid at all", actor=TESTER)
+    retract_ids(*audited, [PAID["id"]], "not paid at all", actor=TESTER)
     assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
 
 
@@ -156,16 +163,18 @@ def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
     assert SECOND.id in raised(ask)["1"] and FIRST.id in raised(ask)["2"]
 
 
-def test_payment_is_remembered_after_prune_and_replay(ask: Asker) -> None:
+def test_payment_is_remembered_after_prune_and_replay(
+    ask: Asker, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
+) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), PAID)
-    replay(*ask.gateway.audited, actor=TESTER)
-    later = ask.gateway.but(clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    replay(*audited, actor=TESTER)
+    later = replace(database, clock=lambda: database.clock() + timedelta(days=30))
     assert (
         sum(
             prune(
-                later.database,
-                later.audit_keys,
-                later.intake,
+                later,
+                audit_keys,
+                intake,
                 later.clock() - timedelta(days=8),
                 actor=TESTER,
             ).transfers.values()
@@ -174,12 +183,12 @@ def test_payment_is_remembered_after_prune_and_replay(ask: Asker) -> None:
     )
     ask.take(*story_of(SECOND))
     assert_second_is_dead(ask)
-    replay(*ask.gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert_second_is_dead(ask)
 
 
 @pytest.mark.one_database
-def test_other_kinds_have_no_withdraw_id(ask: Asker) -> None:
+def test_other_kinds_have_no_withdraw_id(ask: Asker, app: Flask) -> None:
     """They are told apart by the reference, which the contract puts into the id."""
     for kind in (SendKind.DEPOSIT, SendKind.BURN):
         one, other = Story(kind, 10), Story(kind, 11)
@@ -192,7 +201,7 @@ def test_other_kinds_have_no_withdraw_id(ask: Asker) -> None:
             bridge.at.send(bridge.data(served_call(ask.status(story))))
         ask.take(about(10, "refund.completed"))
         assert ask.status(other)["status"] == 8
-        forget_events(ask.gateway)
+        forget_events(app)
 
 
 @pytest.mark.one_database
@@ -216,9 +225,9 @@ def statements(ask: Asker, events: Iterable[dict[str, Any]]) -> int:
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         seen.append(statement)
 
-    listeners.listen(ask.gateway.engine, "before_cursor_execute", note)
+    listeners.listen(part_of(ask.app, Database).engine, "before_cursor_execute", note)
     try:
         ask.take(*events)
     finally:
-        listeners.remove(ask.gateway.engine, "before_cursor_execute", note)
+        listeners.remove(part_of(ask.app, Database).engine, "before_cursor_execute", note)
     return len(seen)

@@ -9,6 +9,7 @@ import pytest
 from app.network.document import NetworkRefused, import_network
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.applications import Editing, editing_of
 from tests.feed.services.world import address, network
 from tests.network.services.network_kit import text
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
@@ -31,7 +32,7 @@ def put(ask: Asker, story: Story, *, listed: bool = True, **said: Any) -> None:
         document["tokens"] = [
             row for row in document["tokens"] if (row["chain_id"], row["symbol"]) != (story.chain, "CELR")
         ]
-    import_network(*ask.gateway.editing, text(document), actor=TESTER)
+    import_network(*editing_of(ask.app), text(document), actor=TESTER)
 
 
 def wanted(story: Story, token: str) -> bytes:
@@ -57,11 +58,11 @@ def test_request_in_chain_token_is_contradicted(ask: Asker, story: Story) -> Non
     assert [line.reason for line in refused] and "token" in refused[0].reason
 
 
-def test_pair_token_validates_events_again(ask: Asker, story: Story) -> None:
+def test_pair_token_validates_events_again(ask: Asker, story: Story, editing: Editing) -> None:
     """Only while nothing under way hangs on the old one: here the send comes before the pair is known."""
     document = network()
     document["pegged_pairs"] = []
-    import_network(*ask.gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     request = wanted(story, OWN)
     ask.take(rotation(story.chain, SET))
     ask.feed(story.sent(), story.prepared(request))

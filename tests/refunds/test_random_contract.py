@@ -12,6 +12,7 @@ from app.transfers.rules.refunds.claimable import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.contract.evm.machine import Call, Reverted
 from tests.everyday import volume
 from tests.feed.services.world import about
@@ -37,7 +38,7 @@ class Walk:
 
     def __init__(self, ask: Asker, chance: Random) -> None:
         self.ask, self.chance = ask, chance
-        self.watched = WatchedBridge(ask.gateway, STORIES[0], bridge_of(STORIES[0], {PEOPLE[0]: 1}))
+        self.watched = WatchedBridge(ask.app, STORIES[0], bridge_of(STORIES[0], {PEOPLE[0]: 1}))
         self.bridge = self.watched.bridge
         self.powers: Powers = {}
         self.snapshots: list[tuple[Any, Powers]] = []
@@ -95,7 +96,7 @@ class Walk:
             self.watched.read()
 
     def replay(self) -> None:
-        replay(*self.ask.gateway.audited, actor=TESTER)
+        replay(*audited_of(self.ask.app), actor=TESTER)
 
     def step(self) -> None:
         moves = {self.sign: 12, self.reset: 4, self.withdraw: 2, self.reorganise: 3, self.replay: 1}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.transfers.rules.refunds.claimable import signing_digest
 from app.transfers.rules.refunds.request import RefundRequest, encode_request
@@ -221,8 +222,8 @@ class Play:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEED * 1000, SEED * 1000 + HISTORIES))
-def test_served_equals_paid_by_contract(ask: Asker, seed: int) -> None:
-    forget_events(ask.gateway)
+def test_served_equals_paid_by_contract(ask: Asker, seed: int, app: Flask) -> None:
+    forget_events(app)
     rng = random.Random(seed)
     play = Play(ask, rng)
     steps = [play.send, play.prepare, play.prepare, play.sign, play.sign, play.sign, play.sign]

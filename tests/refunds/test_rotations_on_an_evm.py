@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.values.codes import SendKind
 from tests.feed.services.world import about, forget_events
@@ -80,7 +81,7 @@ def test_failed_withdraw_can_be_repeated(ask: Asker) -> None:
 
 
 @pytest.mark.soak("every order of the rotations")
-def test_every_order_is_paid(ask: Asker) -> None:
+def test_every_order_is_paid(ask: Asker, app: Flask) -> None:
     rotations = [rotation(1, OLD)], [rotation(1, NEW, at=-100)]
     parts = [[STORY.sent()], [STORY.prepared()], signed(1, 2, 3), *rotations]
     bridge = bridge_of(STORY, NEW)
@@ -90,4 +91,4 @@ def test_every_order_is_paid(ask: Asker) -> None:
         answer = ask.status(STORY)
         assert answer["status"] == 8, number
         assert bridge.judge(served_call(answer)).startswith("0x")
-        forget_events(ask.gateway)
+        forget_events(app)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.feed.services.reprojection import replay
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address, keccak256
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.contract.evm.machine import Reverted
 from tests.feed.services.world import event
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
@@ -64,10 +66,10 @@ def assert_frozen(ask: Asker, why: str) -> None:
 
 
 @pytest.mark.parametrize("case", DEAD)
-def test_unusable_set_withdraws_evidence(ask: Asker, case: str) -> None:
+def test_unusable_set_withdraws_evidence(ask: Asker, case: str, app: Flask, audited: Audited) -> None:
     """Until the next set."""
     members, why = DEAD[case]
-    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
+    watched = WatchedBridge(app, STORY, bridge_of(STORY, USUAL))
     bridge = watched.bridge
     watched.reset(by_address(USUAL))
     ask.take(*refund())
@@ -84,7 +86,7 @@ def test_unusable_set_withdraws_evidence(ask: Asker, case: str) -> None:
     assert [row["power"] for row in ask.evidence(STORY)["signers"]] == [
         str(members[who]) for who in sorted(members)
     ]
-    replay(*ask.gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert_frozen(ask, why)
 
     watched.reset(by_address(USUAL))
@@ -93,8 +95,8 @@ def test_unusable_set_withdraws_evidence(ask: Asker, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", LIVE)
-def test_usable_set_of_any_size_is_served(ask: Asker, case: str) -> None:
-    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
+def test_usable_set_of_any_size_is_served(ask: Asker, case: str, app: Flask) -> None:
+    watched = WatchedBridge(app, STORY, bridge_of(STORY, USUAL))
     watched.reset(LIVE[case])
     ask.take(*refund())
     answer = ask.status(STORY)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.network.document import import_network
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
@@ -15,6 +17,7 @@ from app.transfers.rules.refunds.claimable import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER
+from tests.applications import editing_of
 from tests.contract.evm.machine import Bridge, Chain
 from tests.feed.services.world import address, network, signed
 from tests.network.services.network_kit import text
@@ -43,7 +46,7 @@ def bridges(story: Story) -> dict[bytes, Bridge]:
 def list_other(ask: Asker, story: Story, *contracts: bytes) -> None:
     document = network()
     document["pegged_pairs"][0][LISTS[story.kind]] = [checksum_address(each) for each in contracts]
-    import_network(*ask.gateway.editing, text(document), actor=TESTER)
+    import_network(*editing_of(ask.app), text(document), actor=TESTER)
 
 
 def signed_for(story: Story, contract: bytes) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def signed_for(story: Story, contract: bytes) -> dict[str, Any]:
 
 
 def unlisted(ask: Asker) -> list[str]:
-    with reading(ask.gateway.reads) as connection:
+    with reading(part_of(ask.app, Database).reads) as connection:
         rows = connection.execute(Anomaly.__table__.select()).all()
     return [row.subject[-1] for row in rows if row.kind == AnomalyKind.UNLISTED_CONTRACT]
 

@@ -6,8 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
+from msgspec.structs import replace
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
@@ -15,6 +20,7 @@ from app.transfers.rules.refunds.claimable import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.contract.evm.machine import Call, Receipt
 from tests.feed.services.world import about, event, projections
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
@@ -51,9 +57,9 @@ def assert_used_up(ask: Asker, what: str, status: int = 7) -> None:
 
 
 @pytest.fixture
-def watched(ask: Asker) -> WatchedBridge:
+def watched(ask: Asker, app: Flask) -> WatchedBridge:
     """A bridge that is watched, and a refund that it would pay."""
-    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, SET))
+    watched = WatchedBridge(app, STORY, bridge_of(STORY, SET))
     watched.reset(by_address(SET))
     ask.take(*refund())
     answer = ask.status(STORY)
@@ -75,7 +81,7 @@ USES = {
 @pytest.mark.parametrize("queued", [False, True])
 @pytest.mark.parametrize("use", USES)
 def test_id_is_used_until_block_is_orphaned(
-    ask: Asker, watched: WatchedBridge, use: str, queued: bool
+    ask: Asker, watched: WatchedBridge, use: str, queued: bool, database: Database, audited: Audited
 ) -> None:
     ref_id, what = USES[use]
     served = served_call(ask.status(STORY))
@@ -89,11 +95,11 @@ def test_id_is_used_until_block_is_orphaned(
     watched.mine(receipt)
     assert watched.bridge.judge(served) == "AlreadyDone"
     assert_used_up(ask, what)
-    with reading(ask.gateway.reads) as connection:
+    with reading(database.reads) as connection:
         found = projections(connection)
-    replay(*ask.gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert_used_up(ask, what)
-    with reading(ask.gateway.reads) as connection:
+    with reading(database.reads) as connection:
         assert projections(connection) == found
 
     state.revert(before)
@@ -132,7 +138,7 @@ REPORTS = list(lines(""))
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_report_counts_until_retracted(ask: Asker, report: str) -> None:
+def test_report_counts_until_retracted(ask: Asker, report: str, audited: Audited) -> None:
     ask.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(ask))[report]
     ask.take(line)
@@ -141,17 +147,17 @@ def test_report_counts_until_retracted(ask: Asker, report: str) -> None:
     assert ask.status(STORY)["status"] == 8
     ask.take(line)
     assert_used_up(ask, "for ")
-    retraction = retract_ids(*ask.gateway.audited, [line["id"]], "not on the chain", actor=TESTER)
+    retraction = retract_ids(*audited, [line["id"]], "not on the chain", actor=TESTER)
     assert ask.status(STORY)["status"] == 8
-    retract_ids(*ask.gateway.audited, retraction, "it was", actor=TESTER)
+    retract_ids(*audited, retraction, "it was", actor=TESTER)
     assert_used_up(ask, "for ")
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_it_counts_before_the_refund_is_known(ask: Asker, report: str) -> None:
+def test_it_counts_before_the_refund_is_known(ask: Asker, report: str, audited: Audited) -> None:
     ask.take(rotation(1, SET), *refund())
     used = withdraw_id(ask)
-    retract_ids(*ask.gateway.audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
+    retract_ids(*audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
     ask.take(lines(used)[report])
     ask.feed(*refund())
     assert_used_up(ask, "for ")
@@ -193,19 +199,21 @@ def test_refund_counts_once_in_block(ask: Asker) -> None:
     assert (ask.status(STORY)["status"], ask.status(OTHER)["status"]) == (8, 8)
 
 
-def test_it_is_retained_when_transfers_are_pruned(ask: Asker) -> None:
+def test_it_is_retained_when_transfers_are_pruned(
+    ask: Asker, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
+) -> None:
     ask.take(rotation(1, SET), *refund())
     used = withdraw_id(ask)
     paid = OTHER.request(seqnum=8)
     ask.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
     ask.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
-    later = ask.gateway.but(clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    later = replace(database, clock=lambda: database.clock() + timedelta(days=30))
     assert (
         sum(
             prune(
-                later.database,
-                later.audit_keys,
-                later.intake,
+                later,
+                audit_keys,
+                intake,
                 later.clock() - timedelta(days=8),
                 actor=TESTER,
             ).transfers.values()
@@ -213,5 +221,5 @@ def test_it_is_retained_when_transfers_are_pruned(ask: Asker) -> None:
         == 1
     )
     assert_used_up(ask, f"for transfer {OTHER.id}")
-    replay(*ask.gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert_used_up(ask, f"for transfer {OTHER.id}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.grpcweb import gateway_pb2
@@ -16,6 +17,7 @@ from app.network.document import import_network
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.feed.services.world import (
     SENDER,
     about,
@@ -84,7 +86,9 @@ def test_deposit_without_pair_is_refunded(ask: Asker) -> None:
 
 
 @pytest.mark.parametrize("dst", [0, 2**32, 2**63 - 1, 2**63, FAR])
-def test_send_to_unknown_chain_is_refunded(ask: Asker, dst: int) -> None:
+def test_send_to_unknown_chain_is_refunded(
+    ask: Asker, dst: int, database: Database, audited: Audited
+) -> None:
     """To one that cannot be configured. It is found, too."""
     story = Story(SendKind.POOL)
     ask.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
@@ -95,18 +99,20 @@ def test_send_to_unknown_chain_is_refunded(ask: Asker, dst: int) -> None:
     assert listed(ask)["dst_received_info"]["chain"]["id"] == 0
     ask.take(released(1, block=10**9, chain_id=dst))
     assert ask.status(story)["status"] == 5
-    with reading(ask.gateway.engine) as connection:
+    with reading(database.engine) as connection:
         before = projections(connection)
     assert before["latency_records"][0][1:3] == (1, dst)
     pair = {"src_chain_id": 1, "dst_chain_id": dst}
     latency = ask.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=pair)
     assert (latency.status_code, latency.headers["X-Gateway-Reason"]) == (200, "chain_unknown")
-    replay(*ask.gateway.audited, actor=TESTER)
-    with reading(ask.gateway.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert projections(connection) == before
 
 
-def test_listing_token_supplies_the_symbol(ask: Asker) -> None:
+def test_listing_token_supplies_the_symbol(
+    ask: Asker, database: Database, audited: Audited, editing: Editing
+) -> None:
     send = proven(1, token=address(7777))
     del send["symbol"]
     ask.take(send)
@@ -116,13 +122,13 @@ def test_listing_token_supplies_the_symbol(ask: Asker) -> None:
         document["tokens"][0] | {"chain_id": chain, "symbol": "NEW", "address": address(7777)}
         for chain in (1, 2)
     ]
-    import_network(*ask.gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     assert listed(ask)["src_send_info"]["token"]["symbol"] == "NEW"
-    with reading(ask.gateway.engine) as connection:
+    with reading(database.engine) as connection:
         before = projections(connection)
     assert [row[:2] for row in before["pool_counters"]] == [(1, "NEW")]
-    replay(*ask.gateway.audited, actor=TESTER)
-    with reading(ask.gateway.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert projections(connection) == before
 
 
@@ -163,14 +169,14 @@ ELSEWHERE = [
 @pytest.mark.parametrize("order", ["the send first", "the send last"])
 @pytest.mark.parametrize(("kind", "fields"), ELSEWHERE)
 def test_report_from_wrong_chain_is_ignored(
-    ask: Asker, kind: str, fields: dict[str, Any], order: str
+    ask: Asker, kind: str, fields: dict[str, Any], order: str, database: Database
 ) -> None:
     send = proven(1)
     elsewhere = of(send, about(1, kind, block=60_000_000, **fields))
     ask.take(*((send, elsewhere) if order == "the send first" else (elsewhere, send)))
     answer = ask.client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
     assert (answer["status"], answer["dst_block_tx_link"]) == (1, "")
-    with reading(ask.gateway.engine) as connection:
+    with reading(database.engine) as connection:
         found = projections(connection)
     assert [row[:2] for row in found["chain_progress"]] == [(1, 100)]
     [anomaly] = found["anomalies"]

@@ -12,14 +12,16 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
+from app.db.database import Database
 from app.db.replica import Replica
-from app.sandbox.services import Advanced, advance, load_sandbox
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
+from app.sandbox.services import Advanced, advance
 from app.transfers.services.status import TransferStatus
 from app.values.identifiers import TransferId
-from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
-from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster, cluster
+from tests.sandboxes import load_into
 from tests.transfers.services.followed import Process
 
 TIMEOUT = 60.0
@@ -38,17 +40,12 @@ def fill(servers: Cluster) -> None:
     app = create_app(make_settings(servers.primary.url))
     with app.app_context():
         upgrade(directory="migrations")
-        load_sandbox(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().intake,
-            actor=TESTER,
-        )
+        load_into(app)
         close_connections()
 
 
 @pytest.fixture
-def app(servers: Cluster) -> Iterator[Flask]:
+def cold_app(servers: Cluster) -> Iterator[Flask]:
     """The gateway on the primary and the replica. Nothing looks at the replica but the test."""
     settings = make_settings(servers.primary.url, database_replica_url=servers.replica.url)
     application = create_app(settings)
@@ -58,18 +55,18 @@ def app(servers: Cluster) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Iterator[Gateway]:
-    """Its parts, when the replica can be read."""
-    gateway = current_gateway()
-    eventually(replica_of(gateway).is_usable)
-    yield gateway
-    replica_of(gateway).close()
+def app(cold_app: Flask) -> Iterator[Flask]:
+    """The same, when the replica can be read."""
+    replica = replica_of(part_of(cold_app, Database))
+    eventually(replica.is_usable)
+    yield cold_app
+    replica.close()
 
 
-def replica_of(gateway: Gateway) -> Replica:
+def replica_of(database: Database) -> Replica:
     """The replica that it reads."""
-    assert gateway.public.replica is not None
-    return gateway.public.replica
+    assert database.public.replica is not None
+    return database.public.replica
 
 
 def eventually(happens: Callable[[], bool], pause: float = 0.05) -> None:
@@ -87,6 +84,6 @@ def status(process: Process, transfer_id: TransferId) -> int:
     return answer.status if isinstance(answer, TransferStatus) else 0
 
 
-def move(gateway: Gateway, steps: int, **fields: object) -> Advanced:
+def move(app: Flask, steps: int, **fields: object) -> Advanced:
     """Let so many steps of a story happen, on the primary."""
-    return advance(gateway.database, gateway.intake, {"steps": steps, **fields})
+    return advance(part_of(app, Database), part_of(app, Intake), {"steps": steps, **fields})

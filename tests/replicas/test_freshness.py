@@ -9,8 +9,9 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.db import replica as replica_module
+from app.db.database import Database
 from app.db.replica import MAX_SILENCE_SECONDS, Replica
-from tests.gateway import current_gateway
+from app.http.application import part_of
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer
@@ -26,11 +27,12 @@ def timer() -> Timer:
 
 
 @pytest.fixture
-def replica(app: Flask, timer: Timer) -> Iterator[Replica]:
+def replica(cold_app: Flask, timer: Timer) -> Iterator[Replica]:
     """As the gateway has it, but looked at by the test alone, on the test's time."""
-    of_gateway = current_gateway().public.replica
+    database = part_of(cold_app, Database)
+    of_gateway = database.public.replica
     assert of_gateway is not None
-    replica = Replica(of_gateway.engine, current_gateway().reads, MAX_LAG, timer)
+    replica = Replica(of_gateway.engine, database.reads, MAX_LAG, timer)
     replica._watch = lambda: None  # type: ignore[method-assign]
     yield replica
     of_gateway.close()
@@ -135,8 +137,8 @@ def test_promoted_replica_serves_while_primary_is_silent(
     assert not good(replica), "the primary answers"
 
 
-def test_a_primary_is_no_replica(app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
-    reads = current_gateway().reads
+def test_a_primary_is_no_replica(cold_app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
+    reads = part_of(cold_app, Database).reads
     mistaken = Replica(reads, reads, MAX_LAG, timer)
     mistaken.check()
     assert mistaken._shows_until == float("-inf")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from msgspec.structs import replace
 from sqlalchemy import Engine, event, func, select
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from app.db.database import Database
 from app.db.engine import run_read
 from app.db.timeouts import REPLICA, set_timeouts, within
+from app.http.application import part_of
 from tests.feed.services.world import event as fact
 from tests.feed.views.kit import TOKEN, bearer, ndjson
-from tests.gateway import Gateway, current_gateway
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually, replica_of
 
@@ -29,11 +31,12 @@ LATENCY = "src_chain_id=1&dst_chain_id=56"
 class Statements:
     """Counts what is asked of the primary and of the replica, by others than the replica's watch."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, app: Flask) -> None:
+        database = part_of(app, Database)
         self.primary = self.replica = 0
-        for engine in (gateway.engine, gateway.reads):
+        for engine in (database.engine, database.reads):
             event.listen(engine, "before_cursor_execute", self._on_primary)
-        event.listen(replica_of(gateway).engine, "before_cursor_execute", self._on_replica)
+        event.listen(replica_of(database).engine, "before_cursor_execute", self._on_replica)
 
     def _on_primary(self, *args: object) -> None:
         text = str(args[2])
@@ -56,9 +59,9 @@ def public_answers(client: FlaskClient) -> list[bytes]:
     return [answer.data for answer in answers]
 
 
-def test_public_answers_are_read_from_the_replica(gateway: Gateway, client: FlaskClient) -> None:
+def test_public_answers_are_read_from_the_replica(app: Flask, client: FlaskClient) -> None:
     client.get("/readyz")  # the configuration is read from the primary before
-    told = Statements(gateway)
+    told = Statements(app)
     answers = public_answers(client)
     assert b'"status":8' in answers[0]
     assert b"transfer not found; newest events" in answers[1]
@@ -66,8 +69,8 @@ def test_public_answers_are_read_from_the_replica(gateway: Gateway, client: Flas
     assert told.primary == 0
 
 
-def test_reporters_and_readiness_use_primary(gateway: Gateway, client: FlaskClient) -> None:
-    told = Statements(gateway)
+def test_reporters_and_readiness_use_primary(app: Flask, client: FlaskClient) -> None:
+    told = Statements(app)
     head = fact("chain.head", chain_id=1, block=1)
     kind = {"Content-Type": "application/x-ndjson"}
     assert (
@@ -79,17 +82,19 @@ def test_reporters_and_readiness_use_primary(gateway: Gateway, client: FlaskClie
     assert (told.replica, told.primary > 4) == (0, True)
 
 
-def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
+def test_a_killed_replica_costs_no_answer(
+    servers: Cluster, app: Flask, database: Database, client: FlaskClient
+) -> None:
     before = public_answers(client)
     servers.replica.kill()
     try:
-        told = Statements(gateway)
+        told = Statements(app)
         assert public_answers(client)[2:] == before[2:]
         assert told.primary > 0
         assert client.get("/readyz").status_code == 200
     finally:
         servers.replica.start()
-    eventually(replica_of(gateway).is_usable)
+    eventually(replica_of(database).is_usable)
     public_answers(client)
     assert told.replica > 0
 
@@ -99,19 +104,19 @@ def hurry(engine: Engine, seconds: float) -> None:
     set_timeouts(engine, replace(REPLICA, within=seconds))
 
 
-def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
+def test_a_hanging_replica_costs_no_answer(servers: Cluster, database: Database, client: FlaskClient) -> None:
     public_answers(client)
-    hurry(replica_of(gateway).engine, 0.3)
+    hurry(replica_of(database).engine, 0.3)
     with servers.replica.hanging():
         public_answers(client)
-        eventually(lambda: not replica_of(gateway).is_usable())
+        eventually(lambda: not replica_of(database).is_usable())
         public_answers(client)
-    eventually(replica_of(gateway).is_usable)
+    eventually(replica_of(database).is_usable)
 
 
-def test_late_answer_answers_no_other_statement(servers: Cluster, gateway: Gateway) -> None:
+def test_late_answer_answers_no_other_statement(servers: Cluster, database: Database) -> None:
     """A statement that was given up takes its connection with it."""
-    engine = replica_of(gateway).engine
+    engine = replica_of(database).engine
     with engine.connect() as connection:
         assert connection.scalar(select(1)) == 1
         hurry(engine, 0.1)
@@ -124,15 +129,14 @@ def test_late_answer_answers_no_other_statement(servers: Cluster, gateway: Gatew
 
 
 @pytest.mark.soak("restarts a database server")
-def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient) -> None:
+def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient, database: Database) -> None:
     """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
-    gateway = current_gateway()
-    alone = gateway.public
+    alone = database.public
     alone.replica = None
     before = public_answers(client)
     servers.primary.kill()
     servers.primary.start()
-    assert run_read(gateway.reads, lambda connection: connection.scalar(select(7))) == 7
+    assert run_read(database.reads, lambda connection: connection.scalar(select(7))) == 7
     assert public_answers(client)[2:] == before[2:]
     servers.primary.kill()
     servers.primary.start()
@@ -142,8 +146,8 @@ def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient) 
     assert verdict.json == {"accepted": 1, "repeated": 0, "refused": []}
 
 
-def test_expired_request_keeps_replica_usable(gateway: Gateway) -> None:
+def test_expired_request_keeps_replica_usable(database: Database) -> None:
     """It waited for something else before, and gets no connection."""
     with within(0), pytest.raises(PoolTimeout):
-        gateway.public.run_read(lambda connection: connection.scalar(select(1)))
-    assert replica_of(gateway).is_usable()
+        database.public.run_read(lambda connection: connection.scalar(select(1)))
+    assert replica_of(database).is_usable()

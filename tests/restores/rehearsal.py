@@ -15,10 +15,9 @@ from flask_migrate import upgrade
 
 from app.network.document import import_network
 from tests.actors import TESTER
-from tests.applications import application
+from tests.applications import application, editing_of
 from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, ask, requests, sandbox_app
 from tests.feed.views.kit import EVENTS, NDJSON, bearer
-from tests.gateway import current_gateway
 
 TOKEN = "test-ingest-token"
 PORTION = 100
@@ -56,9 +55,9 @@ def gateway_on(url: str) -> Iterator[Flask]:
 
 def begin(url: str) -> None:
     """Migrate an empty database and import the sandbox's network."""
-    with gateway_on(url):
+    with gateway_on(url) as app:
         upgrade(directory=str(ROOT / "migrations"))
-        import_network(*current_gateway().editing, sandbox()[0], actor=TESTER)
+        import_network(*editing_of(app), sandbox()[0], actor=TESTER)
 
 
 def report(app: Flask, lines: tuple[bytes, ...]) -> int:

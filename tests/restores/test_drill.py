@@ -10,8 +10,9 @@ import psutil
 import pytest
 from sqlalchemy import text
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.deploy.files import DEPLOY
-from tests.gateway import current_gateway
 from tests.programs import program
 from tests.restores.machine import Machine
 from tests.restores.rehearsal import begin, gateway_on, report, sandbox
@@ -109,7 +110,7 @@ def test_good_backup_is_restored_verified_removed(backed_up: tuple[PgBackRest, D
 )
 def test_wrong_restore_fails_the_drill(backed_up: tuple[PgBackRest, Drill], harm: str, said: str) -> None:
     way, drilled = backed_up
-    with gateway_on(way.url), current_gateway().engine.begin() as connection:
+    with gateway_on(way.url) as app, part_of(app, Database).engine.begin() as connection:
         connection.execute(text(harm))
     way.archive()
     with pytest.raises(RuntimeError, match=said) as failed:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.transfers.models import Transfer
-from tests.gateway import current_gateway
 from tests.programs import program
 from tests.restores.conftest import ROOT
 from tests.restores.machine import Machine, wheel_programs
@@ -90,7 +91,7 @@ def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
         before = answers(app)
     moment = clock_of(way)
     with gateway_on(way.url) as app:
-        with writing(current_gateway().engine) as connection:
+        with writing(part_of(app, Database).engine) as connection:
             connection.execute(update(Transfer).values(status=0))
         assert answers(app) != before
     way.archive()

@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import func, select
 
 from app.cli.database import back_up
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.models import Event
 from app.webhooks.services.delivering import CLAIM, take
-from tests.applications import application
+from tests.applications import application, audited_of
 from tests.contract.recorded_answers import ROOT
 from tests.feed.services.world import feed, sent, write_network
-from tests.gateway import Gateway, current_gateway
 from tests.watcher.kit import Watched, answers, row, send
 from tests.watcher.services.world import Clock
 from tests.webhooks.services.hooks import Clock as Timer
@@ -31,13 +33,13 @@ def file(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def opened(file: Path, clock: Clock | Timer) -> Iterator[Gateway]:
+def opened(file: Path, clock: Clock | Timer) -> Iterator[Flask]:
     """The gateway on the file, in a process that knows nothing of another one."""
-    with application(f"sqlite:///{file}", clock):
+    with application(f"sqlite:///{file}", clock, max_reorg_blocks=50) as app:
         if not file.exists():
             upgrade(directory=str(ROOT / "migrations"))
-            write_network(current_gateway().engine)
-        yield current_gateway().but(max_reorg_blocks=50)
+            write_network(part_of(app, Database).engine)
+        yield app
 
 
 def restored(file: Path, backup: Path) -> None:
@@ -47,8 +49,8 @@ def restored(file: Path, backup: Path) -> None:
     shutil.copy(backup, file)
 
 
-def events(gateway: Gateway) -> list[str]:
-    with reading(gateway.engine) as connection:
+def events(database: Database) -> list[str]:
+    with reading(database.engine) as connection:
         return list(connection.scalars(select(Event.event_id).order_by(Event.event_id)))
 
 
@@ -56,47 +58,48 @@ def events(gateway: Gateway) -> list[str]:
 @pytest.mark.soak("a watcher and a restored database")
 def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> None:
     backup, clock = file.with_name("backup"), Clock()
-    with opened(file, clock) as gateway:
-        watched = Watched(gateway)
+    with opened(file, clock) as app:
+        watched = Watched(app)
         chain = watched.chain
         for number in range(1, 6):
             chain.mine(send(number))
         watched.settle(watched.reader())
-        back_up(gateway.engine.url, backup)
-        at_backup = row(gateway).live_to
+        back_up(watched.database.engine.url, backup)
+        at_backup = row(watched.database).live_to
         for number in range(6, 12):
             chain.mine(send(number))
         chain.mine_many(4)
         watched.settle(watched.reader())
-        before, told, read_to = answers(gateway), events(gateway), row(gateway).live_to
+        before, told = answers(watched.database), events(watched.database)
+        read_to = row(watched.database).live_to
     restored(file, backup)
-    with opened(file, clock) as gateway:
-        assert answers(gateway) != before
-        assert row(gateway).live_to == at_backup < read_to
-        again = Watched(gateway, chain)
+    with opened(file, clock) as app:
+        again = Watched(app, chain)
+        assert answers(again.database) != before
+        assert row(again.database).live_to == at_backup < read_to
         if reorganised:
             chain.reorg(2)
             chain.mine_many(3)
         again.takes = watched.takes
         again.settle(again.reader())
-        assert answers(gateway) == before
+        assert answers(again.database) == before
         if not reorganised:
-            assert events(gateway) == told
-        with reading(gateway.engine) as connection:
+            assert events(again.database) == told
+        with reading(again.database.engine) as connection:
             doubles = select(Event.event_id).group_by(Event.event_id, Event.type).having(func.count() > 1)
             assert connection.scalars(doubles).all() == []
 
 
 def test_due_delivery_keeps_its_id(file: Path) -> None:
     backup, clock = file.with_name("backup"), Timer()
-    with opened(file, clock) as gateway:
-        to_everything(gateway)
-        feed(gateway, sent(1), sent(2))
-        back_up(gateway.engine.url, backup)
-        first = {(due.message_id, due.body, due.secrets) for due in take(*gateway.audited, Plenty())}
+    with opened(file, clock) as app:
+        to_everything(app)
+        feed(app, sent(1), sent(2))
+        back_up(part_of(app, Database).engine.url, backup)
+        first = {(due.message_id, due.body, due.secrets) for due in take(*audited_of(app), Plenty())}
         assert len(first) == 2
     restored(file, backup)
     clock.move(CLAIM)
-    with opened(file, clock) as gateway:
-        again = {(due.message_id, due.body, due.secrets) for due in take(*gateway.audited, Plenty())}
+    with opened(file, clock) as app:
+        again = {(due.message_id, due.body, due.secrets) for due in take(*audited_of(app), Plenty())}
         assert again == first, "a receiver tells them from new ones, and the signature is of the same secret"

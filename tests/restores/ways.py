@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from tests.gateway import current_gateway
+from app.db.database import Database
+from app.http.application import part_of
 from tests.restores.machine import DEBIAN_15, Machine
 from tests.restores.rehearsal import gateway_on
 from tests.site.snippets import Block, block_of, blocks_of
@@ -178,7 +179,7 @@ def running(machine: Machine) -> Iterator[Machine]:
 def clock_of(way: Way) -> str:
     """The time by the database's own clock, as PostgreSQL reads it."""
     assert not isinstance(way, OnlineBackup)
-    with gateway_on(way.url):
-        connection = current_gateway().engine.connect()
+    with gateway_on(way.url) as app:
+        connection = part_of(app, Database).engine.connect()
         with connection:
             return str(connection.exec_driver_sql("SELECT clock_timestamp()").scalar())

@@ -8,18 +8,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.models import JournalRow
+from app.http.application import current, part_of
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.services import STORIES, check_controls
 from app.transfers.models import Anomaly, Event
 from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
-from tests.gateway import current_gateway
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 PATH = "/sandbox/v1/advance"
@@ -31,12 +33,17 @@ Answer = dict[str, Any]
 
 
 @pytest.fixture
-def sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> Iterator[FlaskClient]:
-    """A client of a gateway whose made-up transfers can be moved."""
-    app = open_app(sandbox_controls=True, clock=lambda: SANDBOX_NOW)
-    with app.app_context():
-        fill_sandbox(shared_database, current_gateway())
-        yield app.test_client()
+def app(open_app: OpenApp, shared_database: SharedDatabase) -> Iterator[Flask]:
+    """A gateway whose made-up transfers can be moved."""
+    application = open_app(sandbox_controls=True, clock=lambda: SANDBOX_NOW)
+    with application.app_context():
+        fill_sandbox(shared_database, application)
+        yield application
+
+
+@pytest.fixture
+def sandbox(app: Flask) -> FlaskClient:
+    return app.test_client()
 
 
 def advance(client: FlaskClient, **body: object) -> Answer:
@@ -63,12 +70,12 @@ def status(client: FlaskClient, transfer_id: str) -> tuple[Answer, Any]:
 def rows(*columns: Any, of: str) -> list[Any]:
     """Of the transfer with this id, in the order of its rows."""
     table = columns[0].class_
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         about = select(*columns).where(table.transfer_id == bytes.fromhex(of[2:])).order_by(table.seq)
         return list(connection.execute(about))
 
 
-def test_every_story_ends_like_its_transfer(sandbox: FlaskClient) -> None:
+def test_every_story_ends_like_its_transfer(sandbox: FlaskClient, database: Database) -> None:
     for story in SANDBOX_TRANSFERS:
         moved = advance(sandbox, story=story.digits)
         assert (moved["status"], moved["done"], moved["left"]) == (story.status, list(story.steps), [])
@@ -77,7 +84,7 @@ def test_every_story_ends_like_its_transfer(sandbox: FlaskClient) -> None:
         assert bool(answer["wd_onchain"]) == (story.status is CLAIM)
         over = story.status in (2, 5, 10)
         assert headers["X-Transfer-Terminal"] == str(over).lower(), "blocks are final at once"
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         assert not connection.execute(select(Anomaly.id).where(Anomaly.transfer_id.is_not(None))).all()
 
 
@@ -173,7 +180,7 @@ def test_impossible_step_explains_what_to_send(sandbox: FlaskClient) -> None:
         assert says in refusal(sandbox, **body)
 
 
-def test_a_transfer_stays_in_its_story(sandbox: FlaskClient) -> None:
+def test_a_transfer_stays_in_its_story(sandbox: FlaskClient, database: Database) -> None:
     advance(sandbox, transfer_id=ID, story="0005", account=ACCOUNT, steps=1)
     assert (
         refusal(sandbox, transfer_id=ID, story="0008")
@@ -181,7 +188,7 @@ def test_a_transfer_stays_in_its_story(sandbox: FlaskClient) -> None:
     )
     other = "0x" + "5a" * 20
     assert f"account: the transfer is of {ACCOUNT}" in refusal(sandbox, transfer_id=ID, account=other)
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         loaded = {each.transfer_id for each in SANDBOX_TRANSFERS}
         for row in connection.execute(select(Event.transfer_id).where(Event.type == "transfer.released")):
             if f"0x{row.transfer_id.hex()}" not in loaded:
@@ -197,7 +204,7 @@ def test_stories_differ_by_first_event() -> None:
 def test_controls_are_served_only_where_set(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
-        fill_sandbox(shared_database, current_gateway())
+        fill_sandbox(shared_database, app)
         client = app.test_client()
         assert client.post(PATH, json={"story": "0005"}).status_code == 404
         assert PATH not in client.get("/openapi.json").get_json()["paths"]
@@ -213,11 +220,11 @@ def test_another_database_has_none(open_app: OpenApp) -> None:
 def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
-        gateway = current_gateway()
+        database = part_of(app, Database)
         with pytest.raises(SystemExit, match="DATABASE_URL is not a sandbox"):
-            check_controls(gateway.database)
-        fill_sandbox(shared_database, gateway)
-        check_controls(gateway.database)
+            check_controls(database)
+        fill_sandbox(shared_database, app)
+        check_controls(database)
 
 
 def test_it_is_described_where_it_is_served(sandbox: FlaskClient) -> None:
@@ -238,11 +245,9 @@ def test_pages_of_any_origin_may_send_it(sandbox: FlaskClient) -> None:
         assert response.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_a_bad_reason_is_the_transfers_own(sandbox: FlaskClient) -> None:
+def test_a_bad_reason_is_the_transfers_own(sandbox: FlaskClient, database: Database) -> None:
     moved = advance(sandbox, story="0306")
     assert status(sandbox, moved["transfer_id"])[0]["refund_reason"] == XferStatus.BAD_LIQUIDITY
     assert (
-        timedelta(0)
-        < current_gateway().clock() - rows(Event.at, of=moved["transfer_id"])[-1].at
-        < timedelta(hours=1)
+        timedelta(0) < database.clock() - rows(Event.at, of=moved["transfer_id"])[-1].at < timedelta(hours=1)
     )

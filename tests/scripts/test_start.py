@@ -14,7 +14,9 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.models import Event
 from config import ALL_DOORS, Door, load_settings
 from scripts.docs_site import later
@@ -29,7 +31,6 @@ from scripts.start import (
 )
 from tests.applications import make_settings
 from tests.databases import empty_tables
-from tests.gateway import current_gateway
 
 LOOPBACK = "127.0.0.1"
 
@@ -104,7 +105,7 @@ def test_missing_database_is_prepared_once(tmp_path: Path, capsys: pytest.Captur
 
 def everything(app: Flask) -> int:
     """How many events the application's database holds."""
-    with app.app_context(), reading(current_gateway().engine) as connection:
+    with app.app_context(), reading(part_of(app, Database).engine) as connection:
         count = connection.scalar(select(func.count()).select_from(Event))
     assert count is not None
     return count

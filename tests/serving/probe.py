@@ -10,9 +10,10 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import func, insert, select, update
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
-from tests.gateway import current_gateway
+from app.http.application import current
 
 app = create_app()
 
@@ -20,7 +21,7 @@ app = create_app()
 def backends() -> list[int]:
     """The server's processes that stand behind this process's connections, one of each pool."""
     found: list[int] = []
-    for engine in (current_gateway().engine, current_gateway().reads):
+    for engine in (current(Database).engine, current(Database).reads):
         with reading(engine) as connection:
             if connection.dialect.name == "postgresql":
                 found.append(connection.scalars(select(func.pg_backend_pid())).one())
@@ -44,7 +45,7 @@ def probe() -> ResponseReturnValue:
 @app.post("/count")
 def count() -> ResponseReturnValue:
     """Add one to a counter by reading and writing it: only right when writers take turns."""
-    with writing(current_gateway().engine) as connection:
+    with writing(current(Database).engine) as connection:
         seen = connection.scalar(select(PoolCounter.added))
         if seen is None:
             connection.execute(

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from app import create_app
 from app.db.models import db
-from app.sandbox.services import load_sandbox
-from tests.actors import TESTER
 from tests.applications import make_settings
-from tests.gateway import current_gateway
+from tests.sandboxes import load_into
 from tests.serving.server import Server, serving
 
 
@@ -27,9 +25,7 @@ def serving_sandbox(folder: Path, template: Path, **settings: str) -> Iterator[S
     url = f"sqlite:///{folder / 'gateway.db'}"
     app = create_app(make_settings(url))
     with app.app_context():
-        load_sandbox(
-            current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
-        )
+        load_into(app)
         db.engine.dispose()
     with serving("wsgi:app", folder / "log", DATABASE_URL=url, **settings) as running:
         yield running

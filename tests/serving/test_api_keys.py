@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import create_engine, text
 
 from app import create_app
 from app.credentials.queries import valid_keys
 from app.credentials.services.issued import revoke_key
 from app.credentials.services.issuing import issue, new_key
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.values.times import day_of, system_clock
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
+from tests.applications import audited_of, close_connections, editing_of, make_settings
 from tests.databases import empty_tables
-from tests.gateway import Gateway, current_gateway
 from tests.serving.server import UNLIMITED, Server, serving
 
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"
@@ -43,11 +45,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
 
 
 @contextmanager
-def console(url: str) -> Iterator[Gateway]:
+def console(url: str) -> Iterator[Flask]:
     """Another process, where administrators make and revoke keys."""
     app = create_app(make_settings(url))
     with app.app_context():
-        yield current_gateway()
+        yield app
         close_connections()
 
 
@@ -71,11 +73,11 @@ def call(server: Server, key: str) -> HTTPResponse:
 def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
     settings = {"CONFIG_MAX_AGE_SECONDS": str(MAX_AGE)}
     with (
-        console(url) as gateway,
+        console(url) as app,
         serving(UNLIMITED, tmp_path / "log", DATABASE_URL=url, **settings) as server,
     ):
-        limited = issue(*gateway.editing, new_key("limited", ("read",), "1000/hour"), actor=TESTER).text
-        free = issue(*gateway.editing, new_key("free", ("read",), ""), actor=TESTER).text
+        limited = issue(*editing_of(app), new_key("limited", ("read",), "1000/hour"), actor=TESTER).text
+        free = issue(*editing_of(app), new_key("free", ("read",), ""), actor=TESTER).text
         time.sleep(MAX_AGE)  # a worker may have read the keys just before
         began = day_of(system_clock())
         for _ in range(12):
@@ -86,9 +88,9 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
             assert status == 200
             assert not any(name in response.headers for name in HEADERS)
             assert call(server, limited).headers["RateLimit-Limit"] == "1000"
-        with reading(gateway.engine) as connection:
+        with reading(part_of(app, Database).engine) as connection:
             rows = {row.name: row.id for row in valid_keys(connection)}
-        revoke_key(*gateway.audited, "limited", actor=TESTER)
+        revoke_key(*audited_of(app), "limited", actor=TESTER)
         time.sleep(MAX_AGE)
         for _ in range(12):
             status, response, body = ask(server, limited)
@@ -106,8 +108,8 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
 @pytest.mark.soak("a server of its own; tests/limits counts with a real Redis everyday")
 def test_a_limit_of_all_workers_together(url: str, tmp_path: Path) -> None:
     """Each worker counts for itself in memory: between them they let through the limit once or twice."""
-    with console(url) as gateway:
-        key = issue(*gateway.editing, new_key("wallet", ("read",), "10/hour"), actor=TESTER).text
+    with console(url) as app:
+        key = issue(*editing_of(app), new_key("wallet", ("read",), "10/hour"), actor=TESTER).text
     with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
         answers = [ask(server, key) for _ in range(30)]
     statuses = [status for status, _, _ in answers]

@@ -13,9 +13,8 @@ import pytest
 from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from tests.actors import TESTER
-from tests.applications import application
+from tests.applications import application, editing_of
 from tests.databases import empty_tables
-from tests.gateway import current_gateway
 from tests.serving.guessing import Browser
 from tests.serving.server import Server, serving
 
@@ -37,8 +36,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
 @contextmanager
 def besieged(url: str, folder: Path) -> Iterator[Server]:
     """A server of one worker with the owner's account."""
-    with application(url):
-        create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
+    with application(url) as app:
+        create_account(*editing_of(app), EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
     with serving("wsgi:app", folder / "log", **settings) as server:
         yield server

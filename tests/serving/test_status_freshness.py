@@ -13,11 +13,11 @@ import pytest
 from app.network.document import import_network
 from app.waiting.cached_rows import ENOUGH
 from tests.actors import TESTER
+from tests.applications import editing_of
 from tests.builders import network as build
 from tests.databases import empty_tables
 from tests.everyday import volume
 from tests.feed.services.world import about, feed, network, released, sent, transfer_id
-from tests.gateway import current_gateway
 from tests.postgres import gateway_on
 from tests.serving.server import serving
 
@@ -55,16 +55,15 @@ def test_foreign_commit_is_answered_in_time(
 ) -> None:
     on_server = kind == "postgresql"
     url = str(request.getfixturevalue("postgres_url")) if on_server else f"sqlite:///{tmp_path}/gateway.db"
-    with gateway_on(url), serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
-        gateway = current_gateway()
-        import_network(*gateway.editing, build.text(network()), actor=TESTER)
+    with gateway_on(url) as app, serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
+        import_network(*editing_of(app), build.text(network()), actor=TESTER)
         client = Client(server.connect())
         for _ in range(2 * ENOUGH):
             client.status(1)
         for commit in range(COMMITS):
             n, step = divmod(commit, len(_STEPS))
             event, status = _STEPS[step]
-            feed(gateway, event(n + 1))
+            feed(app, event(n + 1))
             client.wait_for(n + 1, status, monotonic())
             sleep(0.001)
     if on_server:

@@ -15,11 +15,10 @@ import pytest
 
 from app.network.document import import_network
 from tests.actors import TESTER
-from tests.applications import application
+from tests.applications import application, editing_of
 from tests.databases import empty_tables
 from tests.everyday import volume
 from tests.feed.views.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
-from tests.gateway import current_gateway
 from tests.network.services.network_kit import network, text
 from tests.serving.server import Server, serving
 
@@ -38,8 +37,8 @@ ESTIMATE = (
 @pytest.mark.soak("two servers, and seconds of waiting")
 def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path) -> None:
     """By what this one took."""
-    with application(postgres_url):
-        import_network(*current_gateway().editing, text(network()), actor=TESTER)
+    with application(postgres_url) as app:
+        import_network(*editing_of(app), text(network()), actor=TESTER)
     settings = {
         "DATABASE_URL": postgres_url,
         "INGEST_TOKENS": TOKEN,

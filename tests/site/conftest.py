@@ -14,8 +14,7 @@ from app.db.models import db
 from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
 from tests.actors import TESTER
-from tests.applications import make_settings
-from tests.gateway import current_gateway
+from tests.applications import editing_of, make_settings
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 
@@ -50,7 +49,7 @@ def key(folder: Path, server: Server) -> str:
     app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
         text = issue(
-            *current_gateway().editing, new_key("snippets", [Scope.READ, Scope.WEBHOOKS], ""), actor=TESTER
+            *editing_of(app), new_key("snippets", [Scope.READ, Scope.WEBHOOKS], ""), actor=TESTER
         ).text
         db.engine.dispose()
     return text

@@ -14,20 +14,24 @@ from threading import Thread
 from typing import Final
 
 import psutil
+from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from app.audit.rules.records import Actor, Source
 from app.credentials.services.issuing import issue, new_key
+from app.db.database import Database
+from app.http.application import part_of
 from app.values.identifiers import account_key
+from app.webhooks.rules.addresses import AllowedNetworks
 from app.webhooks.rules.subscription import Audience, subjects_of
 from app.webhooks.services.subscriptions import NewSubscription, subscribe
+from tests.applications import audited_of, editing_of
 from tests.deploy.files import ROOT
-from tests.gateway import Gateway, current_gateway
 from tests.load.events import TOKEN
 from tests.load.questions import fill, transfer_ids
 from tests.load.served import GATEWAY, Served, serving
-from tests.postgres import Database, gateway_on, postgres_server
+from tests.postgres import PostgresServer, gateway_on, postgres_server
 
 OPERATOR: Final = Actor("cli:bench", Source.CLI)
 EMAIL: Final = "bench@example.org"
@@ -70,7 +74,7 @@ class Stage:
     gateway: Served
     waiting: Served
     sender: psutil.Process
-    database: Database
+    database: PostgresServer
     receiver: Receiver
     folder: Path
     ids: list[str]
@@ -92,11 +96,10 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
         Thread(target=receiver.serve_forever, daemon=True).start()
         stack.callback(receiver.shutdown)
         account = "0x" + "ab" * 20
-        with gateway_on(database.url, webhook_allow_networks=(NETWORKS,)):
-            gateway = current_gateway()
-            fill(gateway, transfers)
-            ids = transfer_ids(gateway)
-            key = _accounts_and_keys(gateway, receiver.server_port, account)
+        with gateway_on(database.url, webhook_allow_networks=(NETWORKS,)) as app:
+            fill(app, transfers)
+            ids = transfer_ids(part_of(app, Database))
+            key = _accounts_and_keys(app, receiver.server_port, account)
         settings = {
             "DATABASE_URL": database.url,
             "SECRET_KEY": "bench" * 8,
@@ -123,16 +126,16 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
         )
 
 
-def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
-    create_account(*gateway.editing, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
-    key = issue(*gateway.editing, new_key("soak", ("read", "webhooks"), KEY_LIMIT), actor=OPERATOR).text
+def _accounts_and_keys(app: Flask, port: int, account: str) -> str:
+    create_account(*editing_of(app), EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
+    key = issue(*editing_of(app), new_key("soak", ("read", "webhooks"), KEY_LIMIT), actor=OPERATOR).text
     url = f"http://127.0.0.1:{port}/"
     subjects = subjects_of([account_key(account)], [])
     for wanted in (
         NewSubscription(url, Audience.EVERYTHING),
         NewSubscription(url, Audience.SUBJECTS, subjects=subjects),
     ):
-        subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=OPERATOR)
+        subscribe(*audited_of(app), part_of(app, AllowedNetworks), wanted, actor=OPERATOR)
     return key
 
 

@@ -9,7 +9,6 @@ from flask.testing import FlaskClient
 from tests.api.world import NOW, configure
 from tests.applications import Applications, OpenApp
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 
@@ -32,5 +31,5 @@ def sandbox(applications: Applications, shared_database: SharedDatabase) -> Flas
     """A client of an application with the sandbox."""
     app = applications.opener(shared_database, lambda: SANDBOX_NOW)()
     with app.app_context():
-        fill_sandbox(shared_database, gateway_of(app))
+        fill_sandbox(shared_database, app)
     return app.test_client()

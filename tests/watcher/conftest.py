@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
+from app.feed.services.ingest import Intake
+from tests.applications import change_part
 from tests.databases import SharedDatabase
 from tests.feed.services.world import small_network
-from tests.gateway import Gateway
 from tests.watcher.kit import Watched
 from tests.watcher.services.world import Clock
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=Clock(), max_reorg_blocks=50)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    change_part(app, Intake, max_reorg_blocks=50)
+    return small_network(app, shared_database, clock=Clock())
 
 
 @pytest.fixture
-def watched(gateway: Gateway) -> Watched:
-    return Watched(gateway)
+def watched(app: Flask) -> Watched:
+    return Watched(app)

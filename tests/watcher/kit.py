@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
+from msgspec.structs import replace
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.models import PoolCounter
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
 from app.network.rules.facts import NetworkFacts
 from app.network.rules.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.models import Transfer
@@ -29,7 +34,6 @@ from app.watcher.rpc.nodes import Nodes
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.readings import follow_terms, load
 from tests.feed.services.world import token
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
 
@@ -165,7 +169,7 @@ class FakeTime:
 class Watched:
     """One chain with its nodes, and readers of it one after another."""
 
-    gateway: Gateway
+    app: Flask
     chain: FakeChain = field(default_factory=FakeChain)
     nodes: list[FakeNode] = field(default_factory=list)
     finality: Finality = 6
@@ -178,6 +182,10 @@ class Watched:
     def __post_init__(self) -> None:
         if not self.nodes:
             self.nodes = [FakeNode(self.chain)]
+
+    @property
+    def database(self) -> Database:
+        return part_of(self.app, Database)
 
     @property
     def now(self) -> datetime:
@@ -193,16 +201,16 @@ class Watched:
     def lease(self) -> Lease:
         """Take the lease from whoever has it."""
         self.takes += 1
-        later = _at(self.gateway, datetime.now(UTC) + timedelta(days=self.takes))
-        lease = take(later.database, CHAIN, f"watcher-{self.takes}", 1)
+        now = datetime.now(UTC) + timedelta(days=self.takes)
+        lease = take(replace(self.database, clock=lambda: now), CHAIN, f"watcher-{self.takes}", 1)
         assert lease is not None
         return lease
 
     def reader(self, known: WatchedNetwork | None = None) -> Reader:
         """One that begins with what the database has, as after a kill."""
         lease = self.lease()
-        follow_terms(self.gateway.database, lease, self.terms())
-        faults = FaultBook(self.gateway.database, CHAIN, self.time)
+        follow_terms(self.database, lease, self.terms())
+        faults = FaultBook(self.database, CHAIN, self.time)
         nodes = [
             Node(
                 name, CHAIN, Client(KEY, monotonic=self.time, sleep=self.time.go, transport=node.transport())
@@ -213,12 +221,19 @@ class Watched:
             terms=self.terms(),
             network=known or network(),
             nodes=Nodes(nodes, self.time, faults.note),
-            readings=load(self.gateway.database, CHAIN),
-            clock=self.gateway.clock,
+            readings=load(self.database, CHAIN),
+            clock=self.database.clock,
             monotonic=self.time,
             max_reorg=self.max_reorg,
         )
-        return Reader(self.gateway.database, self.gateway.intake, lease, view, WriterShare(self.time), faults)
+        return Reader(
+            self.database,
+            part_of(self.app, Intake),
+            lease,
+            view,
+            WriterShare(self.time),
+            faults,
+        )
 
     def settle(self, reader: Reader, rounds: int = 60) -> None:
         """Poll and do everything else until nothing is left to do, over all passing faults."""
@@ -228,19 +243,15 @@ class Watched:
                 busy = reader.poll() or reader.background() is not None or reader.reread() or reader.prove()
             except RpcFault:
                 continue
-            assert_same(self.gateway, reader)
+            assert_same(self.database, reader)
             if not busy:
                 return
         raise AssertionError("it never comes to rest")
 
 
-def _at(gateway: Gateway, now: datetime) -> Gateway:
-    return gateway.but(clock=lambda: now)
-
-
-def assert_same(gateway: Gateway, reader: Reader) -> None:
+def assert_same(database: Database, reader: Reader) -> None:
     """What the reader remembers is what the database has."""
-    kept, mine = load(gateway.database, CHAIN), reader.view.readings
+    kept, mine = load(database, CHAIN), reader.view.readings
     for name in ("live_from", "live_to", "backfill_from", "backfilled_to"):
         assert getattr(kept, name) == getattr(mine, name), name
     assert list(kept.headers) == list(mine.headers)
@@ -248,15 +259,15 @@ def assert_same(gateway: Gateway, reader: Reader) -> None:
     assert list(kept.waiting) == list(mine.waiting)
 
 
-def row(gateway: Gateway) -> Any:
+def row(database: Database) -> Any:
     """The row of the chain."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return watch_row(connection, CHAIN)
 
 
-def missed(gateway: Gateway) -> Sequence[Any]:
+def missed(database: Database) -> Sequence[Any]:
     """The rereads that differed."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return newest_misses(connection, CHAIN, 1000)
 
 
@@ -277,9 +288,9 @@ def _named(transfer_id: bytes) -> str:
     return f"paid {int.from_bytes(transfer_id)}" if number is None else str(number)
 
 
-def answers(gateway: Gateway) -> dict[str, Any]:
+def answers(database: Database) -> dict[str, Any]:
     """The status of every transfer, and the counters of every pool."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         transfers = connection.execute(select(Transfer.transfer_id, Transfer.status))
         pools = connection.execute(select(PoolCounter.__table__)).mappings()
         return {

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import insert, update
 
 from app.accounts.rules.roles import Role
+from app.db.database import Database
 from app.db.engine import writing
 from app.network.models import Chain, NetworkPart
 from app.values.identifiers import BlockNumber
@@ -22,7 +24,6 @@ from config import ALL_DOORS
 from tests.applications import OpenApp, cheap_passwords
 from tests.console.visitor import signed_in
 from tests.feed.services.world import NOW, feed, sent
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeBlock
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import CHAIN, ELSEWHERE, NAMES, OTHER, Watched, relay, status
@@ -35,9 +36,9 @@ A, B, C = NAMES
 
 
 @pytest.fixture
-def false(gateway: Gateway, watched: Watched) -> FakeBlock:
+def false(app: Flask, watched: Watched) -> FakeBlock:
     """A block in which the first of two URLs invents a payout."""
-    feed(gateway, sent(7, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    feed(app, sent(7, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     watched.changes["independent"] = NAMES
     watched.nodes.append(FakeNode(watched.chain))
     watched.chain.mine_many(3)
@@ -56,17 +57,17 @@ def read(watched: Watched) -> None:
 
 
 @pytest.fixture
-def watch(open_app: OpenApp, gateway: Gateway, watched: Watched) -> Watch:
+def watch(open_app: OpenApp, database: Database, watched: Watched) -> Watch:
     """Gives what ``flask watch`` prints with these options, after the code with which it exits."""
 
     def run(*options: str) -> str:
-        configure(gateway, watched)
+        configure(watched)
         with ExitStack() as stack:
             urls = {
                 name: stack.enter_context(served(node))
                 for name, node in zip(NAMES, watched.nodes, strict=False)
             }
-            app = open_app(rpc_urls=urls, clock=gateway.clock)
+            app = open_app(rpc_urls=urls, clock=database.clock)
             with app.app_context():
                 done = app.test_cli_runner().invoke(args=["watch", *options])
         return f"{done.exit_code}\n{done.output}"
@@ -74,10 +75,10 @@ def watch(open_app: OpenApp, gateway: Gateway, watched: Watched) -> Watch:
     return run
 
 
-def configure(gateway: Gateway, watched: Watched) -> None:
+def configure(watched: Watched) -> None:
     """Have chain 1 watched by as many URLs as there are nodes."""
     names = list(NAMES[: len(watched.nodes)])
-    with writing(gateway.engine) as connection:
+    with writing(watched.database.engine) as connection:
         values = {"watch_from_block": 1, "rpc": names, "rpc_independent": names}
         connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
@@ -90,15 +91,15 @@ def text_of(page: str) -> str:
 
 def test_page_shows_what_each_url_says_of_a_disputed_block(
     open_app: OpenApp,
-    gateway: Gateway,
+    database: Database,
     watched: Watched,
     client: FlaskClient,
     false: FakeBlock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    configure(gateway, watched)
+    configure(watched)
     cheap_passwords(monkeypatch)
-    visitor = signed_in(open_app(doors=ALL_DOORS, clock=gateway.clock), Role.VIEWER)
+    visitor = signed_in(open_app(doors=ALL_DOORS, clock=database.clock), Role.VIEWER)
     before = text_of(visitor.get(f"/admin/chains/{CHAIN}").text)
     assert "In doubt" not in before and "isputed" not in before
     read(watched)
@@ -156,13 +157,13 @@ def test_check_fails_url_that_two_others_contradict(watched: Watched, watch: Wat
     ],
 )
 def test_check_fails_url_with_false_logs_and_notes_one_that_left_out_some(
-    gateway: Gateway, watched: Watched, watch: Watch, missing: int, surplus: int, verdict: str, words: str
+    database: Database, watched: Watched, watch: Watch, missing: int, surplus: int, verdict: str, words: str
 ) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.chain.mine_many(3)
     read(watched)
-    row = {"chain_id": CHAIN, "at": gateway.clock(), "first": 2, "last": 3, "source": A, "reread_source": B}
-    with writing(gateway.engine) as connection:
+    row = {"chain_id": CHAIN, "at": database.clock(), "first": 2, "last": 3, "source": A, "reread_source": B}
+    with writing(database.engine) as connection:
         connection.execute(insert(WatchMiss), [row | {"missing": missing, "surplus": surplus}])
     checked = watch("--check")
     assert f"  {A}: {verdict}\n" in checked

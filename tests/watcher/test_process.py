@@ -16,14 +16,15 @@ from flask import Flask
 from sqlalchemy import update
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.models import db
+from app.http.application import part_of
 from app.network.document import import_within, read_document
 from app.watcher.models import ChainWatch
 from tests.applications import make_settings
 from tests.everyday import SEED, volume
 from tests.feed.services.world import NOW, feed, sent
-from tests.gateway import Gateway, current_gateway
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import (
@@ -58,17 +59,12 @@ def url(tmp_path: Path, sqlite_template: Path) -> str:
 def app(url: str) -> Iterator[Flask]:
     app = create_app(make_settings(url))
     with app.app_context():
-        gateway = current_gateway()
-        with writing(gateway.engine) as connection:
-            import_within(connection, read_document(document()), gateway.clock())
+        database = part_of(app, Database)
+        with writing(database.engine) as connection:
+            import_within(connection, read_document(document()), database.clock())
         yield app
         for engine in db.engines.values():
             engine.dispose()
-
-
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
 
 
 @pytest.fixture
@@ -79,10 +75,10 @@ def chain() -> FakeChain:
     return chain
 
 
-def free(gateway: Gateway) -> None:
+def free(database: Database) -> None:
     """Let the lease of a watcher that was killed run out at once."""
-    with writing(gateway.engine) as connection:
-        connection.execute(update(ChainWatch).values(until=gateway.clock() - timedelta(seconds=1)))
+    with writing(database.engine) as connection:
+        connection.execute(update(ChainWatch).values(until=database.clock() - timedelta(seconds=1)))
 
 
 def has_begun(process: Process, times: int) -> bool:
@@ -90,58 +86,60 @@ def has_begun(process: Process, times: int) -> bool:
     return process.said.count("reading started") > times
 
 
-def is_read(gateway: Gateway, last: int) -> bool:
+def is_read(database: Database, last: int) -> bool:
     """Whether live reading has come to a block, and the backfill to where that began."""
-    kept = row(gateway)
+    kept = row(database)
     begun = kept.live_from is not None
     return begun and (kept.live_to, kept.backfilled_to) == (last, kept.live_from - 1)
 
 
-def read_to(gateway: Gateway) -> Any:
-    kept = row(gateway)
+def read_to(database: Database) -> Any:
+    kept = row(database)
     return None if kept is None else (kept.live_to, kept.backfilled_to)
 
 
 @pytest.mark.soak("a process, and the time that it takes to end")
 def test_process_reads_ends_and_hides_url(
-    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+    database: Database, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
     node = FakeNode(chain)
     with served(node) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
-        until(lambda: read_to(gateway) == (29, 23))
-        assert answers(gateway)["26"] == 3
-        assert answers(gateway)["27"] == 1
+        until(lambda: read_to(database) == (29, 23))
+        assert answers(database)["26"] == 3
+        assert answers(database)["27"] == 1
         node.fault = lambda _body: (500, {}, b"wrong: " + rpc.encode())
-        until(lambda: bool(row(gateway).fault))
+        until(lambda: bool(row(database).fault))
         node.fault = lambda _body: None
         chain.mine(send(30))
-        until(lambda: answers(gateway).get("30") == 1)
+        until(lambda: answers(database).get("30") == 1)
         assert process.end() == 0
-        assert row(gateway).owner is None
-        assert "secret-key" not in process.said + row(gateway).fault
+        assert row(database).owner is None
+        assert "secret-key" not in process.said + row(database).fault
         assert rpc not in process.said
 
 
 @pytest.mark.soak("waits for a lease to run out")
 def test_another_takes_over_within_ten_seconds(
-    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+    database: Database, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
     with served(FakeNode(chain)) as rpc:
         urls = {"RPC_URL_A": rpc}
         with watching(url, tmp_path / "one", urls) as one, watching(url, tmp_path / "two", urls) as two:
-            until(lambda: read_to(gateway) == (29, 23))
+            until(lambda: read_to(database) == (29, 23))
             reads = one if "reading started" in one.said else two
-            epoch = row(gateway).epoch
+            epoch = row(database).epoch
             reads.kill()
             chain.mine(send(30))
-            assert until(lambda: answers(gateway).get("30") == 1) < 10
-            assert row(gateway).epoch == epoch + 1
+            assert until(lambda: answers(database).get("30") == 1) < 10
+            assert row(database).epoch == epoch + 1
             other = two if reads is one else one
             assert other.end() == 0
 
 
 @pytest.mark.soak("on_anvil/test_kills kills watchers of real nodes")
-def test_kills_lose_and_repeat_nothing(gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path) -> None:
+def test_kills_lose_and_repeat_nothing(
+    database: Database, url: str, chain: FakeChain, tmp_path: Path
+) -> None:
     rng = random.Random(SEED)
     with served(FakeNode(chain)) as rpc:
         urls = {"RPC_URL_A": rpc}
@@ -152,12 +150,12 @@ def test_kills_lose_and_repeat_nothing(gateway: Gateway, url: str, chain: FakeCh
                     chain.mine(send(len(chain.blocks)))
                     time.sleep(rng.uniform(0, 0.1))
                 process.kill()
-                free(gateway)
+                free(database)
         chain.mine_many(10)
         with watching(url, tmp_path / "log", urls):
             last = chain.head.number
-            until(lambda: is_read(gateway, last))
-    found = answers(gateway)
+            until(lambda: is_read(database, last))
+    found = answers(database)
     assert {key: value for key, value in found.items() if key != "pools"} == {
         str(number): 3 for number in range(1, last - 9)
     }
@@ -176,10 +174,10 @@ def liar() -> FakeNode:
     return FakeNode(chain, omit=gone, invent={2: [relay(8)], 5: [relay(9)]})
 
 
-def payouts_to_come(gateway: Gateway) -> None:
+def payouts_to_come(app: Flask) -> None:
     at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
     for number in (7, 8, 9, 10):
-        feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount="990"))
+        feed(app, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount="990"))
 
 
 def statuses(app: Flask) -> dict[int, int]:
@@ -189,20 +187,16 @@ def statuses(app: Flask) -> dict[int, int]:
 
 @pytest.mark.soak("a process")
 def test_omissions_and_inventions_are_corrected(
-    app: Flask,
-    gateway: Gateway,
-    url: str,
-    liar: FakeNode,
-    tmp_path: Path,
+    app: Flask, database: Database, url: str, liar: FakeNode, tmp_path: Path
 ) -> None:
-    payouts_to_come(gateway)
+    payouts_to_come(app)
     with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
         until(lambda: statuses(app) == STATUSES | {7: 5, 8: 5, 9: 5, 11: 0, REFUNDED: 10})
         for _ in range(10):
             liar.chain.mine()
         until(lambda: statuses(app) == STATUSES)
-        until(lambda: (row(gateway).proven_to or 0) >= 10)
-        assert row(gateway).differed == 1
+        until(lambda: (row(database).proven_to or 0) >= 10)
+        assert row(database).differed == 1
         until(lambda: "3 logs missing" in process.said)
         assert process.end() == 0
         check = Process(url, tmp_path / "check", {"RPC_URL_A": rpc}, "--check")
@@ -213,20 +207,16 @@ def test_omissions_and_inventions_are_corrected(
 
 @pytest.mark.minutes("a minute of waiting")
 def test_a_made_up_head_freezes_nothing(
-    app: Flask,
-    gateway: Gateway,
-    url: str,
-    liar: FakeNode,
-    tmp_path: Path,
+    app: Flask, database: Database, url: str, liar: FakeNode, tmp_path: Path
 ) -> None:
     honest = liar.chain
     with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}):
-        until(lambda: read_to(gateway) == (6, None))
+        until(lambda: read_to(database) == (6, None))
         false = FakeChain(CHAIN, 0, list(honest.blocks), branches=9)
         false.mine_many(40)
         liar.chain = false
-        until(lambda: row(gateway).live_to == 46)
+        until(lambda: row(database).live_to == 46)
         liar.chain = honest
         honest.mine(send(12))
-        until(lambda: row(gateway).live_to == 7, seconds=90)
+        until(lambda: row(database).live_to == 7, seconds=90)
         assert status(app.test_client(), 12, {12}) == 1

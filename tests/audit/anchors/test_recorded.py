@@ -11,16 +11,18 @@ from flask import Flask
 from sqlalchemy import delete
 
 from app.accounts.rules.roles import Role
+from app.audit.keys import AuditKeys
 from app.audit.models import AuditRecord, AuditSubject
 from app.audit.services import record_separately
 from app.audit.verification import verify_audit
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.webhooks.rules.subscription import AlertKind
 from config import ALL_DOORS, ConfigError, load_settings
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import OpenApp, audited_of
 from tests.console.visitor import signed_in
-from tests.gateway import Gateway, gateway_of
 from tests.webhooks.services.hooks import deliveries, to_alerts
 
 
@@ -34,10 +36,10 @@ def anchored(open_app: OpenApp, heads: Path) -> Flask:
     return open_app(audit_anchors=(f"file:{heads}",), doors=ALL_DOORS)
 
 
-def write(gateway: Gateway, count: int) -> None:
+def write(app: Flask, count: int) -> None:
     for n in range(count):
-        record_separately(*gateway.audited, TESTER, "test.deed", f"subject {n}")
-    gateway.audit_keys.anchors.flush()
+        record_separately(*audited_of(app), TESTER, "test.deed", f"subject {n}")
+    part_of(app, AuditKeys).anchors.flush()
 
 
 def verified(app: Flask, *options: str) -> tuple[int, str]:
@@ -46,66 +48,64 @@ def verified(app: Flask, *options: str) -> tuple[int, str]:
 
 
 def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
-    gateway = gateway_of(anchored)
-    write(gateway, 4)
+    write(anchored, 4)
     assert verified(anchored, "--anchors", str(heads))[0] == 0
-    assert heads.read_text().splitlines()[-1].endswith(verify_audit(*gateway.audited).head)
-    with writing(gateway.engine) as connection:
+    assert heads.read_text().splitlines()[-1].endswith(verify_audit(*audited_of(anchored)).head)
+    with writing(part_of(anchored, Database).engine) as connection:
         connection.execute(delete(AuditSubject).where(AuditSubject.record_id > 2))
         connection.execute(delete(AuditRecord).where(AuditRecord.id > 2))
     assert verified(anchored)[0] == 0, "the chain alone does not tell"
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "records after 2 are missing" in said) == (1, True), said
-    record_separately(*gateway.audited, TESTER, "test.deed", "another one")
-    gateway.audit_keys.anchors.flush()
+    record_separately(*audited_of(anchored), TESTER, "test.deed", "another one")
+    part_of(anchored, AuditKeys).anchors.flush()
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "two different heads" in said) == (2, True), said
 
 
 def test_uncommitted_head_is_not_noted(anchored: Flask, heads: Path) -> None:
-    gateway = gateway_of(anchored)
-    write(gateway, 1)
+    database = part_of(anchored, Database)
+    write(anchored, 1)
     before = heads.read_text()
 
     def fail() -> None:
-        with writing(gateway.engine) as connection:
+        with writing(database.engine) as connection:
             from app.audit.services import record  # noqa: PLC0415
 
-            record(connection, gateway.audit_keys, TESTER, "test.deed", "it", now=gateway.clock())
+            record(connection, part_of(anchored, AuditKeys), TESTER, "test.deed", "it", now=database.clock())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    gateway.audit_keys.anchors.flush()
+    part_of(anchored, AuditKeys).anchors.flush()
     assert heads.read_text() == before
 
 
 def test_change_succeeds_without_noting_head(anchored: Flask, heads: Path) -> None:
     visitor = signed_in(anchored, Role.VIEWER)
-    gateway = gateway_of(anchored)
     assert "could not be noted" not in visitor.get("/admin/audit/").text
-    gateway.audit_keys.anchors.flush()
+    part_of(anchored, AuditKeys).anchors.flush()
     heads.unlink()
     heads.mkdir()
-    write(gateway, 1)
+    write(anchored, 1)
     page = visitor.get("/admin/audit/").text
     assert "could not be noted" in page
     assert "Is a directory" in page
-    assert verify_audit(*gateway.audited).fault is None
+    assert verify_audit(*audited_of(anchored)).fault is None
     shutil.rmtree(heads)
-    write(gateway, 1)
+    write(anchored, 1)
     assert "could not be noted" not in visitor.get("/admin/audit/").text
 
 
 def test_heads_by_webhook(anchored: Flask, tmp_path: Path) -> None:
-    gateway = gateway_of(anchored)
-    to_alerts(gateway, AlertKind.AUDIT_HEAD)
-    to_alerts(gateway, AlertKind.STUCK)
-    before = len(deliveries(gateway))
-    write(gateway, 2)
-    bodies = [row.body for row in deliveries(gateway)][before:]
+    database = part_of(anchored, Database)
+    to_alerts(anchored, AlertKind.AUDIT_HEAD)
+    to_alerts(anchored, AlertKind.STUCK)
+    before = len(deliveries(database))
+    write(anchored, 2)
+    bodies = [row.body for row in deliveries(database)][before:]
     assert [json.loads(body)["type"] for body in bodies] == ["alert.audit_head"] * 2
-    assert json.loads(bodies[-1])["data"]["detail"] == verify_audit(*gateway.audited).head
+    assert json.loads(bodies[-1])["data"]["detail"] == verify_audit(*audited_of(anchored)).head
     received = tmp_path / "received"
     received.write_text("\n".join(bodies))
     assert verified(anchored, "--anchors", str(received))[0] == 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from flask import Flask
 
+from app.audit.keys import AuditKeys
 from app.audit.queries import record_of_made, records_of_row
 from app.audit.rules.records import SANDBOX_LOADED, changes_network
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
 from tests.actors import TESTER
-from tests.gateway import current_gateway
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MADE = ("network.edit", "network.import", "network.base_fees", SANDBOX_LOADED)
@@ -20,11 +20,10 @@ NOT_MADE = ("two_persons.propose", "two_persons.approve", "sandbox.freshen", "ne
 
 
 @pytest.mark.parametrize("action", [*MADE, *NOT_MADE])
-def test_records_of_changes_that_were_made(app: Flask, action: str) -> None:
-    gateway = current_gateway()
-    with writing(gateway.engine) as connection:
-        number = record(connection, gateway.audit_keys, TESTER, action, "chain 56", now=NOON)
-    with reading(gateway.engine) as connection:
+def test_records_of_changes_that_were_made(action: str, database: Database, audit_keys: AuditKeys) -> None:
+    with writing(database.engine) as connection:
+        number = record(connection, audit_keys, TESTER, action, "chain 56", now=NOON)
+    with reading(database.engine) as connection:
         told = [
             record_of_made(connection, number) is not None,
             bool(records_of_row(connection, "chain 56")),

@@ -8,15 +8,15 @@ from typing import Any
 from sqlalchemy import select
 
 from app.audit.models import AuditRecord
+from app.db.database import Database
 from app.db.engine import reading
-from tests.gateway import Gateway
 
 
-def rows(gateway: Gateway) -> list[Any]:
-    with reading(gateway.engine) as connection:
+def rows(database: Database) -> list[Any]:
+    with reading(database.engine) as connection:
         return list(connection.execute(select(AuditRecord.__table__).order_by(AuditRecord.id)))
 
 
-def last(gateway: Gateway) -> tuple[Any, list[dict[str, Any]]]:
-    row = rows(gateway)[-1]
+def last(database: Database) -> tuple[Any, list[dict[str, Any]]]:
+    row = rows(database)[-1]
     return row, json.loads(row.changes)

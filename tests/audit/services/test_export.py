@@ -14,6 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.pool import QueuePool
 
 from app.audit import queries
+from app.audit.keys import AuditKeys
 from app.audit.rules.records import NO_MAC, Actor, SealedRecord, Source, read_exported, seal
 from app.audit.services import (
     ArchivedMeanwhile,
@@ -24,9 +25,11 @@ from app.audit.services import (
     record_separately,
 )
 from app.audit.verification import archive_audit
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Audited, OpenApp, audited_of, change_part
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
@@ -34,44 +37,44 @@ OF_ALICE = AuditFilter(actor=ALICE.name)
 
 
 @pytest.fixture
-def gateway(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+def app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """With records 1 to 6 of one day, read two at a time. The odd ones are Alice's."""
     monkeypatch.setattr(queries, "CHUNK", 2)
-    gateway = current_gateway().but(clock=lambda: NOON)
-    write(gateway, *range(1, 7))
-    return gateway
+    change_part(app, Database, clock=lambda: NOON)
+    write(audited_of(app), *range(1, 7))
+    return app
 
 
-def write(gateway: Gateway, *numbers: int) -> None:
+def write(audited: Audited, *numbers: int) -> None:
     for number in numbers:
         actor = ALICE if number % 2 else TESTER
-        record_separately(*gateway.audited, actor, "test.deed", f"subject {number}")
+        record_separately(*audited, actor, "test.deed", f"subject {number}")
 
 
-def archive_all(gateway: Gateway, file: Path) -> None:
-    archive_audit(*gateway.audited, NOON + timedelta(days=1), file, actor=TESTER)
+def archive_all(audited: Audited, file: Path) -> None:
+    archive_audit(*audited, NOON + timedelta(days=1), file, actor=TESTER)
 
 
-def whole(gateway: Gateway, wanted: AuditFilter = queries.EVERYTHING) -> list[bytes]:
+def whole(database: Database, wanted: AuditFilter = queries.EVERYTHING) -> list[bytes]:
     """The lines of the records, read in one transaction."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = list(queries.audit_records(connection, wanted))
     return [exported(SealedRecord(**row._mapping)) for row in rows]
 
 
-def holds(gateway: Gateway, lines: Sequence[bytes]) -> bool:
+def holds(audit_keys: AuditKeys, lines: Sequence[bytes]) -> bool:
     """Whether each record matches the one before it: what verification of an export needs."""
     macs = [NO_MAC]
     for record in map(read_exported, lines):
-        macs.append(seal(gateway.audit_keys.present, macs[-1], record))
+        macs.append(seal(audit_keys.present, macs[-1], record))
         if macs[-1] != record.mac:
             return False
     return True
 
 
-def held(gateway: Gateway) -> int:
+def held(database: Database) -> int:
     """How many connections are in use, for longer than a thread that follows the journal has one."""
-    pools = [engine.pool for engine in gateway.database.engines]
+    pools = [engine.pool for engine in database.engines]
     assert all(isinstance(pool, QueuePool) for pool in pools)
     until = time.monotonic() + 1
     while found := sum(pool.checkedout() for pool in pools if isinstance(pool, QueuePool)):
@@ -82,58 +85,64 @@ def held(gateway: Gateway) -> int:
 
 
 @pytest.mark.every_database
-def test_a_slow_reader_holds_no_connection(gateway: Gateway) -> None:
+def test_a_slow_reader_holds_no_connection(database: Database) -> None:
     for wanted in (queries.EVERYTHING, OF_ALICE, AuditFilter(subject="subject 4"), AuditFilter(action="no")):
-        expected, lines = whole(gateway, wanted), []
-        for line in export_audit(gateway.database, wanted):
-            assert held(gateway) == 0
+        expected, lines = whole(database, wanted), []
+        for line in export_audit(database, wanted):
+            assert held(database) == 0
             lines.append(line)
         assert lines == expected
-    assert held(gateway) == 0
+    assert held(database) == 0
 
 
 @pytest.mark.every_database
-def test_records_added_meanwhile_are_left_out(gateway: Gateway) -> None:
+def test_records_added_meanwhile_are_left_out(
+    database: Database, audit_keys: AuditKeys, audited: Audited
+) -> None:
     """So an export ends, and its chain holds, however many are added while it is read."""
     for wanted in (queries.EVERYTHING, OF_ALICE):
-        expected, lines = whole(gateway, wanted), []
-        for number, line in enumerate(islice(export_audit(gateway.database, wanted), 50), 100):
-            write(gateway, number)
+        expected, lines = whole(database, wanted), []
+        for number, line in enumerate(islice(export_audit(database, wanted), 50), 100):
+            write(audited, number)
             lines.append(line)
         assert lines == expected
-    assert holds(gateway, list(export_audit(gateway.database)))
-    assert not list(export_audit(gateway.database, AuditFilter(since=NOON + timedelta(days=1))))
+    assert holds(audit_keys, list(export_audit(database)))
+    assert not list(export_audit(database, AuditFilter(since=NOON + timedelta(days=1))))
 
 
-def test_no_record_is_no_line(app: Flask) -> None:
-    assert not list(export_audit(current_gateway().database))
+def test_no_record_is_no_line(open_app: OpenApp) -> None:
+    assert not list(export_audit(part_of(open_app(), Database)))
 
 
 @pytest.mark.parametrize("wanted", [queries.EVERYTHING, OF_ALICE])
-def test_an_export_lacks_no_archived_records(gateway: Gateway, tmp_path: Path, wanted: AuditFilter) -> None:
-    expected, lines = whole(gateway, wanted), export_audit(gateway.database, wanted)
+def test_an_export_lacks_no_archived_records(
+    database: Database, audited: Audited, tmp_path: Path, wanted: AuditFilter
+) -> None:
+    expected, lines = whole(database, wanted), export_audit(database, wanted)
     begun = [next(lines)]
-    archive_all(gateway, tmp_path / "one")
+    archive_all(audited, tmp_path / "one")
     with pytest.raises(ArchivedMeanwhile, match="export them again"):
         begun.extend(lines)
     assert begun == expected[:2]
-    assert len(list(export_audit(gateway.database))) == 1, "the record of the archive"
+    assert len(list(export_audit(database))) == 1, "the record of the archive"
 
 
-def test_an_archive_of_what_was_exported_does_no_harm(gateway: Gateway, tmp_path: Path) -> None:
-    expected, lines = whole(gateway), export_audit(gateway.database)
+def test_an_archive_of_what_was_exported_does_no_harm(
+    database: Database, audited: Audited, tmp_path: Path
+) -> None:
+    expected, lines = whole(database), export_audit(database)
     begun = [next(lines) for _ in range(5)]
-    archive_all(gateway, tmp_path / "one")
+    archive_all(audited, tmp_path / "one")
     assert [*begun, *lines] == expected
     assert (tmp_path / "one").read_bytes() == b"".join(expected)
 
 
-def test_what_comes_before_an_unreadable_record_is_exported(gateway: Gateway) -> None:
-    expected = whole(gateway)
-    with gateway.engine.begin() as connection:
-        infinite = {"sqlite": "soon", "postgresql": "infinity"}[gateway.engine.dialect.name]
+def test_what_comes_before_an_unreadable_record_is_exported(database: Database) -> None:
+    expected = whole(database)
+    with database.engine.begin() as connection:
+        infinite = {"sqlite": "soon", "postgresql": "infinity"}[database.engine.dialect.name]
         connection.execute(text(f"UPDATE audit_records SET at = '{infinite}' WHERE id = 4"))
     lines: list[bytes] = []
     with pytest.raises(RecordUnreadable, match="record 4 cannot be read"):
-        lines.extend(export_audit(gateway.database))
+        lines.extend(export_audit(database))
     assert lines == expected[:3]

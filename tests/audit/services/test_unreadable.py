@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from flask import Flask
 from sqlalchemy import text
 
 from app.audit.services import record_separately
 from app.audit.verification import verify_audit
+from app.db.database import Database
 from tests.actors import TESTER
-from tests.gateway import current_gateway
+from tests.applications import Audited
 
 UNREADABLE = {
     "sqlite": [
@@ -25,22 +25,21 @@ UNREADABLE = {
 
 
 @pytest.mark.every_database
-def test_unreadable_record_is_first_fault(app: Flask) -> None:
+def test_unreadable_record_is_first_fault(database: Database, audited: Audited) -> None:
     """The one in the middle of a chunk, after records that are good."""
-    gateway = current_gateway()
     for number in range(3):
-        record_separately(*gateway.audited, TESTER, "test.deed", f"subject {number}")
-    with gateway.engine.connect() as connection:
+        record_separately(*audited, TESTER, "test.deed", f"subject {number}")
+    with database.engine.connect() as connection:
         sealed = dict(connection.execute(text("SELECT * FROM audit_records WHERE id = 2")).one()._mapping)
     restored = text(
         f"UPDATE audit_records SET {', '.join(f'{name} = :{name}' for name in sealed)} WHERE id = 2"
     )
-    for change in UNREADABLE[gateway.engine.dialect.name]:
-        with gateway.engine.begin() as connection:
+    for change in UNREADABLE[database.engine.dialect.name]:
+        with database.engine.begin() as connection:
             connection.execute(text(f"UPDATE audit_records SET {change} WHERE id = 2"))
-        found = verify_audit(*gateway.audited)
+        found = verify_audit(*audited)
         assert (found.count, found.head[:2]) == (1, "1:"), change
         assert (found.fault or "").startswith("record 2 "), change
-        with gateway.engine.begin() as connection:
+        with database.engine.begin() as connection:
             connection.execute(restored, sealed)
-        assert verify_audit(*gateway.audited).fault is None
+        assert verify_audit(*audited).fault is None

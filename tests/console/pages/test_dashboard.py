@@ -8,6 +8,7 @@ from functools import cached_property
 from statistics import median
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert, text
 
 from app.console.dashboard.dashboard import Dashboard, anomalies_to_acknowledge, status_counts
@@ -18,12 +19,15 @@ from app.console.network.pools import pool_lines
 from app.console.refunds import waiting_refunds
 from app.console.transfers import stuck as rules
 from app.console.transfers.stuck import stuck_transfers
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import EstimateCount, PoolCounter
 from app.estimates.queries import estimate_facts
+from app.http.application import part_of
 from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair
 from app.latency.rules.median import WINDOW
 from app.network.models import Pool
+from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.transfers.queries import status as queries
 from app.values.codes import TransferHistoryStatus as Status
@@ -45,40 +49,37 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 PARTS = [name for name, value in vars(Dashboard).items() if isinstance(value, cached_property)]
 
 
-def test_transfers_by_status(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transfers_by_status(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     hour = 3600
     put(
-        gateway,
+        database,
         *({"status": 5, "since": since} for since in (0, hour, 24 * hour, 24 * hour + 1, 7 * 24 * hour + 1)),
         {"status": 7, "since": 6 * 24 * hour},
         {"status": 0, "since": 0, "status_since": None},
     )
-    counts = {
-        count.status: (count.day.number, count.week.number) for count in status_counts(gateway.database)
-    }
+    counts = {count.status: (count.day.number, count.week.number) for count in status_counts(database)}
     assert counts.pop(Status.TRANSFER_COMPLETED) == (3, 4)
     assert counts.pop(Status.TRANSFER_REQUESTING_REFUND) == (0, 1)
     assert set(counts.values()) == {(0, 0)} and Status.TRANSFER_UNKNOWN not in counts
     monkeypatch.setattr(queries, "COUNTED", 3)
     monkeypatch.setattr("app.console.transfers.components.COUNTED", 3)
-    (completed,) = [c for c in status_counts(gateway.database) if c.status is Status.TRANSFER_COMPLETED]
+    (completed,) = [c for c in status_counts(database) if c.status is Status.TRANSFER_COMPLETED]
     assert (str(completed.week), completed.week.at_least) == ("3+", True)
 
 
-def test_order_statistics_are_exact(gateway: Gateway) -> None:
+def test_order_statistics_are_exact(database: Database) -> None:
     rng = random.Random(5)
     sizes = {(1, 2): 1, (2, 1): 2, (1, 3): 10, (3, 1): 11, (2, 3): 97}
     drawn = {pair: [rng.randrange(10**9) for _ in range(size)] for pair, size in sizes.items()}
     drawn[2, 3][:50] = [7] * 50
     for pair, latencies in drawn.items():
-        took(gateway, *pair, *(us / 1_000_000 for us in latencies))
-    took(gateway, 3, 2, 5, released=WINDOW.total_seconds())
-    with reading(gateway.reads) as connection:
+        took(database, *pair, *(us / 1_000_000 for us in latencies))
+    took(database, 3, 2, 5, released=WINDOW.total_seconds())
+    with reading(database.reads) as connection:
         twice = twice_medians_by_pair(connection, NOW - WINDOW, NOW)
         ninth_tenths = ninth_tenths_by_pair(connection, NOW - WINDOW, NOW)
     assert set(twice) == set(ninth_tenths) == set(drawn)
@@ -90,8 +91,12 @@ def test_order_statistics_are_exact(gateway: Gateway) -> None:
         assert sum(us < p90 for us in ordered) * 10 < 9 * count
 
 
-def test_slowest_pairs_match_public_latency(sandbox: Gateway) -> None:
-    pairs = slowest_pairs(sandbox.database, sandbox.snapshots, medians_of_the_week(sandbox.database))
+def test_slowest_pairs_match_public_latency(sandbox: Flask) -> None:
+    pairs = slowest_pairs(
+        part_of(sandbox, Database),
+        part_of(sandbox, SnapshotSource),
+        medians_of_the_week(part_of(sandbox, Database)),
+    )
     assert [pair.median_seconds for pair in pairs] == sorted(
         (pair.median_seconds for pair in pairs), reverse=True
     )
@@ -102,10 +107,10 @@ def test_slowest_pairs_match_public_latency(sandbox: Gateway) -> None:
     assert cells[1, 56].src.name == "Ethereum"
 
 
-def test_what_is_stuck(gateway: Gateway) -> None:
-    took(gateway, 1, 2, 10, 20, 30)
+def test_what_is_stuck(database: Database, snapshots: SnapshotSource) -> None:
+    took(database, 1, 2, 10, 20, 30)
     put(
-        gateway,
+        database,
         {"status": 3, "since": 60},
         {"status": 3, "since": 61},
         {"status": 4, "since": 400},
@@ -117,7 +122,7 @@ def test_what_is_stuck(gateway: Gateway) -> None:
         {"status": 2, "since": 9999},
         {"status": 0, "since": 9999, "status_since": None},
     )
-    page = stuck_transfers(gateway.database, gateway.snapshots)
+    page = stuck_transfers(database, snapshots)
     assert [int(stuck.line.transfer_id, 16) for stuck in page.transfers] == [6, 5, 3, 2]
     assert [(s.lasting.seconds, s.allowed.seconds, s.measured) for s in page.transfers] == [
         (9999, 3600, False),
@@ -128,70 +133,68 @@ def test_what_is_stuck(gateway: Gateway) -> None:
     assert page.next_page is None and "3 times the median" in page.rule and "1 hour" in page.rule
 
 
-def test_pages_of_what_is_stuck(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(gateway, *({"status": 3, "since": 4000 + n // 3} for n in range(40)))
+def test_pages_of_what_is_stuck(
+    database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(database, *({"status": 3, "since": 4000 + n // 3} for n in range(40)))
     for looked_at in (5000, 7):
         monkeypatch.setattr(rules, "MOST_LOOKED_AT", looked_at)
         found: list[int] = []
-        page = stuck_transfers(gateway.database, gateway.snapshots, size=9)
+        page = stuck_transfers(database, snapshots, size=9)
         found += [int(s.line.transfer_id, 16) for s in page.transfers]
         while page.next_page:
-            page = stuck_transfers(gateway.database, gateway.snapshots, page.next_page, size=9)
+            page = stuck_transfers(database, snapshots, page.next_page, size=9)
             found += [int(s.line.transfer_id, 16) for s in page.transfers]
         assert found == sorted(range(1, 41), key=lambda n: (-((n - 1) // 3), n))
 
 
-def test_a_median_of_two_middles_counts_half(gateway: Gateway) -> None:
-    took(gateway, 1, 2, 10, 15)
-    put(gateway, {"status": 3, "since": 37.5}, {"status": 3, "since": 37.500001})
-    assert [
-        int(s.line.transfer_id, 16) for s in stuck_transfers(gateway.database, gateway.snapshots).transfers
-    ] == [2]
+def test_a_median_of_two_middles_counts_half(database: Database, snapshots: SnapshotSource) -> None:
+    took(database, 1, 2, 10, 15)
+    put(database, {"status": 3, "since": 37.5}, {"status": 3, "since": 37.500001})
+    assert [int(s.line.transfer_id, 16) for s in stuck_transfers(database, snapshots).transfers] == [2]
 
 
-def test_refunds_that_wait_for_signatures(gateway: Gateway) -> None:
+def test_refunds_that_wait_for_signatures(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     wd = request(1)
     feed(
-        gateway,
+        app,
         sent(1),
         prepared(1, wd, at=-40),
         signed(1, signature(wd, KEYS[2])),
         sent(2),
         about(2, "refund.requested", at=-45),
     )
-    first, second = waiting_refunds(gateway.database, gateway.snapshots)
+    first, second = waiting_refunds(database, snapshots)
     assert (first.line.transfer_id, second.line.transfer_id) == (transfer_id(2), transfer_id(1))
     assert (second.refund.power_signed, second.refund.quorum) == (20, 67)
     assert len(second.refund.not_signed) == 3
     assert first.refund.missing == ("no refund request is known yet: the validator network is preparing it",)
-    feed(gateway, *(signed(1, signature(wd, key)) for key in KEYS[:2]))
-    assert [waiting.line.transfer_id for waiting in waiting_refunds(gateway.database, gateway.snapshots)] == [
-        transfer_id(2)
-    ]
+    feed(app, *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    assert [waiting.line.transfer_id for waiting in waiting_refunds(database, snapshots)] == [transfer_id(2)]
 
 
-def test_open_anomalies(gateway: Gateway) -> None:
+def test_open_anomalies(app: Flask, database: Database) -> None:
     refunded = {"tx_hash": "0x" + "fe" * 32, "block": 200}
     feed(
-        gateway,
+        app,
         *(
             each
             for n in (1, 2)
             for each in (sent(n), released(n, at=-10 + n), about(n, "refund.submitted", **refunded))
         ),
     )
-    lines, number = anomalies_to_acknowledge(gateway.database, size=1)
+    lines, number = anomalies_to_acknowledge(database, size=1)
     assert ([line.transfer_id for line in lines], str(number)) == ([transfer_id(2)], "2")
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(text("UPDATE anomalies SET acknowledged_at = last_at, acknowledged_by = 'me'"))
-    assert anomalies_to_acknowledge(gateway.database) == ((), anomalies_to_acknowledge(gateway.database)[1])
-    assert str(anomalies_to_acknowledge(gateway.database)[1]) == "0"
+    assert anomalies_to_acknowledge(database) == ((), anomalies_to_acknowledge(database)[1])
+    assert str(anomalies_to_acknowledge(database)[1]) == "0"
 
 
-def test_pools_against_their_caps(gateway: Gateway) -> None:
+def test_pools_against_their_caps(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     opening = {"liquidity_sent": 0, "liquidity_relayed": 0, "liquidity_withdrawn": 0, "epoch_seconds": 3600}
     token = 10**6
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for chain_id, caps in (
             (1, {"total_cap": 4000 * token, "epoch_cap": 2000 * token}),
             (2, {"total_cap": None, "epoch_cap": None}),
@@ -201,8 +204,8 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
             connection.execute(insert(Pool).values(**row))
         moved = {"added": 0, "sent": 0, "relayed": 3000 * token, "withdrawn": 0}
         connection.execute(insert(PoolCounter).values(chain_id=2, symbol="USDT", **moved))
-    feed(gateway, sent(1, at=0))
-    under, over, first = pool_lines(gateway.database, gateway.snapshots)
+    feed(app, sent(1, at=0))
+    under, over, first = pool_lines(database, snapshots)
     assert (under.chain.id, under.under_zero, under.balance.units, under.total) == (2, True, 0, None)
     assert (over.chain.id, over.fullest_ppm) == (3, 1_000_000)
     assert str(first.balance) == "3000 USDT" and first.total and first.epoch
@@ -213,35 +216,37 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("seconds", [60, 3600, 3601, 7])
-def test_epoch_volume_is_of_its_pool(gateway: Gateway, seconds: int) -> None:
+def test_epoch_volume_is_of_its_pool(
+    app: Flask, database: Database, snapshots: SnapshotSource, seconds: int
+) -> None:
     """By minutes where the epoch is made of them, else by the sends. Estimates count the same."""
     counters = {f"liquidity_{name}": 0 for name in ("added", "sent", "relayed", "withdrawn")}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for chain_id in (1, 2):
             row = {"chain_id": chain_id, "symbol": "USDT", "epoch_cap": 10**10, "epoch_seconds": seconds}
             connection.execute(insert(Pool).values(**row | counters))
-    feed(gateway, sent(1, at=0), sent(2, at=-1), sent(3, at=-61), sent(4, at=-2 * 3601))
-    lines = {line.chain.id: line for line in pool_lines(gateway.database, gateway.snapshots)}
+    feed(app, sent(1, at=0), sent(2, at=-1), sent(3, at=-61), sent(4, at=-2 * 3601))
+    lines = {line.chain.id: line for line in pool_lines(database, snapshots)}
     epoch = Epoch.at(NOW, seconds)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         facts = estimate_facts(connection, RouteKey("USDT", ChainId(1), ChainId(2)), epoch)
     assert facts.epoch_volume >= 10**9
     assert lines[1].epoch and lines[1].epoch.used.units == facts.epoch_volume
     assert lines[2].epoch and lines[2].epoch.used.units == 0
-    assert pool_lines(gateway.database, gateway.snapshots, ChainId(1)) == (lines[1],)
+    assert pool_lines(database, snapshots, ChainId(1)) == (lines[1],)
 
 
-def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def test_freshness_of_chains_and_feed(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    with writing(database.engine) as connection:
         connection.execute(text("UPDATE chains SET disabled = :yes WHERE chain_id = 3"), {"yes": True})
-    assert freshness(gateway.database, gateway.snapshots).feed.age == "Never"
+    assert freshness(database, snapshots).feed.age == "Never"
     feed(
-        gateway,
+        app,
         event("chain.head", at=-30, chain_id=1, block=500),
         event("chain.head", at=-3600, chain_id=2, block=7),
         reporter="relayer",
     )
-    got = freshness(gateway.database, gateway.snapshots)
+    got = freshness(database, snapshots)
     assert [(line.chain.id, line.highest_block, line.age, line.reading) for line in got.chains] == [
         (2, 7, "1 h ago", Reading.NOT_READ),
         (1, 500, "30 s ago", Reading.FRESH),
@@ -252,29 +257,29 @@ def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
         "Chain read up to a block",
         "just now",
     )
-    assert (got.sandbox, shows_sandbox(gateway.database)) == (False, False)
+    assert (got.sandbox, shows_sandbox(database)) == (False, False)
 
 
-def test_outcomes_of_estimates(gateway: Gateway) -> None:
+def test_outcomes_of_estimates(database: Database) -> None:
     minute = int(NOW.timestamp()) // 60
     rows = [(0, 0, "", 60), (0, 1004, "not_enough_liquidity", 30), (-59, 500, "chain_disabled", 10)]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for ago, code, reason, count in [*rows, (-60, 1017, "total_cap", 5)]:
             values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
-    got = estimate_summary(gateway.database)
+    got = estimate_summary(database)
     assert (got.requested, got.answered, len(got.minutes)) == (100, 60, 60)
     assert [(line.code, line.name, line.reason, line.count, line.share) for line in got.refusals] == [
         (1004, "ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN", "not_enough_liquidity", 30, "30.0 %"),
         (500, "ERROR_CODE_COMMON", "chain_disabled", 10, "10.0 %"),
     ]
     assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
-    assert estimate_summary(gateway.database, timedelta(days=30)).requested == 105
+    assert estimate_summary(database, timedelta(days=30)).requested == 105
 
 
-def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
-    got = Dashboard(sandbox.database, sandbox.snapshots)
-    assert got.freshness.sandbox and shows_sandbox(sandbox.database)
+def test_the_sandboxs_dashboard(sandbox: Flask) -> None:
+    got = Dashboard(part_of(sandbox, Database), part_of(sandbox, SnapshotSource))
+    assert got.freshness.sandbox and shows_sandbox(part_of(sandbox, Database))
     assert {count.status for count in got.statuses if count.week.number} == set(Status) - {Status(0)}
     assert got.stuck.transfers and got.refunds and got.latencies and got.pools
     assert [s.lasting for s in got.stuck.transfers] == sorted(
@@ -283,16 +288,18 @@ def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
     assert any(waiting.refund.power_signed for waiting in got.refunds)
 
 
-def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
-    got = Dashboard(gateway.database, gateway.snapshots)
+def test_an_empty_gateways_dashboard(database: Database, snapshots: SnapshotSource) -> None:
+    got = Dashboard(database, snapshots)
     assert not (got.stuck.transfers or got.refunds or got.anomalies or got.latencies or got.pools)
 
 
 @pytest.mark.postgresql_alone
-def test_nothing_scans_transfers_or_events_whole(gateway: Gateway) -> None:
-    feed(gateway, sent(1), about(1, "refund.requested"))
-    with plans(gateway.reads, gateway.engine) as seen:
-        board = Dashboard(gateway.database, gateway.snapshots)
+def test_nothing_scans_transfers_or_events_whole(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    feed(app, sent(1), about(1, "refund.requested"))
+    with plans(database.reads, database.engine) as seen:
+        board = Dashboard(database, snapshots)
         for part in PARTS:
             getattr(board, part)
     assert len(seen) > 15

@@ -17,8 +17,11 @@ from app.console.transfers.labels import (
     STAGE_WORDS,
     STATUS_WORDS,
 )
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.refunds.queries import load_histories
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.rules.anomalies import AnomalyKind
@@ -31,6 +34,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -45,7 +49,6 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 INTERNAL = re.compile(
     r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status \d|feed\b|reorg|event\b"
@@ -54,28 +57,30 @@ INTERNAL = re.compile(
 )
 
 
-def detail(gateway: Gateway, n: int) -> TransferDetail:
-    return transfer_detail(gateway.database, gateway.snapshots, bytes.fromhex(transfer_id(n)[2:]))
+def detail(app: Flask, n: int) -> TransferDetail:
+    return transfer_detail(
+        part_of(app, Database), part_of(app, SnapshotSource), bytes.fromhex(transfer_id(n)[2:])
+    )
 
 
 def progress(of: TransferDetail) -> dict[StageName, Progress]:
     return {stage.name: stage.progress for stage in of.stages}
 
 
-def test_unknown_id_is_refused(gateway: Gateway) -> None:
+def test_unknown_id_is_refused(app: Flask) -> None:
     with pytest.raises(GatewayError, match="transfer not found"):
-        detail(gateway, 1)
+        detail(app, 1)
 
 
-def test_a_completed_transfer(gateway: Gateway) -> None:
+def test_a_completed_transfer(app: Flask) -> None:
     feed(
-        gateway,
+        app,
         sent(1, at=-100),
         about(1, "transfer.confirmed", at=-80, block=100),
         about(1, "network.status", at=-70, xfer_status=2),
         released(1, at=-10, amount="999500000000000000000", block=7),
     )
-    got = detail(gateway, 1)
+    got = detail(app, 1)
     assert progress(got) == {
         StageName.SUBMITTED: Progress.SKIPPED,
         StageName.SENT: Progress.DONE,
@@ -103,30 +108,30 @@ def test_a_completed_transfer(gateway: Gateway) -> None:
     assert all(line.canonical and not line.why_not_counted and line.reporter == "test" for line in got.events)
 
 
-def test_what_fell_again_says_why(gateway: Gateway) -> None:
+def test_what_fell_again_says_why(app: Flask) -> None:
     """The reorganisation was repeated when it was too late for a new one."""
     told = [sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=90)]
-    feed(gateway, *told, event("chain.head", chain_id=1, block=5000))
-    feed(gateway, *told)
+    feed(app, *told, event("chain.head", chain_id=1, block=5000))
+    feed(app, *told)
     reason = "Its block was orphaned: Chain 1 reorganised from block 90"
-    assert [line.why_not_counted for line in detail(gateway, 1).events] == [reason] * 2
+    assert [line.why_not_counted for line in detail(app, 1).events] == [reason] * 2
 
 
-def test_events_that_fell_say_why(gateway: Gateway) -> None:
-    feed(gateway, sent(1, at=-100, event_id="send"), about(1, "transfer.confirmed", at=-80, block=100))
-    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
-    unknown = detail(gateway, 1)
+def test_events_that_fell_say_why(app: Flask, audited: Audited) -> None:
+    feed(app, sent(1, at=-100, event_id="send"), about(1, "transfer.confirmed", at=-80, block=100))
+    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=90))
+    unknown = detail(app, 1)
     assert unknown.line.status is Status.TRANSFER_UNKNOWN
     assert set(progress(unknown).values()) == {Progress.TO_COME}
     reason = "Its block was orphaned: Chain 1 reorganised from block 90"
     assert [(line.canonical, line.why_not_counted) for line in unknown.events] == [(False, reason)] * 2
     feed(
-        gateway,
+        app,
         sent(1, at=-100, event_id="send"),
         about(1, "network.status", at=-5, xfer_status=4, event_id="bad"),
     )
-    retract_ids(*gateway.audited, ["bad"], "a typing error", actor=TESTER)
-    got = detail(gateway, 1)
+    retract_ids(*audited, ["bad"], "a typing error", actor=TESTER)
+    got = detail(app, 1)
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
     assert sorted((line.event_id, line.canonical, line.why_not_counted) for line in told) == [
@@ -136,19 +141,19 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     ]  # fmt: skip
 
 
-def test_confirmation_without_block_falls_with_send(gateway: Gateway) -> None:
-    feed(gateway, sent(1, event_id="send"), about(1, "transfer.confirmed", at=-80))
-    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
-    feed(gateway, sent(1, event_id="send"))
+def test_confirmation_without_block_falls_with_send(app: Flask) -> None:
+    feed(app, sent(1, event_id="send"), about(1, "transfer.confirmed", at=-80))
+    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=90))
+    feed(app, sent(1, event_id="send"))
     assert [
-        line.why_not_counted for line in detail(gateway, 1).events if line.type == TransferConfirmed.type
+        line.why_not_counted for line in detail(app, 1).events if line.type == TransferConfirmed.type
     ] == ["Not valid, because the send that it confirms is not"]
 
 
-def test_fates_agree_with_history(sandbox: Gateway) -> None:
+def test_fates_agree_with_history(sandbox: Flask) -> None:
     """Of every transfer of the sandbox."""
     ids = [bytes.fromhex(transfer.transfer_id[2:]) for transfer in SANDBOX_TRANSFERS]
-    with reading(sandbox.reads) as connection:
+    with reading(part_of(sandbox, Database).reads) as connection:
         histories = load_histories(connection, ids)
     fates = set()
     for history in histories.values():
@@ -162,17 +167,17 @@ def test_fates_agree_with_history(sandbox: Gateway) -> None:
     assert fates >= {EventOutcome.STANDS, EventOutcome.REORGANISED}
 
 
-def test_a_refund_signer_by_signer(gateway: Gateway) -> None:
+def test_a_refund_signer_by_signer(app: Flask) -> None:
     wd = request(1)
     by_second = signature(wd, KEYS[1])
     feed(
-        gateway,
+        app,
         sent(1),
         about(1, "network.status", at=-60, xfer_status=3),
         prepared(1, wd),
         signed(1, by_second),
     )
-    got = detail(gateway, 1)
+    got = detail(app, 1)
     refund = got.refund
     assert refund and not refund.valid
     who = [checksum_address(address_of(key)) for key in KEYS[:4]]
@@ -188,25 +193,25 @@ def test_a_refund_signer_by_signer(gateway: Gateway) -> None:
     assert any("37 more needed" in words for words in refund.missing)
     assert [line.words for line in got.events if line.type == RefundSigned.type] == [f"by {who[1]}"]
     assert progress(got)[StageName.REFUND_SIGNED] is Progress.CURRENT
-    feed(gateway, signed(1, signature(wd, KEYS[0])))
-    ready = detail(gateway, 1)
+    feed(app, signed(1, signature(wd, KEYS[0])))
+    ready = detail(app, 1)
     assert ready.refund and ready.refund.valid and ready.refund.missing == ()
     assert progress(ready)[StageName.REFUND_SIGNED] is Progress.DONE
     assert progress(ready)[StageName.REFUND_SUBMITTED] is Progress.CURRENT
 
 
-def test_a_refund_in_the_delay_queue(gateway: Gateway) -> None:
+def test_a_refund_in_the_delay_queue(app: Flask) -> None:
     queued = about(1, "refund.delayed", delayed_id="0x" + "5e" * 32, tx_hash="0x" + "d1" * 32)
     feed(
-        gateway,
+        app,
         sent(1),
         prepared(1, request(1)),
         *(signed(1, signature(request(1), key)) for key in KEYS[:3]),
     )
-    feed(gateway, about(1, "refund.submitted", tx_hash="0x" + "d1" * 32))
-    assert "waiting until its block is final" in reply_to_user(detail(gateway, 1))
-    feed(gateway, queued)
-    got = detail(gateway, 1)
+    feed(app, about(1, "refund.submitted", tx_hash="0x" + "d1" * 32))
+    assert "waiting until its block is final" in reply_to_user(detail(app, 1))
+    feed(app, queued)
+    got = detail(app, 1)
     assert got.refund is not None and got.refund.explanation.delayed is not None
     assert got.refund.explanation.delayed.tx_link == f"https://scan1.example/tx/{queued['tx_hash']}"
     reply = reply_to_user(got)
@@ -214,21 +219,21 @@ def test_a_refund_in_the_delay_queue(gateway: Gateway) -> None:
     assert not INTERNAL.search(reply)
 
 
-def test_anomalies_stand_on_the_page_with_advice(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1), about(1, "refund.submitted", tx_hash="0x" + "fe" * 32, block=200))
-    (anomaly,) = detail(gateway, 1).anomalies
+def test_anomalies_stand_on_the_page_with_advice(app: Flask) -> None:
+    feed(app, sent(1), released(1), about(1, "refund.submitted", tx_hash="0x" + "fe" * 32, block=200))
+    (anomaly,) = detail(app, 1).anomalies
     assert (anomaly.kind, anomaly.label) == ("refund_and_release", "Paid out and refunded")
     assert "call the bridge's engineers" in anomaly.advice and len(anomaly.event_ids) == 2
     assert anomaly.acknowledged_at is None
 
 
-def test_only_https_is_linked_to(gateway: Gateway) -> None:
-    with gateway.engine.begin() as connection:
+def test_only_https_is_linked_to(app: Flask, database: Database) -> None:
+    with database.engine.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE chains SET explore_url = 'http://scan1.example' WHERE chain_id = 1"
         )
-    feed(gateway, sent(1), released(1))
-    got = detail(gateway, 1)
+    feed(app, sent(1), released(1))
+    got = detail(app, 1)
     assert got.src_transaction and got.src_transaction.link == ""
     assert got.dst_transaction and got.dst_transaction.link.startswith("https://")
     assert "http://" not in reply_to_user(got)
@@ -244,13 +249,13 @@ def test_everything_has_words() -> None:
     assert set(REFUND_REASONS) == {status for status in XferStatus if status.is_bad}
 
 
-def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> None:
+def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
     """Its page, its reply, and what the public door answers at the same time."""
-    client = sandbox_app.test_client()
+    client = sandbox.test_client()
     replies: dict[Status, str] = {}
     for transfer in SANDBOX_TRANSFERS:
         key = bytes.fromhex(transfer.transfer_id[2:])
-        got = transfer_detail(sandbox.database, sandbox.snapshots, key)
+        got = transfer_detail(part_of(sandbox, Database), part_of(sandbox, SnapshotSource), key)
         assert (got.line.status, got.line.transfer_id) == (transfer.status, transfer.transfer_id)
         door = client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
         answer = json.loads(door.data)
@@ -290,24 +295,30 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> 
         (11, "large payouts are held back for some time"),
     ],
 )
-def test_a_reply_says_what_happens_next(sandbox: Gateway, status: int, words: str) -> None:
+def test_a_reply_says_what_happens_next(sandbox: Flask, status: int, words: str) -> None:
     (first, *_) = [
         transfer
         for transfer in SANDBOX_TRANSFERS
         if transfer.status == status and "announced" not in transfer.what
     ]
     reply = reply_to_user(
-        transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(first.transfer_id[2:]))
+        transfer_detail(
+            part_of(sandbox, Database), part_of(sandbox, SnapshotSource), bytes.fromhex(first.transfer_id[2:])
+        )
     )
     assert words in reply, reply
 
 
-def test_each_reason_of_a_refund_is_told(sandbox: Gateway) -> None:
+def test_each_reason_of_a_refund_is_told(sandbox: Flask) -> None:
     told = set()
     for transfer in SANDBOX_TRANSFERS:
         if transfer.status is Status.TRANSFER_TO_BE_REFUNDED:
             reply = reply_to_user(
-                transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(transfer.transfer_id[2:]))
+                transfer_detail(
+                    part_of(sandbox, Database),
+                    part_of(sandbox, SnapshotSource),
+                    bytes.fromhex(transfer.transfer_id[2:]),
+                )
             )
             told.add(re.findall(r"because (.*?)\. Your", reply)[0])
     assert len(told) == 5

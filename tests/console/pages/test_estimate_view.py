@@ -7,17 +7,21 @@ from fractions import Fraction
 from urllib.parse import parse_qs
 
 import pytest
+from flask import Flask
 from msgspec.structs import replace
 
 from app.console.estimates.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
 from app.console.estimates.views import EstimateView, decimal_down, estimate_view
+from app.db.database import Database
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.explanation import CheckOutcome, passing_range
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
 from app.estimates.services import estimate_inputs
+from app.http.application import part_of
 from app.network.rules.terms import FeeTier
+from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (
@@ -31,7 +35,6 @@ from tests.estimates.pure.estimate_cases import (
     usdt,
     wild_inputs,
 )
-from tests.gateway import Gateway
 
 UINT256 = 2**256 - 1
 
@@ -190,9 +193,11 @@ def request_of(query: str) -> EstimateRequest:
     )
 
 
-def view_of(gateway: Gateway, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
+def view_of(app: Flask, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
     """As the console makes it, for a caller from anywhere."""
-    return estimate_view(estimate_inputs(gateway.database, gateway.snapshots, request, usr_addr, None))
+    return estimate_view(
+        estimate_inputs(part_of(app, Database), part_of(app, SnapshotSource), request, usr_addr, None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +208,7 @@ def test_age_of_facts_is_shown(age: float | None, words: str) -> None:
     assert estimate_view(usdt(facts_age=age)).facts_age == words
 
 
-def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
+def test_the_sandboxs_estimates_and_errors(sandbox: Flask) -> None:
     for told in SANDBOX_ESTIMATES:
         view = view_of(sandbox, request_of(told.query))
         assert view.explanation.refusal is None and view.received and view.received.text and view.least, told

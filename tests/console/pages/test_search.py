@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from flask import Flask
 from sqlalchemy import text as sa_text
 
 from app.console.search import MOST_INSIDE, MOST_WORDS, Found, network_rows, search, whole_ones
 from app.console.transfers.lists import TransferFilters, list_transfers
+from app.db.database import Database
 from app.db.engine import reading
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import ID_END
 from tests.console.pages.plans import plans
 from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
-from tests.gateway import Gateway
 
 SEND = "0x" + "ab" * 32
 PAYOUT = "0x" + "ee" * 32
@@ -33,9 +35,9 @@ def spellings(text: str) -> list[str]:
 
 
 @pytest.fixture
-def world(gateway: Gateway) -> Gateway:
+def world(app: Flask) -> Flask:
     verdict = feed(
-        gateway,
+        app,
         sent(1, src_tx_hash=SEND),
         released(1),
         sent(2, src_tx_hash=FALLEN),
@@ -48,13 +50,15 @@ def world(gateway: Gateway) -> Gateway:
         released(1, event_id="released again"),
     )
     assert not verdict.refused
-    return gateway
+    return app
 
 
 @pytest.mark.parametrize("spelled", spellings(transfer_id(0xABC)))
-def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
-    feed(gateway, sent(0xABC, src_tx_hash=SEND))
-    found = search(gateway.database, gateway.snapshots, spelled)
+def test_a_transfer_id_in_any_spelling(
+    app: Flask, database: Database, snapshots: SnapshotSource, spelled: str
+) -> None:
+    feed(app, sent(0xABC, src_tx_hash=SEND))
+    found = search(database, snapshots, spelled)
     assert (found.kind, [line.transfer_id for line in found.transfers]) == (
         Found.TRANSFER,
         [transfer_id(0xABC)],
@@ -66,46 +70,48 @@ def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
     ("tx_hash", "n"),
     [(SEND, 1), (PAYOUT, 1), (FALLEN, 2), ("0x" + "dc" * 32, 2), (REFUND, 3), ("5xNotHexAtAll", 4)],
 )
-def test_finds_every_logged_transaction(world: Gateway, tx_hash: str, n: int) -> None:
+def test_finds_every_logged_transaction(
+    world: Flask, database: Database, snapshots: SnapshotSource, tx_hash: str, n: int
+) -> None:
     for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
-        found = search(world.database, world.snapshots, spelled)
+        found = search(database, snapshots, spelled)
         assert (found.kind, [line.transfer_id for line in found.transfers]) == (
             Found.TRANSACTION,
             [transfer_id(n)],
         ), spelled
 
 
-def test_an_account_in_any_spelling(world: Gateway) -> None:
+def test_an_account_in_any_spelling(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
     for spelled in spellings(SENDER):
-        found = search(world.database, world.snapshots, spelled)
+        found = search(database, snapshots, spelled)
         assert (found.kind, found.account) == (Found.ACCOUNT, SENDER), spelled
         assert {line.transfer_id for line in found.transfers} == {transfer_id(n) for n in (1, 2, 3, 4)}
-    foreign = search(world.database, world.snapshots, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
+    foreign = search(database, snapshots, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
     assert [line.transfer_id for line in foreign.transfers] == [transfer_id(4)]
-    assert search(world.database, world.snapshots, "t9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb").kind is Found.NOTHING
+    assert search(database, snapshots, "t9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb").kind is Found.NOTHING
 
 
-def test_one_transaction_of_several_transfers(gateway: Gateway) -> None:
-    feed(gateway, sent(1, src_tx_hash=SEND), sent(2, src_tx_hash=SEND), released(2))
-    found = search(gateway.database, gateway.snapshots, SEND)
+def test_one_transaction_of_several_transfers(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    feed(app, sent(1, src_tx_hash=SEND), sent(2, src_tx_hash=SEND), released(2))
+    found = search(database, snapshots, SEND)
     assert {line.transfer_id for line in found.transfers} == {transfer_id(1), transfer_id(2)}
     assert found.message == "This is a transaction of 2 transfers."
 
 
-def test_an_id_that_is_a_transaction_too(gateway: Gateway) -> None:
-    feed(gateway, sent(1, src_tx_hash=transfer_id(2)), sent(2, src_tx_hash=SEND))
-    found = search(gateway.database, gateway.snapshots, transfer_id(2))
+def test_an_id_that_is_a_transaction_too(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, sent(1, src_tx_hash=transfer_id(2)), sent(2, src_tx_hash=SEND))
+    found = search(database, snapshots, transfer_id(2))
     assert [line.transfer_id for line in found.transfers] == [transfer_id(2), transfer_id(1)]
     assert "also a transaction of one transfer" in found.message
 
 
-def test_long_account_list_has_next_page(gateway: Gateway) -> None:
-    feed(gateway, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 61)))
-    found = search(gateway.database, gateway.snapshots, SENDER)
+def test_long_account_list_has_next_page(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 61)))
+    found = search(database, snapshots, SENDER)
     assert (len(found.transfers), found.transfers[0].transfer_id) == (50, transfer_id(1))
-    rest = list_transfers(
-        gateway.database, gateway.snapshots, TransferFilters(account=found.account), found.next_page
-    )
+    rest = list_transfers(database, snapshots, TransferFilters(account=found.account), found.next_page)
     assert [line.transfer_id for line in rest.transfers] == [transfer_id(n) for n in range(51, 61)]
     assert rest.next_page is None
 
@@ -129,8 +135,10 @@ def test_long_account_list_has_next_page(gateway: Gateway) -> None:
         ("'; DROP TABLE transfers; --", "Paste a transfer id"),
     ],
 )
-def test_no_result_suggests_what_to_try(world: Gateway, text: str, words: str) -> None:
-    found = search(world.database, world.snapshots, text)
+def test_no_result_suggests_what_to_try(
+    world: Flask, database: Database, snapshots: SnapshotSource, text: str, words: str
+) -> None:
+    found = search(database, snapshots, text)
     assert (found.kind, found.transfers) == (Found.NOTHING, ())
     assert words in found.message
 
@@ -149,9 +157,9 @@ PARTS = (
 
 
 @pytest.fixture
-def parts(gateway: Gateway) -> Gateway:
-    feed(gateway, *(sent(numbered(each), src_tx_hash=f"0x{n:064x}") for n, each in enumerate(PARTS)))
-    return gateway
+def parts(app: Flask) -> Flask:
+    feed(app, *(sent(numbered(each), src_tx_hash=f"0x{n:064x}") for n, each in enumerate(PARTS)))
+    return app
 
 
 @pytest.mark.every_database
@@ -170,36 +178,38 @@ def parts(gateway: Gateway) -> Gateway:
         (f"0x{PARTS[0][:63]}", {0}),
     ],
 )
-def test_a_part_of_an_id(parts: Gateway, typed: str, which: set[int]) -> None:
-    found = search(parts.database, parts.snapshots, typed)
+def test_a_part_of_an_id(
+    parts: Flask, database: Database, snapshots: SnapshotSource, typed: str, which: set[int]
+) -> None:
+    found = search(database, snapshots, typed)
     assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}
     assert found.kind is Found.PART
 
 
 @pytest.mark.every_database
-def test_a_part_of_an_account(world: Gateway) -> None:
+def test_a_part_of_an_account(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
     for typed in (f"{SENDER[:8]}…{SENDER[-6:]}", SENDER[:9]):
-        assert search(world.database, world.snapshots, typed).accounts == (SENDER,), typed
-    assert search(world.database, world.snapshots, f"{SENDER[:8]}…000000").accounts == ()
+        assert search(database, snapshots, typed).accounts == (SENDER,), typed
+    assert search(database, snapshots, f"{SENDER[:8]}…000000").accounts == ()
 
 
-def test_short_part_needs_more_digits(parts: Gateway) -> None:
+def test_short_part_needs_more_digits(parts: Flask, database: Database, snapshots: SnapshotSource) -> None:
     for typed in ("0x03", "0x03…ef", "…eef"):
-        assert "at least 4 digits" in search(parts.database, parts.snapshots, typed).message, typed
+        assert "at least 4 digits" in search(database, snapshots, typed).message, typed
 
 
-def test_more_than_a_page_of_one_part(gateway: Gateway) -> None:
-    feed(gateway, *(sent((n << 16) + 0x0306, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
-    found = search(gateway.database, gateway.snapshots, "…0306")
+def test_more_than_a_page_of_one_part(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, *(sent((n << 16) + 0x0306, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
+    found = search(database, snapshots, "…0306")
     assert len(found.transfers) == 50
     assert "At least 50 transfers" in found.message
 
 
 @pytest.mark.every_database
-def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
+def test_no_search_reads_a_whole_table(parts: Flask, database: Database, snapshots: SnapshotSource) -> None:
     """At a million transfers each of them has to find what it shows by an index."""
-    if parts.engine.dialect.name == "postgresql":
-        with plans(parts.engine, parts.reads) as seen:
+    if database.engine.dialect.name == "postgresql":
+        with plans(database.engine, database.reads) as seen:
             for typed in (
                 "0x0306…beef",
                 "…beef",
@@ -209,7 +219,7 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
                 SEND,
                 f"{SENDER[:8]}…{SENDER[-6:]}",
             ):
-                search(parts.database, parts.snapshots, typed)
+                search(database, snapshots, typed)
         of_transfers = [plan for plan in seen if "transfer" in plan]
         assert of_transfers
         assert any("ix_transfers_id_end" in plan for plan in of_transfers), "\n\n".join(of_transfers)
@@ -217,13 +227,13 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
         assert not whole, "\n\n".join(whole)
     else:
         asked = f"EXPLAIN QUERY PLAN SELECT transfer_id FROM transfers WHERE {ID_END} = x'beef'"
-        with reading(parts.reads) as connection:
+        with reading(database.reads) as connection:
             assert "ix_transfers_id_end" in str(connection.execute(sa_text(asked)).all())
 
 
-def test_long_text_costs_no_more(gateway: Gateway) -> None:
+def test_long_text_costs_no_more(database: Database) -> None:
     """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
-    assert network_rows(gateway.database, "usdt")
-    assert not network_rows(gateway.database, "usdt " * (MOST_WORDS + 1))
+    assert network_rows(database, "usdt")
+    assert not network_rows(database, "usdt " * (MOST_WORDS + 1))
     addresses = [f"0x{number:040x}" for number in range(50)]
     assert whole_ones(" ".join(addresses)) == addresses[: -MOST_INSIDE - 1 : -1]

@@ -8,22 +8,25 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert, text
 
 from app.console.transfers.lists import TransferFilters, list_transfers, read_cursor, write_cursor
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
 from app.transfers.queries import lists as transfer_list
 from app.values.codes import TransferHistoryStatus as Status
 from tests.console.pages.plans import plans
 from tests.everyday import some
 from tests.feed.services.world import NOW, SENDER, address
-from tests.gateway import Gateway
 
 OTHER = address(77)
 
 
-def fill(gateway: Gateway, count: int = 400, seed: int = 1) -> list[dict[str, Any]]:
+def fill(database: Database, count: int = 400, seed: int = 1) -> list[dict[str, Any]]:
     """Projected transfers of every kind, many of the same time."""
     rng = random.Random(seed)
     rows = []
@@ -43,7 +46,7 @@ def fill(gateway: Gateway, count: int = 400, seed: int = 1) -> list[dict[str, An
                 "updated_at": NOW - timedelta(minutes=rng.randrange(60)),
             }
         )
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Transfer), rows)
     return rows
 
@@ -66,11 +69,11 @@ def expected(rows: list[dict[str, Any]], filters: TransferFilters) -> list[str]:
     return ["0x" + row["transfer_id"].hex() for row in met]
 
 
-def pages(gateway: Gateway, filters: TransferFilters, size: int) -> list[str]:
+def pages(app: Flask, filters: TransferFilters, size: int) -> list[str]:
     found: list[str] = []
     page = None
     for _ in range(1000):
-        got = list_transfers(gateway.database, gateway.snapshots, filters, page, size)
+        got = list_transfers(part_of(app, Database), part_of(app, SnapshotSource), filters, page, size)
         assert len(got.transfers) <= size
         assert got.searching == (got.next_page is not None and len(got.transfers) < size)
         found += [line.transfer_id for line in got.transfers]
@@ -98,61 +101,56 @@ CASES = [
 
 
 def test_every_combination_of_filters_and_every_page(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = fill(gateway)
+    rows = fill(database)
     for scanned in (10_000, 40):
         monkeypatch.setattr(transfer_list, "SCANNED", scanned)
         for filters in some(CASES, 5):
-            assert pages(gateway, filters, 17) == expected(rows, filters), (scanned, filters)
+            assert pages(app, filters, 17) == expected(rows, filters), (scanned, filters)
 
 
-def test_a_span_of_time(gateway: Gateway) -> None:
-    rows = fill(gateway)
+def test_a_span_of_time(app: Flask, database: Database) -> None:
+    rows = fill(database)
     since, until = NOW - timedelta(minutes=40), NOW - timedelta(minutes=10)
     for filters in (
         TransferFilters(since=since, until=until),
         TransferFilters(since=since, src_chain_id=1),
         TransferFilters(until=until, account=OTHER, symbol="CELR"),
     ):
-        assert pages(gateway, filters, 9) == expected(rows, filters)
+        assert pages(app, filters, 9) == expected(rows, filters)
 
 
-def test_transfer_changed_while_paging_is_on_top(gateway: Gateway) -> None:
+def test_transfer_changed_while_paging_is_on_top(database: Database, snapshots: SnapshotSource) -> None:
     """And no other transfer is missed."""
-    rows = fill(gateway, 30)
-    first = list_transfers(gateway.database, gateway.snapshots, TransferFilters(), size=10)
+    rows = fill(database, 30)
+    first = list_transfers(database, snapshots, TransferFilters(), size=10)
     last = expected(rows, TransferFilters())[-1]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         changed = Transfer.__table__.update().where(Transfer.transfer_id == bytes.fromhex(last[2:]))
         connection.execute(changed.values(updated_at=NOW + timedelta(minutes=1)))
-    rest = list_transfers(gateway.database, gateway.snapshots, TransferFilters(), first.next_page, size=50)
+    rest = list_transfers(database, snapshots, TransferFilters(), first.next_page, size=50)
     assert [line.transfer_id for line in rest.transfers] == expected(rows, TransferFilters())[10:-1]
-    assert (
-        list_transfers(gateway.database, gateway.snapshots, TransferFilters(), size=1)
-        .transfers[0]
-        .transfer_id
-        == last
-    )
+    assert list_transfers(database, snapshots, TransferFilters(), size=1).transfers[0].transfer_id == last
 
 
-def test_a_place_goes_through_a_url(gateway: Gateway) -> None:
-    (row,) = fill(gateway, 1)
+def test_a_place_goes_through_a_url(database: Database, snapshots: SnapshotSource) -> None:
+    (row,) = fill(database, 1)
     cursor = transfer_list.Cursor(row["updated_at"], row["transfer_id"])
     assert read_cursor(write_cursor(cursor)) == cursor
     for nonsense in (None, "", "x", "ä", "AAAA", "!" * 56, "_" * 56, write_cursor(cursor)[:-4]):
         assert read_cursor(nonsense) is None or nonsense == "_" * 56
-    assert list_transfers(gateway.database, gateway.snapshots, TransferFilters(), "nonsense").transfers
+    assert list_transfers(database, snapshots, TransferFilters(), "nonsense").transfers
 
 
-def test_lines_say_amounts_and_chains_for_people(gateway: Gateway) -> None:
+def test_lines_say_amounts_and_chains_for_people(database: Database, snapshots: SnapshotSource) -> None:
     row = {
         "status": 6, "refund_reason": 4, "updated_at": NOW, "symbol": "USDT", "amount": 1_500_000,
     }  # fmt: skip
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for n, chains in enumerate(({"src_chain_id": 1, "dst_chain_id": 2}, {"src_chain_id": 77}, {})):
             connection.execute(insert(Transfer).values(**row, **chains, transfer_id=n.to_bytes(32, "big")))
-    nowhere, unknown, known = list_transfers(gateway.database, gateway.snapshots, TransferFilters()).transfers
+    nowhere, unknown, known = list_transfers(database, snapshots, TransferFilters()).transfers
     assert known.amount and (known.amount.units, str(known.amount)) == (1_500_000, "1.5 USDT")
     assert known.src and known.dst and (known.src.name, known.dst.name) == ("Chain 1", "Chain 2")
     assert (known.words.label, known.refund_reason.name) == ("To be refunded", "BAD_SLIPPAGE")
@@ -162,13 +160,13 @@ def test_lines_say_amounts_and_chains_for_people(gateway: Gateway) -> None:
 
 
 @pytest.mark.postgresql_alone
-def test_no_list_reads_the_whole_table(gateway: Gateway) -> None:
+def test_no_list_reads_the_whole_table(database: Database, snapshots: SnapshotSource) -> None:
     """PostgreSQL's plans of every kind of list, with sequential scans as dear as they are at ten millions."""
-    fill(gateway, 2000)
-    with gateway.engine.begin() as connection:
+    fill(database, 2000)
+    with database.engine.begin() as connection:
         connection.execute(text("ANALYZE transfers"))
-    with plans(gateway.reads) as seen:
+    with plans(database.reads) as seen:
         for filters in CASES:
-            list_transfers(gateway.database, gateway.snapshots, filters)
+            list_transfers(database, snapshots, filters)
     assert len(seen) >= len(CASES)
     assert not [plan for plan in seen if "Seq Scan on transfers" in plan]

@@ -10,12 +10,16 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert, text, update
 from werkzeug.datastructures import MultiDict
 
 from app.console.transfers.list_request import AGES, ListRequest, read_list_request
 from app.console.transfers.lists import count_transfers, list_transfers
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
 from app.transfers.queries import counting, lists, sorting
 from app.transfers.queries.counting import Listed
@@ -24,14 +28,13 @@ from app.values.amounts import MAX_UINT256
 from tests.console.pages.plans import plans, rows_read
 from tests.everyday import some
 from tests.feed.services.world import NOW, SENDER
-from tests.gateway import Gateway
 
 DECIMALS = {1: 6, 2: 18, 3: 6}
 """Of USDT; it is not configured on chain 999."""
 AMOUNTS = (None, 0, 1, 9, 10, 99, 100, 10**6, 10**18, 10**18 + 1, 2**63, 2**64, 10**30, MAX_UINT256)
 
 
-def fill(gateway: Gateway, count: int = 300) -> list[dict[str, Any]]:
+def fill(database: Database, count: int = 300) -> list[dict[str, Any]]:
     """Transfers of all amounts and ages, many of them equal."""
     rng = random.Random(7)
     rows = [
@@ -49,20 +52,22 @@ def fill(gateway: Gateway, count: int = 300) -> list[dict[str, Any]]:
         }
         for _ in range(count)
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Transfer), rows)
     return rows
 
 
-def requested(gateway: Gateway, **fields: str) -> ListRequest:
-    return read_list_request(gateway.database, gateway.snapshots, MultiDict(fields))
+def requested(app: Flask, **fields: str) -> ListRequest:
+    return read_list_request(part_of(app, Database), part_of(app, SnapshotSource), MultiDict(fields))
 
 
-def pages(gateway: Gateway, wanted: ListRequest, size: int = 17) -> list[str]:
+def pages(app: Flask, wanted: ListRequest, size: int = 17) -> list[str]:
     found: list[str] = []
     page = None
     for _ in range(1000):
-        got = list_transfers(gateway.database, gateway.snapshots, wanted.filters, page, size, wanted.order)
+        got = list_transfers(
+            part_of(app, Database), part_of(app, SnapshotSource), wanted.filters, page, size, wanted.order
+        )
         assert len(got.transfers) <= size
         found += [line.transfer_id for line in got.transfers]
         page = got.next_page
@@ -136,23 +141,23 @@ BOTH = [{"sort": "oldest", "token": "USDT", "least": "1"}]
 
 @pytest.mark.parametrize("scanned", [10_000, 40])
 def test_orders_and_filters_list_each_once(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, scanned: int
 ) -> None:
     """Sorted here, and walked in the index of the order."""
-    rows = fill(gateway)
+    rows = fill(database)
     monkeypatch.setattr(lists, "SCANNED", scanned)
     monkeypatch.setattr(lists, "PAIRS", scanned)
     monkeypatch.setattr(sorting, "SCANNED", scanned)
     for fields in some([*OF_AGE, *OF_AMOUNT, *BOTH], 4):
-        wanted = requested(gateway, **fields)
+        wanted = requested(app, **fields)
         assert wanted.complaints == []
-        assert pages(gateway, wanted) == expected(rows, fields), fields
+        assert pages(app, wanted) == expected(rows, fields), fields
 
 
-def put(gateway: Gateway, *rows: tuple[int, int, int]) -> None:
+def put(database: Database, *rows: tuple[int, int, int]) -> None:
     """Transfers of USDT, each with its source chain, its amount and its status; ids rise."""
     known = {"refund_reason": 0, "updated_at": NOW, "symbol": "USDT"}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for n, (chain, amount, status) in enumerate(rows):
             of_row = {
                 "src_chain_id": chain,
@@ -168,47 +173,53 @@ def numbers(found: list[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("scanned", [5_000, 1])
-def test_amounts_compare_in_one_unit(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int) -> None:
+def test_amounts_compare_in_one_unit(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, scanned: int
+) -> None:
     """One USDT has 6 decimals on chain 1 and 18 on chain 2: the smaller number can be more."""
     monkeypatch.setattr(lists, "SCANNED", scanned)
     monkeypatch.setattr(sorting, "SCANNED", scanned)
     amounts = [(1, 2 * 10**6), (2, 10**18), (2, 3 * 10**18), (1, 10**6 + 1), (3, MAX_UINT256)]
     # The place after a fraction of a chain's unit is before all that have the whole unit, whatever their ids.
     amounts += [(1, 10**6), (2, 10**18 + 1)]
-    put(gateway, *((chain, amount, 5) for chain, amount in amounts))
+    put(database, *((chain, amount, 5) for chain, amount in amounts))
     for size in (1, 2, 5):
-        found = pages(gateway, requested(gateway, sort="largest", token="USDT"), size)
+        found = pages(app, requested(app, sort="largest", token="USDT"), size)
         assert numbers(found) == [4, 2, 0, 3, 6, 1, 5]
-        found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), size)
+        found = pages(app, requested(app, sort="smallest", token="USDT"), size)
         assert numbers(found) == [1, 5, 6, 3, 0, 2, 4]
-    found = pages(gateway, requested(gateway, token="USDT", least="1.000001", most="2"))
+    found = pages(app, requested(app, token="USDT", least="1.000001", most="2"))
     assert numbers(found) == [0, 3]
 
 
-def test_unread_chain_holds_others_up(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_chain_holds_others_up(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of chain 1 only the largest are read, and none meets the filter: chain 3 cannot go on without it."""
     monkeypatch.setattr(lists, "SCANNED", 40)
     monkeypatch.setattr(sorting, "SCANNED", 40)
     of_one = [(1, amount * 10**6, 10 if amount in (50, 45) else 5) for amount in range(100, 40, -1)]
     of_three = [(3, amount * 10**6 + 5 * 10**5, 10) for amount in range(49, 40, -1)]
-    put(gateway, *of_one, *of_three)
-    found = pages(gateway, requested(gateway, sort="largest", token="USDT", status="10"), 5)
+    put(database, *of_one, *of_three)
+    found = pages(app, requested(app, sort="largest", token="USDT", status="10"), 5)
     assert numbers(found) == [50, 60, 61, 62, 63, 64, 55, 65, 66, 67, 68]
 
 
-def test_equal_amounts_do_not_block_paging(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_amounts_do_not_block_paging(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lists, "SCANNED", 1)
     monkeypatch.setattr(sorting, "SCANNED", 1)
-    put(gateway, *[(1, 10**6, 5)] * 30, (2, 10**18 + 1, 5), (1, 2 * 10**6, 5))
-    found = pages(gateway, requested(gateway, sort="smallest", token="USDT"), 1)
+    put(database, *[(1, 10**6, 5)] * 30, (2, 10**18 + 1, 5), (1, 2 * 10**6, 5))
+    found = pages(app, requested(app, sort="smallest", token="USDT"), 1)
     assert numbers(found) == [*range(32)]
 
 
-def test_order_follows_the_filter(gateway: Gateway) -> None:
-    assert requested(gateway).order is Order.CHANGED
-    assert requested(gateway, age="over-1h").order is Order.OLDEST
-    assert requested(gateway, token="USDT", least="1").order is Order.LARGEST
-    assert requested(gateway, age="over-1h", sort="changed").order is Order.CHANGED
+def test_order_follows_the_filter(app: Flask) -> None:
+    assert requested(app).order is Order.CHANGED
+    assert requested(app, age="over-1h").order is Order.OLDEST
+    assert requested(app, token="USDT", least="1").order is Order.LARGEST
+    assert requested(app, age="over-1h", sort="changed").order is Order.CHANGED
 
 
 @pytest.mark.parametrize(
@@ -223,10 +234,8 @@ def test_order_follows_the_filter(gateway: Gateway) -> None:
         ({"sort": "up"}, "Order: “up” is not an order"),
     ],
 )
-def test_unusable_filter_is_reported_and_ignored(
-    gateway: Gateway, fields: dict[str, str], words: str
-) -> None:
-    wanted = requested(gateway, **fields)
+def test_unusable_filter_is_reported_and_ignored(app: Flask, fields: dict[str, str], words: str) -> None:
+    wanted = requested(app, **fields)
     assert [each for each in wanted.complaints if words in each]
     assert wanted.order is Order.CHANGED
     assert set(wanted.fields) <= {"token"}
@@ -235,13 +244,18 @@ def test_unusable_filter_is_reported_and_ignored(
 @pytest.mark.parametrize("sort", ["oldest", "youngest", "largest", "smallest"])
 @pytest.mark.parametrize("scanned", [5_000, 10])
 def test_unreadable_page_begins_at_start(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, scanned: int, sort: str
+    app: Flask,
+    database: Database,
+    snapshots: SnapshotSource,
+    monkeypatch: pytest.MonkeyPatch,
+    scanned: int,
+    sort: str,
 ) -> None:
-    fill(gateway, 30)
+    fill(database, 30)
     monkeypatch.setattr(lists, "SCANNED", scanned)
     monkeypatch.setattr(sorting, "SCANNED", scanned)
-    wanted = requested(gateway, sort=sort, token="USDT")
-    listed = (gateway.database, gateway.snapshots, wanted.filters)
+    wanted = requested(app, sort=sort, token="USDT")
+    listed = (database, snapshots, wanted.filters)
     first = list_transfers(*listed, None, 5, wanted.order)
     for page in ("x", "", "AAAA", "a" * 400):
         assert list_transfers(*listed, page, 5, wanted.order).transfers == first.transfers
@@ -249,7 +263,7 @@ def test_unreadable_page_begins_at_start(
         list_transfers(*listed, page, 5, wanted.order)
 
 
-def hashed(gateway: Gateway, count: int) -> None:
+def hashed(database: Database, count: int) -> None:
     """Transfers with ids as hashes, of which one in ten is not finished and one in a hundred at status 8."""
     rows = [
         {
@@ -260,22 +274,24 @@ def hashed(gateway: Gateway, count: int) -> None:
         }
         for n in range(count)
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Transfer), rows)
 
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("few", [counting.FEW, 20])
-def test_count_is_exact_up_to_a_bound(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+def test_count_is_exact_up_to_a_bound(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
     """With any filters together; more than the bound are *at least* so many.
 
     :param few: rows of one filter that are read first in SQLite.
     """
-    hashed(gateway, 3_000)
+    hashed(database, 3_000)
     monkeypatch.setattr(counting, "FEW", few)
 
     def count(**fields: str) -> Listed:
-        return count_transfers(gateway.database, requested(gateway, **fields).filters)
+        return count_transfers(database, requested(app, **fields).filters)
 
     assert count() == Listed(3_000)
     assert count(status="5", within="1h") == Listed(2_700)
@@ -297,23 +313,23 @@ def test_count_is_exact_up_to_a_bound(gateway: Gateway, monkeypatch: pytest.Monk
 
 
 @pytest.mark.every_database
-def test_count_takes_any_text_as_it_is(gateway: Gateway) -> None:
+def test_count_takes_any_text_as_it_is(app: Flask, database: Database) -> None:
     """Values are written into the statement, quoted."""
-    hashed(gateway, 10)
+    hashed(database, 10)
     for text_of_it in ("O'Brien", "' OR 1=1 --", "%s", "%(x)s", ":x", "\\", "\\' OR 1=1 --", "☃"):
         for name in ("account", "token"):
-            filters = requested(gateway, **{name: text_of_it}).filters
-            assert count_transfers(gateway.database, filters) == Listed(0), text_of_it
-    with writing(gateway.engine) as connection:
+            filters = requested(app, **{name: text_of_it}).filters
+            assert count_transfers(database, filters) == Listed(0), text_of_it
+    with writing(database.engine) as connection:
         connection.execute(update(Transfer).values(sender="a%s' \\ :b", symbol="%(x)s'"))
-    odd = requested(gateway, account="a%s' \\ :b", token="%(x)s'").filters
-    assert count_transfers(gateway.database, odd) == Listed(10)
+    odd = requested(app, account="a%s' \\ :b", token="%(x)s'").filters
+    assert count_transfers(database, odd) == Listed(10)
 
 
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize("fields", [{"src": "1", "token": "USDT"}, {"dst": "1", "status": "5"}], ids=str)
 def test_list_of_a_chain_does_not_read_the_chain_for_each_pair(
-    gateway: Gateway, fields: dict[str, str]
+    app: Flask, database: Database, snapshots: SnapshotSource, fields: dict[str, str]
 ) -> None:
     """By the plan that connections for reads use. It read all of the source for each of its pairs."""
     rows = [
@@ -324,29 +340,29 @@ def test_list_of_a_chain_does_not_read_the_chain_for_each_pair(
         }
         for n in range(20_000)
     ]  # fmt: skip
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(Transfer), rows)
         connection.execute(text("ANALYZE transfers"))
-    wanted = requested(gateway, **fields)
-    with rows_read(gateway.reads) as read:
-        list_transfers(gateway.database, gateway.snapshots, wanted.filters, None, 50, wanted.order)
+    wanted = requested(app, **fields)
+    with rows_read(database.reads) as read:
+        list_transfers(database, snapshots, wanted.filters, None, 50, wanted.order)
     of_chain = sum(row["src_chain_id"] == 1 if "src" in fields else row["dst_chain_id"] == 1 for row in rows)
     assert max(read) <= 4 * of_chain, "there are 24 pairs"
 
 
 @pytest.mark.postgresql_alone
-def test_no_order_reads_the_whole_table(gateway: Gateway) -> None:
+def test_no_order_reads_the_whole_table(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     """PostgreSQL's plans, with sequential scans as dear as they are at ten millions."""
-    fill(gateway, 2000)
-    with gateway.engine.begin() as connection:
+    fill(database, 2000)
+    with database.engine.begin() as connection:
         connection.execute(text("ANALYZE transfers"))
-    with plans(gateway.reads) as seen, pytest.MonkeyPatch.context() as patch:
+    with plans(database.reads) as seen, pytest.MonkeyPatch.context() as patch:
         for module, name in ((sorting, "SCANNED"), (lists, "SCANNED"), (lists, "PAIRS")):
             patch.setattr(module, name, 100)
         for fields in [*OF_AGE, *OF_AMOUNT]:
-            wanted = requested(gateway, **fields)
-            list_transfers(gateway.database, gateway.snapshots, wanted.filters, None, 20, wanted.order)
-            count_transfers(gateway.database, wanted.filters)
+            wanted = requested(app, **fields)
+            list_transfers(database, snapshots, wanted.filters, None, 20, wanted.order)
+            count_transfers(database, wanted.filters)
     assert not [plan for plan in seen if "Seq Scan on transfers" in plan]
     assert [plan for plan in seen if "ix_transfers_age" in plan]
     assert [plan for plan in seen if "ix_transfers_token_amount" in plan]

@@ -8,31 +8,35 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import insert, select
 
 import app.estimates
 from app.console.dashboard.charts import Period, trend
 from app.console.estimates.summary import REFUSAL_WORDS
 from app.console.network.pools import Severity, pool_lines, pool_warnings
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from app.network.models import Pool
 from app.network.rules.pools import PoolCounters, PoolState
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TrendCount
 from app.values.codes import REFUND_STATUSES, Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import hour_of
 from tests.console.pages.plans import plans
 from tests.feed.services.world import NOW, about, event, feed, released, sent
-from tests.gateway import Gateway
 
 HOUR, DAY = 3600, 86_400
 USDT = 10**6
 
 
-def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
+def test_what_became_of_transfers_of_a_day(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     received = str(990 * 10**18)
     feed(
-        gateway,
+        app,
         sent(1, at=-HOUR),
         released(1, at=60 - HOUR, amount=received),
         sent(2, at=-HOUR - 1),
@@ -45,7 +49,7 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
               sender="a", receiver="b", src_tx_hash="0x01"),
         about(6, "transfer.failed", at=-50, why="reverted"),
     )  # fmt: skip
-    day = trend(gateway.database, gateway.snapshots, Period.DAY)
+    day = trend(database, snapshots, Period.DAY)
     assert len(day.spans) == 24 and day.spans[-1].at <= NOW < day.spans[-1].at + timedelta(hours=1)
     told = {(NOW - span.at) // timedelta(hours=1): span for span in day.spans if span.begun}
     assert {ago: (s.begun, s.completed, s.refund, s.failed, s.under_way) for ago, s in told.items()} == {
@@ -57,24 +61,24 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
     (usdt,) = day.tokens
     assert (usdt.symbol, usdt.volume, usdt.fees, usdt.fees_ppm) == ("USDT", 4000, 20, 10_000)
     assert usdt.retained[-2:] == (10, 0)
-    month = trend(gateway.database, gateway.snapshots, Period.MONTH)
+    month = trend(database, snapshots, Period.MONTH)
     assert len(month.spans) == 30 and month.total.begun == 6 and month.tokens[0].volume == 5000
 
 
-def test_retracted_send_is_not_counted(gateway: Gateway) -> None:
-    feed(gateway, sent(1, at=-HOUR))
-    assert trend(gateway.database, gateway.snapshots, Period.DAY).tokens[0].volume == 1000
-    feed(gateway, event("chain.reorged", at=-10, chain_id=1, from_block=100))
-    day = trend(gateway.database, gateway.snapshots, Period.DAY)
+def test_retracted_send_is_not_counted(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, sent(1, at=-HOUR))
+    assert trend(database, snapshots, Period.DAY).tokens[0].volume == 1000
+    feed(app, event("chain.reorged", at=-10, chain_id=1, from_block=100))
+    day = trend(database, snapshots, Period.DAY)
     assert (day.total.begun, day.tokens) == (0, ())
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert not connection.execute(select(TrendCount.__table__)).all(), "and no empty row is left"
 
 
-def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:
+def test_counts_are_those_of_the_transfers(sandbox: Flask) -> None:
     """Whatever happened to each: reorganised, refunded, announced only."""
-    month = trend(sandbox.database, sandbox.snapshots, Period.MONTH)
-    with reading(sandbox.engine) as connection:
+    month = trend(part_of(sandbox, Database), part_of(sandbox, SnapshotSource), Period.MONTH)
+    with reading(part_of(sandbox, Database).engine) as connection:
         rows = connection.execute(
             select(Transfer.status, Transfer.began_at).where(
                 Transfer.began_at.is_not(None), Transfer.dst_chain_id.is_not(None), Transfer.status != 0
@@ -88,21 +92,21 @@ def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:
     assert month.total.under_way > 0
 
 
-def test_unconfigured_token_counts_without_amounts(gateway: Gateway) -> None:
+def test_unconfigured_token_counts_without_amounts(database: Database, snapshots: SnapshotSource) -> None:
     row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(TrendCount).values(**row, symbol="GONE", **counts))
-    day = trend(gateway.database, gateway.snapshots, Period.DAY)
+    day = trend(database, snapshots, Period.DAY)
     assert (day.total.begun, day.unmeasured, day.tokens) == (3, 3, ())
 
 
 @pytest.mark.postgresql_alone
-def test_trends_read_the_kept_sums_alone(gateway: Gateway) -> None:
-    feed(gateway, sent(1))
-    with plans(gateway.reads) as seen:
-        trend(gateway.database, gateway.snapshots, Period.DAY)
-        trend(gateway.database, gateway.snapshots, Period.MONTH)
+def test_trends_read_the_kept_sums_alone(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, sent(1))
+    with plans(database.reads) as seen:
+        trend(database, snapshots, Period.DAY)
+        trend(database, snapshots, Period.MONTH)
     assert len(seen) >= 2
     for table in ("transfers", "events"):
         assert not [plan for plan in seen if f" on {table}" in plan], table
@@ -141,23 +145,23 @@ def test_early_warnings(state: PoolState, came: int, went: int, words: str) -> N
     assert "; ".join(told) == words
 
 
-def test_pools_warn_at_transfer_pace(gateway: Gateway) -> None:
+def test_pools_warn_at_transfer_pace(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     opening = {"liquidity_sent": 0, "liquidity_relayed": 0, "liquidity_withdrawn": 0, "epoch_cap": None}
     opening |= {"epoch_seconds": 3600}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for chain_id, added, cap in ((1, 1000 * USDT, 4000 * USDT), (2, 3000 * 10**18, None)):
             row = {"chain_id": chain_id, "symbol": "USDT", "liquidity_added": added, "total_cap": cap}
             connection.execute(insert(Pool).values(**row | opening))
-    assert not any(line.warnings for line in pool_lines(gateway.database, gateway.snapshots))
+    assert not any(line.warnings for line in pool_lines(database, snapshots))
     for n in (1, 2):
-        feed(gateway, sent(n, at=-n * HOUR), released(n, at=60 - n * HOUR))
-    full, empty = sorted(pool_lines(gateway.database, gateway.snapshots), key=lambda line: line.chain.id)
+        feed(app, sent(n, at=-n * HOUR), released(n, at=60 - n * HOUR))
+    full, empty = sorted(pool_lines(database, snapshots), key=lambda line: line.chain.id)
     assert [(each.severity, each.words, each.within) for each in full.warnings] == [
         (Severity.NEAR, "at its cap", timedelta(hours=12))
     ]
     assert [(each.words, each.within) for each in empty.warnings] == [("empty", timedelta(hours=12))]
-    later = gateway.but(clock=lambda: NOW + timedelta(days=2))
-    assert not any(line.warnings for line in pool_lines(later.database, later.snapshots))
+    later = replace(database, clock=lambda: NOW + timedelta(days=2))
+    assert not any(line.warnings for line in pool_lines(later, snapshots))
 
 
 def test_every_reason_of_an_estimate_has_words() -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import orjson
 import pytest
-from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import event, func, select
 
 from app.accounts.models import Proposal
 from app.accounts.rules.proposal import API_KEYS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing
+from app.audit.keys import AuditKeys
 from app.audit.models import AuditRecord
 from app.credentials.models import ApiKey
 from app.credentials.rules.credential import digest_of
@@ -20,20 +21,15 @@ from app.credentials.services import issuing
 from app.credentials.services.issued import CredentialRefused, revoke_key
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
-from app.db.database import CachedReads
+from app.db.database import CachedReads, Database
 from app.db.engine import reading
 from app.db.writes import Writes
 from app.values.errors import Unauthorized
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Audited, Editing
 from tests.timer import Timer
 
 MAX_AGE = 5.0
-
-
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
 
 
 @pytest.fixture
@@ -42,13 +38,13 @@ def timer() -> Timer:
 
 
 @pytest.fixture
-def elsewhere(gateway: Gateway, timer: Timer) -> Gateway:
+def elsewhere(database: Database, timer: Timer) -> Database:
     """Another process: it does not see the writes of this one, and keeps what it read."""
-    return gateway.but(cached=CachedReads(MAX_AGE, Writes(), timer))
+    return replace(database, cached=CachedReads(MAX_AGE, Writes(), timer))
 
 
 @pytest.fixture
-def reads(gateway: Gateway) -> Iterator[list[str]]:
+def reads(database: Database) -> Iterator[list[str]]:
     """The statements that read keys."""
     seen: list[str] = []
 
@@ -56,49 +52,49 @@ def reads(gateway: Gateway) -> Iterator[list[str]]:
         if "FROM api_keys" in statement:
             seen.append(statement)
 
-    event.listen(gateway.reads, "before_cursor_execute", note)
+    event.listen(database.reads, "before_cursor_execute", note)
     yield seen
-    event.remove(gateway.reads, "before_cursor_execute", note)
+    event.remove(database.reads, "before_cursor_execute", note)
 
 
-def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
-    return issue(*gateway.editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
+def make(editing: Editing, name: str = "wallet", limit: str = "", *scopes: str) -> str:
+    return issue(*editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
-def records(gateway: Gateway) -> list[tuple[str, str, str]]:
+def records(database: Database) -> list[tuple[str, str, str]]:
     columns = (AuditRecord.action, AuditRecord.subject, AuditRecord.changes)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(*columns).where(AuditRecord.subject.like("api key %")))
         return [(row.action, row.subject, row.changes) for row in rows]
 
 
-def presented(gateway: Gateway, text: str) -> Any:
-    return presented_key(gateway.database, f"Bearer {text}")
+def presented(database: Database, text: str) -> Any:
+    return presented_key(database, f"Bearer {text}")
 
 
-def test_a_key_is_recognised_and_not_kept(gateway: Gateway) -> None:
-    text = make(gateway, "wallet", "5/minute;20/hour", "read", "webhooks")
-    key = presented(gateway, text)
+def test_a_key_is_recognised_and_not_kept(database: Database, editing: Editing) -> None:
+    text = make(editing, "wallet", "5/minute;20/hour", "read", "webhooks")
+    key = presented(database, text)
     assert (key.name, key.rate_limit) == ("wallet", "5/minute;20/hour")
     assert sorted(key.scopes) == ["read", "webhooks"]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         row = connection.execute(select(ApiKey.__table__)).one()
     assert row.digest == digest_of(text.encode())
     secret = text[len("gwk_") + 16 :]
     assert secret not in repr(row)
-    ((action, subject, changes),) = records(gateway)
+    ((action, subject, changes),) = records(database)
     assert (action, subject) == ("api_key.create", "api key wallet")
     assert secret not in changes
     assert row.digest.hex() not in changes
 
 
-def test_every_key_is_another(gateway: Gateway) -> None:
-    assert len({make(gateway, f"k{n}") for n in range(20)}) == 20
+def test_every_key_is_another(editing: Editing) -> None:
+    assert len({make(editing, f"k{n}") for n in range(20)}) == 20
 
 
 @pytest.mark.parametrize("change", ["end", "begin", "unknown", "short"])
-def test_what_is_no_key(gateway: Gateway, change: str) -> None:
-    text = make(gateway)
+def test_what_is_no_key(database: Database, editing: Editing, change: str) -> None:
+    text = make(editing)
     last = "b" if text[-1] == "a" else "a"
     wrong = {
         "end": text[:-1] + last,
@@ -107,13 +103,15 @@ def test_what_is_no_key(gateway: Gateway, change: str) -> None:
         "short": text[:-1],
     }[change]
     with pytest.raises(Unauthorized, match="malformed" if change == "short" else "unknown or revoked"):
-        presented(gateway, wrong)
-    assert presented_key(gateway.database, "Bearer of good news") is None
-    assert presented(gateway, text).name == "wallet"
+        presented(database, wrong)
+    assert presented_key(database, "Bearer of good news") is None
+    assert presented(database, text).name == "wallet"
 
 
-def test_a_look_up_costs_no_read(elsewhere: Gateway, timer: Timer, reads: list[str]) -> None:
-    text = make(elsewhere)
+def test_a_look_up_costs_no_read(
+    elsewhere: Database, audit_keys: AuditKeys, two_persons: TwoPersons, timer: Timer, reads: list[str]
+) -> None:
+    text = make((elsewhere, audit_keys, two_persons))
     for n in range(50):
         assert presented(elsewhere, text).name == "wallet"
         with pytest.raises(Unauthorized):  # and wrong ones cost none of their own
@@ -124,25 +122,27 @@ def test_a_look_up_costs_no_read(elsewhere: Gateway, timer: Timer, reads: list[s
     assert len(reads) == 2
 
 
-def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, timer: Timer) -> None:
-    text, other = make(gateway), make(gateway, "other")
-    for process in (gateway, elsewhere):
+def test_a_revoked_key_counts_no_longer(
+    database: Database, audited: Audited, editing: Editing, elsewhere: Database, timer: Timer
+) -> None:
+    text, other = make(editing), make(editing, "other")
+    for process in (database, elsewhere):
         assert presented(process, text).name == "wallet"
-    revoked_at = revoke_key(*gateway.audited, "wallet", actor=TESTER)
+    revoked_at = revoke_key(*audited, "wallet", actor=TESTER)
     with pytest.raises(Unauthorized, match="revoked"):
-        presented(gateway, text)
+        presented(database, text)
     timer.now += MAX_AGE
     with pytest.raises(Unauthorized, match="revoked"):
         presented(elsewhere, text)
-    for process in (gateway, elsewhere):
+    for process in (database, elsewhere):
         assert presented(process, other).name == "other"
-    assert revoke_key(*gateway.audited, "wallet", actor=TESTER) == revoked_at, "once is enough"
-    assert [action for action, subject, _ in records(gateway) if subject == "api key wallet"] == [
+    assert revoke_key(*audited, "wallet", actor=TESTER) == revoked_at, "once is enough"
+    assert [action for action, subject, _ in records(database) if subject == "api key wallet"] == [
         "api_key.create",
         "api_key.revoke",
     ]
     with pytest.raises(CredentialRefused, match="there is no API key nobody"):
-        revoke_key(*gateway.audited, "nobody", actor=TESTER)
+        revoke_key(*audited, "nobody", actor=TESTER)
 
 
 NOT_MADE = [
@@ -160,41 +160,41 @@ NOT_MADE = [
 
 @pytest.mark.parametrize(("name", "scopes", "limit", "words"), NOT_MADE)
 def test_what_is_not_made(
-    gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
+    database: Database, editing: Editing, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
     with pytest.raises(CredentialRefused, match=words):
-        issue(*gateway.editing, new_key(name, scopes, limit), actor=TESTER)
-    with reading(gateway.engine) as connection:
+        issue(*editing, new_key(name, scopes, limit), actor=TESTER)
+    with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
 
-def test_a_name_is_never_given_again(gateway: Gateway) -> None:
-    make(gateway)
-    revoke_key(*gateway.audited, "wallet", actor=TESTER)
+def test_a_name_is_never_given_again(audited: Audited, editing: Editing) -> None:
+    make(editing)
+    revoke_key(*audited, "wallet", actor=TESTER)
     with pytest.raises(CredentialRefused, match="was used before"):
-        make(gateway)
+        make(editing)
 
 
-def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_not_too_many(audited: Audited, editing: Editing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(issuing, "MOST_VALID_KEYS", 2)
-    make(gateway, "a")
-    make(gateway, "b")
+    make(editing, "a")
+    make(editing, "b")
     with pytest.raises(CredentialRefused, match="revoke one first"):
-        make(gateway, "c")
-    revoke_key(*gateway.audited, "a", actor=TESTER)
-    make(gateway, "c")
+        make(editing, "c")
+    revoke_key(*audited, "a", actor=TESTER)
+    make(editing, "c")
 
 
-def test_proposed_key_counts_once_made(gateway: Gateway) -> None:
-    guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
+def test_proposed_key_counts_once_made(database: Database, audited: Audited) -> None:
+    guarded = TwoPersons(frozenset({API_KEYS}))
     with pytest.raises(ReasonMissing):
-        issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="")
-    issued = issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="a new wallet")
+        issue(*audited, guarded, new_key("wallet", ("read",), ""), actor=TESTER, reason="")
+    issued = issue(*audited, guarded, new_key("wallet", ("read",), ""), actor=TESTER, reason="a new wallet")
     text, saved = issued.text, issued.saved
     assert saved.proposal_id is not None
     with pytest.raises(Unauthorized):
-        presented(guarded, text)
-    with reading(gateway.engine) as connection:
+        presented(database, text)
+    with reading(database.engine) as connection:
         row = connection.execute(select(Proposal.__table__)).one()
     given = orjson.loads(row.input)
     assert given == {"name": "wallet", "scopes": ["read"], "rate_limit": "", "key_id": text[4:20]}

@@ -11,16 +11,20 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
+from app.db.database import Database
 from app.estimates.models import PoolVolume
 from app.estimates.queries import Epoch
 from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import estimate_inputs
+from app.http.application import add_part
 from app.network.document import import_network
 from app.network.services import NetworkSnapshots
+from app.network.snapshot import SnapshotSource
 from app.values.codes import BridgeType
 from app.values.errors import Unavailable
 from tests.actors import TESTER
+from tests.applications import Editing, change_part, editing_of
 from tests.estimates.pure.estimate_cases import pool_with
 from tests.estimates.services.estimate_kit import (
     FIXED_FEE,
@@ -34,35 +38,34 @@ from tests.estimates.services.estimate_kit import (
     send,
     write,
 )
-from tests.gateway import Gateway, current_gateway
 from tests.network.services.network_kit import network, text
 
 VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").read_text())
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    """A gateway at noon, half a minute later, on the small network."""
-    gateway = current_gateway().but(clock=lambda: NOON)
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    return gateway
+def app(app: Flask) -> Flask:
+    """At noon, on the small network."""
+    change_part(app, Database, clock=lambda: NOON)
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return app
 
 
-def test_the_recorded_estimate_comes_out_exact(gateway: Gateway) -> None:
+def test_the_recorded_estimate_comes_out_exact(app: Flask, editing: Editing) -> None:
     document = network()
     document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
     document["chains"][0]["minimal_max_slippage"] = 0
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     asked, exact = VECTOR["request"], VECTOR["exact"]
-    estimate = answer(gateway, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
+    estimate = answer(app, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
     assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
     assert estimate.estimated_receive_amt == int(exact["estimated_receive_amt"])
     assert estimate.max_slippage == exact["max_slippage"]
     assert (estimate.base_fee, estimate.perc_fee) == (FIXED_FEE, 0)
 
 
-def test_configured_terms_price_a_pool_transfer(gateway: Gateway) -> None:
-    estimate = answer(gateway)
+def test_configured_terms_price_a_pool_transfer(app: Flask) -> None:
+    estimate = answer(app)
     assert estimate.bridge_type is BridgeType.POOL
     assert estimate.eq_value_token_amt == 100_000_100 * 10**12
     assert estimate.perc_fee == 100_000_100 * 10**12 * 400 // 10**6
@@ -70,12 +73,12 @@ def test_configured_terms_price_a_pool_transfer(gateway: Gateway) -> None:
     assert estimate.slippage_tolerance == 5000
 
 
-def test_chain_minimum_and_destination_gas_count(gateway: Gateway) -> None:
+def test_chain_minimum_and_destination_gas_count(app: Flask, editing: Editing) -> None:
     document = network()
     document["chains"][0]["minimal_max_slippage"] = 400_000
     document["chains"][2]["drop_gas_amt"] = "77"
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    estimate = answer(gateway)
+    import_network(*editing, text(document), actor=TESTER)
+    estimate = answer(app)
     assert (estimate.max_slippage, estimate.drop_gas_amt) == (400_000, 77)
 
 
@@ -88,18 +91,18 @@ def test_chain_minimum_and_destination_gas_count(gateway: Gateway) -> None:
     ],
 )
 def test_pegged_transfers_are_found_from_the_pairs(
-    gateway: Gateway, src: int, dst: int, kind: BridgeType, fee: int
+    app: Flask, src: int, dst: int, kind: BridgeType, fee: int
 ) -> None:
     for asked in (None, True):
-        estimate = answer(gateway, celr(src, dst, is_pegged=asked, slippage_tolerance=0))
+        estimate = answer(app, celr(src, dst, is_pegged=asked, slippage_tolerance=0))
         assert (estimate.bridge_type, estimate.base_fee, estimate.max_slippage) == (kind, fee, 0)
         assert estimate.perc_fee == 10**18 * 500 // 10**6
 
 
-def test_pools_add_events_to_opening_values(gateway: Gateway) -> None:
-    move(gateway, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
-    move(gateway, 56, added=2**256, relayed=1)
-    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+def test_pools_add_events_to_opening_values(database: Database, snapshots: SnapshotSource) -> None:
+    move(database, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
+    move(database, 56, added=2**256, relayed=1)
+    inputs = estimate_inputs(database, snapshots, ask(), None, None)
     opening = 5_000_000_000_000
     assert inputs.src_pool == pool_with(
         added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
@@ -112,45 +115,47 @@ def test_pools_add_events_to_opening_values(gateway: Gateway) -> None:
     )
 
 
-def test_a_fed_fee_outranks_the_configured_one(gateway: Gateway) -> None:
-    feed_fee(gateway, 2**255, NOON - timedelta(days=9))
-    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+def test_a_fed_fee_outranks_the_configured_one(database: Database, snapshots: SnapshotSource) -> None:
+    feed_fee(database, 2**255, NOON - timedelta(days=9))
+    inputs = estimate_inputs(database, snapshots, ask(), None, None)
     assert inputs.route is not None
     assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
-    other = estimate_inputs(
-        gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None
-    )
+    other = estimate_inputs(database, snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
     assert other.route is not None
     assert not other.route.base_fee.reported
 
 
-def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
-    configure(gateway, "pools.0.epoch_cap", "5")
+def test_an_epoch_of_whole_minutes_sums_minutes(
+    database: Database, snapshots: SnapshotSource, editing: Editing
+) -> None:
+    configure(editing, "pools.0.epoch_cap", "5")
     start = int(NOON.timestamp()) // 3600 * 60
     for minute, amount in ((start - 1, 1), (start, 20), (start + 59, 2**256), (start + 60, 300)):
-        write(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
-    write(gateway, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
-    write(gateway, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
-    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+        write(database, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
+    write(database, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
+    write(database, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
+    inputs = estimate_inputs(database, snapshots, ask(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 20 + 2**256
 
 
-def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
+def test_any_other_epoch_sums_the_sends_themselves(
+    database: Database, snapshots: SnapshotSource, editing: Editing
+) -> None:
     document = network()
     document["pools"][0] |= {"epoch_cap": "5", "epoch_seconds": 45}
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     start = datetime.fromtimestamp(int(NOON.timestamp()) // 45 * 45, UTC)
     tick = timedelta(microseconds=1)
-    send(gateway, 1, start)
-    send(gateway, 2, start + timedelta(seconds=45) - tick)
-    send(gateway, 3, start - tick)
-    send(gateway, 4, start + timedelta(seconds=45))
-    send(gateway, 5, None)
-    send(gateway, 6, start, kind="burn")
-    send(gateway, 7, start, symbol="CELR")
-    send(gateway, 8, start, src_chain_id=10)
-    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    send(database, 1, start)
+    send(database, 2, start + timedelta(seconds=45) - tick)
+    send(database, 3, start - tick)
+    send(database, 4, start + timedelta(seconds=45))
+    send(database, 5, None)
+    send(database, 6, start, kind="burn")
+    send(database, 7, start, symbol="CELR")
+    send(database, 8, start, src_chain_id=10)
+    inputs = estimate_inputs(database, snapshots, ask(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 2 * 10**30 + 3
 
@@ -167,26 +172,28 @@ def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
     assert epoch.start <= unix < epoch.end
 
 
-def test_facts_take_one_needed_statement(gateway: Gateway) -> None:
+def test_facts_take_one_needed_statement(app: Flask, database: Database, editing: Editing) -> None:
     """None where they do not count."""
-    gateway = gateway.but(snapshots=NetworkSnapshots(gateway.engine, 30))
-    configure(gateway, "pools.0.epoch_cap", str(10**12))
-    gateway.snapshots.current()
+    snapshots = NetworkSnapshots(database.engine, 30)
+    add_part(app, SnapshotSource, snapshots)
+    configure(editing, "pools.0.epoch_cap", str(10**12))
+    snapshots.current()
     statements: list[str] = []
-    event.listen(gateway.reads, "before_cursor_execute", lambda *a: statements.append(a[2]))
-    answer(gateway)
+    event.listen(database.reads, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    answer(app)
     assert len(statements) == 1
     statements.clear()
-    answer(gateway, celr(1, 10))
+    answer(app, celr(1, 10))
     with pytest.raises(EstimateRefused):
-        answer(gateway, ask(dst_chain_id=10**6))
+        answer(app, ask(dst_chain_id=10**6))
     assert statements == []
 
 
-def test_an_old_configuration_is_no_estimate(gateway: Gateway) -> None:
+def test_an_old_configuration_is_no_estimate(app: Flask, database: Database) -> None:
     class Lost(NetworkSnapshots):
         def current(self) -> Any:
             raise Unavailable("lost")
 
+    add_part(app, SnapshotSource, Lost(database.engine, 0))
     with pytest.raises(Unavailable):
-        answer(gateway.but(snapshots=Lost(gateway.engine, 0)))
+        answer(app)

@@ -1,7 +1,7 @@
 """The facts of a route are kept for a moment: never longer, never past a write of their own process, never
 of an epoch that has ended, and never of two moments.
 
-Two gateways on one database, each with its own engines and its own memory, are two processes here.
+Two apps on one database, each with its own engines and its own memory, are two processes here.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ import pytest
 from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event
+from msgspec.structs import replace
+from sqlalchemy import Engine, event
 
-from app.db.database import CachedReads
+from app.db.database import CachedReads, Database
 from app.db.engine import writing
 from app.db.writes import writes_of
 from app.estimates.services import estimate_inputs, token_bound
+from app.http.application import part_of
 from app.network.document import import_network
+from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from config import Settings
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE
-from tests.applications import OpenApp
+from tests.applications import Editing, OpenApp, change_part, editing_of
 from tests.databases import SharedDatabase
 from tests.estimates.services.estimate_kit import NOON, USDT, answer, ask, celr, configure, feed_fee, move
 from tests.estimates.services.two_processes import TwoProcesses
 from tests.everyday import volume
 from tests.feed.services.world import fill_network, forget_events
-from tests.gateway import Gateway, current_gateway, gateway_of
 from tests.network.services.network_kit import network, text
 from tests.timer import Timer
 
@@ -51,9 +53,9 @@ moves = st.one_of(
 class Statements:
     """Statements that an engine was given."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.seen: list[str] = []
-        self.engine = gateway.reads
+        self.engine = engine
         event.listen(self.engine, "before_cursor_execute", self._note)
 
     def _note(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
@@ -70,26 +72,26 @@ class Statements:
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    """A gateway at noon on the small network; its facts are kept for AGE."""
-    gateway = current_gateway()
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def app(app: Flask) -> Flask:
+    """At noon, on the small network; facts are kept for AGE."""
+    import_network(*editing_of(app), text(network()), actor=TESTER)
     timer = Timer()
-    kept_reads = CachedReads(AGE, writes_of(gateway.engine), timer)
-    return gateway.but(clock=lambda: NOON, cached=kept_reads)
+    kept_reads = CachedReads(AGE, writes_of(part_of(app, Database).engine), timer)
+    change_part(app, Database, clock=lambda: NOON, cached=kept_reads)
+    return app
 
 
 @pytest.fixture
-def timer(gateway: Gateway) -> Timer:
-    timer = gateway.cached._monotonic
+def timer(database: Database) -> Timer:
+    timer = database.cached._monotonic
     assert isinstance(timer, Timer)
     return timer
 
 
 @pytest.fixture
-def statements(gateway: Gateway) -> Any:
-    """What the gateway asks of its reads."""
-    statements = Statements(gateway)
+def statements(database: Database) -> Any:
+    """What the application asks of its reads."""
+    statements = Statements(database.reads)
     yield statements
     statements.end()
 
@@ -98,14 +100,14 @@ def test_mixed_operations_never_answer_stale_facts(
     open_app: OpenApp, shared_database: SharedDatabase
 ) -> None:
     """In any order of writes and requests."""
-    gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(shared_database, gateways[0].engine)
+    apps = open_app(), open_app()
+    fill_network(shared_database, part_of(apps[0], Database).engine)
 
     @settings(max_examples=volume(200, 12))
     @given(st.lists(moves, max_size=25), st.sampled_from([2, 60]))
     def hold(steps: list[tuple[Any, ...]], epoch_seconds: int) -> None:
-        forget_events(gateways[0])
-        both = TwoProcesses(gateways, AGE, epoch_seconds)
+        forget_events(apps[0])
+        both = TwoProcesses(apps, AGE, epoch_seconds)
         for name, *arguments in steps:
             getattr(both, name)(*arguments)
         both.ask(0)
@@ -115,9 +117,9 @@ def test_mixed_operations_never_answer_stale_facts(
 
 
 def test_other_process_change_counts_after_age(open_app: OpenApp, shared_database: SharedDatabase) -> None:
-    gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(shared_database, gateways[0].engine)
-    both = TwoProcesses(gateways, AGE)
+    apps = open_app(), open_app()
+    fill_network(shared_database, part_of(apps[0], Database).engine)
+    both = TwoProcesses(apps, AGE)
     assert both.ask(0) == 0
     both.wait(0.9)
     both.write(1, 5)
@@ -131,9 +133,9 @@ def test_other_process_change_counts_after_age(open_app: OpenApp, shared_databas
 def test_ended_epoch_volume_is_not_reused(
     open_app: OpenApp, shared_database: SharedDatabase, epoch_seconds: int
 ) -> None:
-    gateways = gateway_of(open_app()), gateway_of(open_app())
-    fill_network(shared_database, gateways[0].engine)
-    both = TwoProcesses(gateways, AGE, epoch_seconds)
+    apps = open_app(), open_app()
+    fill_network(shared_database, part_of(apps[0], Database).engine)
+    both = TwoProcesses(apps, AGE, epoch_seconds)
     both.wait(0.5)
     both.write(0, 5)
     for _ in range(2):
@@ -142,29 +144,35 @@ def test_ended_epoch_volume_is_not_reused(
     assert both.known[-1].volumes.total() == 5
 
 
-def test_routes_are_kept_apart(gateway: Gateway, statements: Statements) -> None:
+def test_routes_are_kept_apart(
+    app: Flask, database: Database, snapshots: SnapshotSource, statements: Statements
+) -> None:
     for _ in range(3):
-        answer(gateway)
-        estimate_inputs(gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
+        answer(app)
+        estimate_inputs(database, snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
     assert statements.taken() == 2
 
 
-def test_amounts_share_what_was_read(gateway: Gateway, statements: Statements) -> None:
-    assert len({answer(gateway, ask(amt=amt * USDT)).eq_value_token_amt for amt in range(90, 99)}) == 9
+def test_amounts_share_what_was_read(app: Flask, statements: Statements) -> None:
+    assert len({answer(app, ask(amt=amt * USDT)).eq_value_token_amt for amt in range(90, 99)}) == 9
     assert statements.taken() == 1
 
 
-def test_a_pegged_transfer_asks_for_no_facts(gateway: Gateway, statements: Statements) -> None:
-    assert estimate_inputs(gateway.database, gateway.snapshots, celr(1, 56), None, None).facts_age is None
+def test_a_pegged_transfer_asks_for_no_facts(
+    database: Database, snapshots: SnapshotSource, statements: Statements
+) -> None:
+    assert estimate_inputs(database, snapshots, celr(1, 56), None, None).facts_age is None
     assert statements.taken() == 0
 
 
-def test_writes_renew_each_part_of_facts(gateway: Gateway) -> None:
-    configure(gateway, "pools.0.epoch_cap", str(10**40))
-    before = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
-    move(gateway, 1, added=7)
-    feed_fee(gateway, 5, NOON)
-    after = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+def test_writes_renew_each_part_of_facts(
+    database: Database, snapshots: SnapshotSource, editing: Editing
+) -> None:
+    configure(editing, "pools.0.epoch_cap", str(10**40))
+    before = estimate_inputs(database, snapshots, ask(), None, None)
+    move(database, 1, added=7)
+    feed_fee(database, 5, NOON)
+    after = estimate_inputs(database, snapshots, ask(), None, None)
     assert before.src_pool and after.src_pool and after.route and after.route.base_fee
     assert after.src_pool.inbound_limit - before.src_pool.inbound_limit == 7
     assert after.route.base_fee.amount == 5
@@ -173,59 +181,63 @@ def test_writes_renew_each_part_of_facts(gateway: Gateway) -> None:
 @pytest.mark.parametrize("engine", ["engine", "feed"])
 @pytest.mark.parametrize("fails", [False, True])
 def test_every_transaction_end_drops_facts(
-    gateway: Gateway, statements: Statements, engine: str, fails: bool
+    app: Flask, database: Database, statements: Statements, engine: str, fails: bool
 ) -> None:
     """Of both engines that write: also one that is said to have failed may be committed."""
-    answer(gateway)
+    answer(app)
     try:
-        with writing(getattr(gateway, engine)):
+        with writing(getattr(database, engine)):
             if fails:
                 raise ZeroDivisionError
     except ZeroDivisionError:
         pass
-    answer(gateway)
+    answer(app)
     assert statements.taken() == 2
 
 
-def test_token_bound_uses_kept_facts(gateway: Gateway, statements: Statements, timer: Timer) -> None:
+def test_token_bound_uses_kept_facts(
+    database: Database, snapshots: SnapshotSource, editing: Editing, statements: Statements, timer: Timer
+) -> None:
     address = "0x" + "11" * 20
-    configure(gateway, "tokens.0.address", address)  # of USDT alone
+    configure(editing, "tokens.0.address", address)  # of USDT alone
     for _ in range(2):
-        token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
+        token_bound(database, snapshots, ChainId(1), address)
     assert statements.taken() == 1
     timer.now += AGE
-    token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
+    token_bound(database, snapshots, ChainId(1), address)
     assert statements.taken() == 1
 
 
-def test_an_age_of_0_reads_every_time(gateway: Gateway, statements: Statements) -> None:
-    gateway = gateway.but(cached=CachedReads(0, writes_of(gateway.engine)))
+def test_an_age_of_0_reads_every_time(
+    database: Database, snapshots: SnapshotSource, statements: Statements
+) -> None:
+    database = replace(database, cached=CachedReads(0, writes_of(database.engine)))
     for _ in range(3):
-        assert estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age is not None
+        assert estimate_inputs(database, snapshots, ask(), None, None).facts_age is not None
     assert statements.taken() == 3
 
 
-def test_the_age_is_told(gateway: Gateway, timer: Timer) -> None:
+def test_the_age_is_told(database: Database, snapshots: SnapshotSource, timer: Timer) -> None:
     ages = []
     for _ in range(3):
-        ages.append(estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age)
+        ages.append(estimate_inputs(database, snapshots, ask(), None, None).facts_age)
         timer.now += 0.5
     assert ages == [0, 0.5, 0]
 
 
-def test_fifty_requests_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
-    asked, all_here = gateway.public.run_read, threading.Barrier(ASKERS, timeout=30)
+def test_fifty_requests_cost_one_statement(app: Flask, database: Database, statements: Statements) -> None:
+    asked, all_here = database.public.run_read, threading.Barrier(ASKERS, timeout=30)
 
     class Slow:
         def run_read(self, *arguments: Any) -> Any:
             time.sleep(0.2)
             return asked(*arguments)
 
-    slow = gateway.but(public=Slow())  # type: ignore[arg-type]
+    change_part(app, Database, public=Slow())  # type: ignore[arg-type]
 
     def one() -> Any:
         all_here.wait()
-        return answer(slow)
+        return answer(app)
 
     with ThreadPoolExecutor(ASKERS) as pool:
         answers = [each.result(30) for each in [pool.submit(one) for _ in range(ASKERS)]]
@@ -245,8 +257,9 @@ def test_default_age_is_one_second(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1
     serving = open_app(config_max_age_seconds=DEFAULT_AGE)
-    writer = gateway_of(open_app(config_max_age_seconds=DEFAULT_AGE))
-    import_network(*writer.editing, text(network()), actor=TESTER)
+    another = open_app(config_max_age_seconds=DEFAULT_AGE)
+    database = part_of(another, Database)
+    import_network(*editing_of(another), text(network()), actor=TESTER)
     client = serving.test_client()
     query = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**8}
 
@@ -255,9 +268,9 @@ def test_default_age_is_one_second(open_app: OpenApp) -> None:
 
     eventually(lambda: base_fee() > 0)
     for fee in range(1, 4):
-        with writing(writer.engine) as connection:
+        with writing(database.engine) as connection:
             connection.exec_driver_sql("DELETE FROM fed_fees")
-        feed_fee(writer, fee, NOON)
+        feed_fee(database, fee, NOON)
         written = time.monotonic()
         while (begun := time.monotonic()) < written + DEFAULT_AGE + 0.5:
             found = base_fee()

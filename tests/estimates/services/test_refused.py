@@ -9,14 +9,20 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 
+from app.db.database import Database
 from app.estimates.models import PoolVolume
+from app.estimates.rules.checks import Estimate
 from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.rules.refusals import EstimateRefused
-from app.estimates.services import estimate_transfer
+from app.estimates.services import EstimateCounts, estimate_transfer
+from app.http.application import part_of
 from app.network.document import import_network
+from app.network.snapshot import SnapshotSource
 from app.values.codes import ErrCode, Reason
 from tests.actors import TESTER
+from tests.applications import Editing, change_part, editing_of
 from tests.estimates.services.estimate_kit import (
     NOON,
     USDT,
@@ -28,19 +34,18 @@ from tests.estimates.services.estimate_kit import (
     move,
     write,
 )
-from tests.gateway import Gateway, current_gateway
 from tests.network.services.network_kit import VILLAIN, network, text
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
+def app(app: Flask) -> Flask:
     """A gateway at noon, half a minute later, on the small network."""
-    gateway = current_gateway().but(clock=lambda: NOON)
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    return gateway
+    change_part(app, Database, clock=lambda: NOON)
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return app
 
 
-Change = Callable[[Gateway], None]
+Change = Callable[[Flask], None]
 BLOCK = {
     "symbol": "USDT",
     "src_chain_id": 1,
@@ -48,7 +53,20 @@ BLOCK = {
     "both_directions": False,
     "reason": "secret",
 }
-NOTHING: Change = lambda gateway: None  # noqa: E731
+NOTHING: Change = lambda app: None  # noqa: E731
+
+
+def token_on(chain_id: int) -> dict[str, Any]:
+    return network()["tokens"][0] | {"chain_id": chain_id, "symbol": "USDC"}
+
+
+def configured(path: str, value: Any) -> Change:
+    return lambda app: configure(editing_of(app), path, value)
+
+
+def moved(chain_id: int, **counters: int) -> Change:
+    return lambda app: move(part_of(app, Database), chain_id, **counters)
+
 
 REFUSED: dict[str, tuple[Change, EstimateRequest, int, Reason]] = {
     "same chain": (NOTHING, ask(dst_chain_id=1), 500, Reason.SAME_CHAIN),
@@ -56,106 +74,102 @@ REFUSED: dict[str, tuple[Change, EstimateRequest, int, Reason]] = {
     "source unknown": (NOTHING, ask(src_chain_id=0), 500, Reason.CHAIN_UNKNOWN),
     "destination unknown": (NOTHING, ask(dst_chain_id=2**32 - 1), 500, Reason.CHAIN_UNKNOWN),
     "source disabled": (
-        lambda g: configure(g, "chains.0.disabled", True), ask(), 500, Reason.CHAIN_DISABLED,
+        configured("chains.0.disabled", True), ask(), 500, Reason.CHAIN_DISABLED,
     ),
     "destination disabled": (
-        lambda g: configure(g, "chains.2.disabled", True), ask(), 500, Reason.CHAIN_DISABLED,
+        configured("chains.2.disabled", True), ask(), 500, Reason.CHAIN_DISABLED,
     ),
     "token unknown": (NOTHING, ask(token_symbol="usdt"), 1002, Reason.TOKEN_NOT_ON_SRC),
     "token not on the destination": (
-        lambda g: configure(g, "tokens.6", token_on(1)),
+        configured("tokens.6", token_on(1)),
         ask(token_symbol="USDC"), 1001, Reason.TOKEN_NOT_ON_DST,
     ),
     "no route": (NOTHING, ask(src_chain_id=10), 1001, Reason.NO_ROUTE),
     "no pair": (NOTHING, ask(is_pegged=True), 1001, Reason.NO_PEGGED_PAIR),
     "token disabled on the source": (
-        lambda g: configure(g, "tokens.0.xfer_disabled", True), ask(), 1009, Reason.TRANSFER_DISABLED,
+        configured("tokens.0.xfer_disabled", True), ask(), 1009, Reason.TRANSFER_DISABLED,
     ),
     "token disabled on the destination": (
-        lambda g: configure(g, "tokens.2.xfer_disabled", True), ask(), 1009, Reason.TRANSFER_DISABLED,
+        configured("tokens.2.xfer_disabled", True), ask(), 1009, Reason.TRANSFER_DISABLED,
     ),
     "blocked both ways": (
-        lambda g: configure(g, "route_blocks.0", BLOCK | {"both_directions": True}),
+        configured("route_blocks.0", BLOCK | {"both_directions": True}),
         ask(src_chain_id=56, dst_chain_id=1), 1009, Reason.TRANSFER_DISABLED,
     ),
     "blocked this way": (
-        lambda g: configure(g, "route_blocks.0", BLOCK), ask(), 1016, Reason.DIRECTION_BLOCKED,
+        configured("route_blocks.0", BLOCK), ask(), 1016, Reason.DIRECTION_BLOCKED,
     ),
     "pegged, blocked": (
-        lambda g: configure(g, "route_blocks.0", BLOCK | {"symbol": "CELR"}),
+        configured("route_blocks.0", BLOCK | {"symbol": "CELR"}),
         celr(1, 56), 1016, Reason.DIRECTION_BLOCKED,
     ),
     "nothing sent": (NOTHING, ask(amt=0), 500, Reason.AMOUNT_ZERO),
     "tolerance 0": (NOTHING, ask(slippage_tolerance=0), 1012, Reason.BAD_SLIPPAGE_TOLERANCE),
     "tolerance 100 %": (NOTHING, ask(slippage_tolerance=10**6), 1012, Reason.BAD_SLIPPAGE_TOLERANCE),
     "over the inbound limit": (
-        lambda g: move(g, 1, withdrawn=5_000_000_000_000 - 100 * USDT + 1),
+        moved(1, withdrawn=5_000_000_000_000 - 100 * USDT + 1),
         ask(), 1005, Reason.INBOUND_LIMIT,
     ),
-    "over the epoch cap": (lambda g: fill_epoch(g, 1), ask(), 1005, Reason.EPOCH_CAP),
+    "over the epoch cap": (lambda app: fill_epoch(app, 1), ask(), 1005, Reason.EPOCH_CAP),
     "over the total cap": (
-        lambda g: move(g, 1, sent=4_000_000_000_000 - 100 * USDT + 1), ask(), 1017, Reason.TOTAL_CAP,
+        moved(1, sent=4_000_000_000_000 - 100 * USDT + 1), ask(), 1017, Reason.TOTAL_CAP,
     ),
     "too little at the destination": (
-        lambda g: move(g, 56, withdrawn=5_000_000_000_000 * 10**12 - 99 * 10**18),
+        moved(56, withdrawn=5_000_000_000_000 * 10**12 - 99 * 10**18),
         ask(), 1004, Reason.NOT_ENOUGH_LIQUIDITY,
     ),
     "an empty side of a curve": (
-        lambda g: move(g, 10, relayed=5_000_000_000_000),
+        moved(10, relayed=5_000_000_000_000),
         ask(dst_chain_id=10), 1004, Reason.NOT_ENOUGH_LIQUIDITY,
     ),
     "fees eat it": (NOTHING, ask(amt=1), 500, Reason.AMOUNT_TOO_SMALL),
     "slippage over all": (
-        lambda g: configure(g, "routes.0.rate.value", "0.01"),
+        configured("routes.0.rate.value", "0.01"),
         ask(amt=61 * USDT, slippage_tolerance=999_999), 1012, Reason.SLIPPAGE_TOO_HIGH,
     ),
 }  # fmt: skip
 
 
-def token_on(chain_id: int) -> dict[str, Any]:
-    return network()["tokens"][0] | {"chain_id": chain_id, "symbol": "USDC"}
-
-
-def fill_epoch(gateway: Gateway, over: int) -> None:
-    configure(gateway, "pools.0.epoch_cap", str(1000 * USDT))
+def fill_epoch(app: Flask, over: int) -> None:
+    configure(editing_of(app), "pools.0.epoch_cap", str(1000 * USDT))
     minute = int(NOON.timestamp()) // 60
-    write(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=900 * USDT + over)
+    write(
+        part_of(app, Database), PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=900 * USDT + over
+    )
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused_with_its_code(gateway: Gateway, case: str) -> None:
+def test_refused_with_its_code(app: Flask, case: str) -> None:
     change, request, code, reason = REFUSED[case]
-    change(gateway)
+    change(app)
     with pytest.raises(EstimateRefused) as refused:
-        answer(gateway, request)
+        answer(app, request)
     assert (refused.value.code, refused.value.reason) == (code, reason)
     assert refused.value.msg
     assert "secret" not in refused.value.msg
 
 
 EQUAL: dict[str, Change] = {
-    "inbound limit": lambda g: move(g, 1, withdrawn=5_000_000_000_000 - 100 * USDT),
-    "epoch cap": lambda g: fill_epoch(g, 0),
-    "total cap": lambda g: move(g, 1, sent=4_000_000_000_000 - 100 * USDT),
-    "a block of the other way": lambda g: configure(
-        g, "route_blocks.0", BLOCK | {"src_chain_id": 56, "dst_chain_id": 1}
-    ),
+    "inbound limit": moved(1, withdrawn=5_000_000_000_000 - 100 * USDT),
+    "epoch cap": lambda app: fill_epoch(app, 0),
+    "total cap": moved(1, sent=4_000_000_000_000 - 100 * USDT),
+    "a block of the other way": configured("route_blocks.0", BLOCK | {"src_chain_id": 56, "dst_chain_id": 1}),
 }
 
 
 @pytest.mark.parametrize("case", EQUAL)
-def test_equal_to_a_limit_passes(gateway: Gateway, case: str) -> None:
-    EQUAL[case](gateway)
-    assert answer(gateway).eq_value_token_amt
+def test_equal_to_a_limit_passes(app: Flask, case: str) -> None:
+    EQUAL[case](app)
+    assert answer(app).eq_value_token_amt
 
 
-def test_exactly_what_the_destination_holds_passes(gateway: Gateway) -> None:
-    receive = answer(gateway).estimated_receive_amt
+def test_exactly_what_the_destination_holds_passes(app: Flask, database: Database) -> None:
+    receive = answer(app).estimated_receive_amt
     opening = 5_000_000_000_000 * 10**12
-    move(gateway, 56, withdrawn=opening - receive)
-    assert answer(gateway).estimated_receive_amt == receive
+    move(database, 56, withdrawn=opening - receive)
+    assert answer(app).estimated_receive_amt == receive
     with pytest.raises(EstimateRefused):
-        answer(gateway, ask(amt=100 * USDT + 1))
+        answer(app, ask(amt=100 * USDT + 1))
 
 
 @pytest.mark.parametrize(
@@ -168,18 +182,22 @@ def test_exactly_what_the_destination_holds_passes(gateway: Gateway) -> None:
         (None, None),
     ],
 )
-def test_blocked_networks(gateway: Gateway, caller: str | None, code: int | None) -> None:
+def test_blocked_networks(
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
+    caller: str | None,
+    code: int | None,
+) -> None:
     address = ip_address(caller) if caller else None
     if code is None:
-        assert estimate_transfer(
-            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(), None, address
-        )
+        assert estimate_transfer(database, snapshots, estimate_counts, ask(), None, address)
         return
     with pytest.raises(EstimateRefused) as refused:
         estimate_transfer(
-            gateway.database,
-            gateway.snapshots,
-            gateway.estimate_counts,
+            database,
+            snapshots,
+            estimate_counts,
             ask(src_chain_id=0),
             VILLAIN,
             address,
@@ -191,38 +209,41 @@ def test_blocked_networks(gateway: Gateway, caller: str | None, code: int | None
     ("account", "blocked"),
     [(VILLAIN, True), (VILLAIN.lower(), True), (VILLAIN.upper(), True), (VILLAIN[:-1], False), ("", False)],
 )
-def test_blocked_addresses(gateway: Gateway, account: str, blocked: bool) -> None:
+def test_blocked_addresses(
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
+    account: str,
+    blocked: bool,
+) -> None:
     if not blocked:
-        assert estimate_transfer(
-            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(), account, None
-        )
+        assert estimate_transfer(database, snapshots, estimate_counts, ask(), account, None)
         return
     with pytest.raises(EstimateRefused) as refused:
-        estimate_transfer(
-            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(src_chain_id=0), account, None
-        )
+        estimate_transfer(database, snapshots, estimate_counts, ask(src_chain_id=0), account, None)
     assert refused.value.code == ErrCode.ERROR_CODE_ADDRESS_BLOCKED
 
 
-def test_blocks_end_at_their_time(gateway: Gateway) -> None:
-    later = gateway.but(clock=lambda: datetime(2027, 1, 1, tzinfo=UTC))
-    assert estimate_transfer(
-        later.database, later.snapshots, later.estimate_counts, ask(), None, ip_address("203.0.113.9")
-    )
+def test_blocks_end_at_their_time(
+    database: Database, snapshots: SnapshotSource, estimate_counts: EstimateCounts
+) -> None:
+    later = replace(database, clock=lambda: datetime(2027, 1, 1, tzinfo=UTC))
+    assert estimate_transfer(later, snapshots, estimate_counts, ask(), None, ip_address("203.0.113.9"))
 
 
-def test_stale_base_fee_is_not_quoted(gateway: Gateway) -> None:
-    configure(gateway, "routes.0.base_fee_max_age_seconds", 60)
+def test_stale_base_fee_is_not_quoted(app: Flask, database: Database, editing: Editing) -> None:
+    configure(editing, "routes.0.base_fee_max_age_seconds", 60)
 
-    def after(seconds: float) -> Gateway:
-        return gateway.but(clock=lambda: NOON + timedelta(seconds=seconds))
+    def after(seconds: float) -> Estimate:
+        change_part(app, Database, clock=lambda: NOON + timedelta(seconds=seconds))
+        return answer(app)
 
-    assert answer(after(60))
+    assert after(60)
     with pytest.raises(EstimateRefused) as refused:
-        answer(after(60.000001))
+        after(60.000001)
     assert refused.value.reason is Reason.FEE_STALE
-    feed_fee(gateway, 5, NOON + timedelta(seconds=1))
-    assert answer(after(61)).base_fee == 5
+    feed_fee(database, 5, NOON + timedelta(seconds=1))
+    assert after(61).base_fee == 5
     with pytest.raises(EstimateRefused) as refused:
-        answer(after(61.000001))
+        after(61.000001)
     assert refused.value.reason is Reason.FEE_STALE

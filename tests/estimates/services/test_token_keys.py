@@ -8,44 +8,47 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.db.database import Database
 from app.estimates.rules.checks import Estimate
 from app.estimates.rules.inputs import EstimateRequest
-from app.estimates.services import estimate_transfer
-from app.feed.services.ingest import ingest_lines
+from app.estimates.services import EstimateCounts, estimate_transfer
+from app.feed.services.ingest import Intake, ingest_lines
+from app.http.application import part_of
 from app.network.document import import_network
+from app.network.snapshot import SnapshotSource
 from app.values.codes import ErrCode, Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId
 from app.values.times import rfc3339
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Editing
 from tests.network.services.network_kit import network, text
 
 pytestmark = pytest.mark.one_database
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
-
-
-def put(gateway: Gateway, section: str, index: int = 0, **changes: Any) -> None:
+def put(editing: Editing, section: str, index: int = 0, **changes: Any) -> None:
     document = network()
     document[section][index] |= changes
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
 
 
-def ask(gateway: Gateway, src: int = 1, dst: int = 56, symbol: str = "USDT", **changes: Any) -> Estimate:
+def ask(app: Flask, src: int = 1, dst: int = 56, symbol: str = "USDT", **changes: Any) -> Estimate:
     asked: dict[str, Any] = {"amt": 1_000_000_000, "slippage_tolerance": 5000} | changes
     request = EstimateRequest(ChainId(src), ChainId(dst), symbol, **asked)
     return estimate_transfer(
-        gateway.database, gateway.snapshots, gateway.estimate_counts, request, None, None
+        part_of(app, Database),
+        part_of(app, SnapshotSource),
+        part_of(app, EstimateCounts),
+        request,
+        None,
+        None,
     )
 
 
-def refusal(gateway: Gateway, *asked: Any, **changes: Any) -> GatewayError:
+def refusal(app: Flask, *asked: Any, **changes: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        ask(gateway, *asked, **changes)
+        ask(app, *asked, **changes)
     return refused.value
 
 
@@ -57,74 +60,76 @@ def celr(**changes: Any) -> dict[str, Any]:
     return {"symbol": "CELR", "amt": 10**18} | changes
 
 
-def test_a_stopped_pool_stops_the_pool_alone(gateway: Gateway) -> None:
-    put(gateway, "tokens", pool_disabled=True)
-    got = refusal(gateway)
+def test_a_stopped_pool_stops_the_pool_alone(app: Flask, editing: Editing) -> None:
+    put(editing, "tokens", pool_disabled=True)
+    got = refusal(app)
     assert (got.code, got.reason) == (1009, Reason.TRANSFER_DISABLED)
     assert "through the pool" in got.msg
-    put(gateway, "tokens", CELR, pool_disabled=True)
-    assert ask(gateway, **celr()).estimated_receive_amt > 0
+    put(editing, "tokens", CELR, pool_disabled=True)
+    assert ask(app, **celr()).estimated_receive_amt > 0
 
 
 @pytest.mark.parametrize("switch", ["xfer_disabled", "transfer_disabled"])
-def test_a_stopped_token_stops_both_kinds(gateway: Gateway, switch: str) -> None:
-    put(gateway, "tokens", **{switch: True})
-    assert refusal(gateway).reason is Reason.TRANSFER_DISABLED
-    put(gateway, "tokens", CELR, **{switch: True})
-    assert refusal(gateway, **celr()).reason is Reason.TRANSFER_DISABLED
+def test_a_stopped_token_stops_both_kinds(app: Flask, editing: Editing, switch: str) -> None:
+    put(editing, "tokens", **{switch: True})
+    assert refusal(app).reason is Reason.TRANSFER_DISABLED
+    put(editing, "tokens", CELR, **{switch: True})
+    assert refusal(app, **celr()).reason is Reason.TRANSFER_DISABLED
 
 
 @pytest.mark.parametrize("side", ["org_token", "pegged_token"])
-def test_a_stopped_pair(gateway: Gateway, side: str) -> None:
-    put(gateway, "pegged_pairs", 1, **{side: {"xfer_disabled": True}})
+def test_a_stopped_pair(app: Flask, editing: Editing, side: str) -> None:
+    put(editing, "pegged_pairs", 1, **{side: {"xfer_disabled": True}})
     for chains in ((1, 56), (56, 1), (10, 56), (56, 10)):
-        assert refusal(gateway, *chains, **celr()).reason is Reason.TRANSFER_DISABLED
-    assert ask(gateway, 1, 10, **celr()).estimated_receive_amt > 0
+        assert refusal(app, *chains, **celr()).reason is Reason.TRANSFER_DISABLED
+    assert ask(app, 1, 10, **celr()).estimated_receive_amt > 0
 
 
-def test_bounds_of_amounts(gateway: Gateway) -> None:
-    put(gateway, "tokens", min_send="2000000000", max_send="3000000000")
-    got = refusal(gateway)
+def test_bounds_of_amounts(app: Flask, editing: Editing) -> None:
+    put(editing, "tokens", min_send="2000000000", max_send="3000000000")
+    got = refusal(app)
     assert (got.code, got.reason) == (ErrCode.ERROR_CODE_COMMON, Reason.AMOUNT_UNDER_MINIMUM)
     assert "transfer at least 2000 USDT" in got.msg
-    got = refusal(gateway, amt=3_000_000_001)
+    got = refusal(app, amt=3_000_000_001)
     assert (got.code, got.reason) == (ErrCode.ERROR_CODE_COMMON, Reason.AMOUNT_OVER_MAXIMUM)
     assert "transfer at most 3000 USDT" in got.msg
     for amt in (2_000_000_000, 3_000_000_000):
-        assert ask(gateway, amt=amt).estimated_receive_amt > 0
+        assert ask(app, amt=amt).estimated_receive_amt > 0
 
 
-def test_named_amount_is_within_bounds(gateway: Gateway) -> None:
+def test_named_amount_is_within_bounds(app: Flask, editing: Editing) -> None:
     document = network()
     document["tokens"][0] |= {"max_send": "6000000000"}
     document["pools"][0] |= {"epoch_cap": "1000000"}
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    got = refusal(gateway, amt=7_000_000_000)
+    import_network(*editing, text(document), actor=TESTER)
+    got = refusal(app, amt=7_000_000_000)
     assert (got.reason, "at most 1 USDT" in got.msg) == (Reason.AMOUNT_OVER_MAXIMUM, True)
 
 
-def test_bounds_count_for_pegged_transfers_too(gateway: Gateway) -> None:
-    put(gateway, "tokens", CELR, min_send=str(2 * 10**18))
-    assert refusal(gateway, **celr()).reason is Reason.AMOUNT_UNDER_MINIMUM
-    assert ask(gateway, 56, 1, **celr()).estimated_receive_amt > 0, "the bound is of the source's token"
+def test_bounds_count_for_pegged_transfers_too(app: Flask, editing: Editing) -> None:
+    put(editing, "tokens", CELR, min_send=str(2 * 10**18))
+    assert refusal(app, **celr()).reason is Reason.AMOUNT_UNDER_MINIMUM
+    assert ask(app, 56, 1, **celr()).estimated_receive_amt > 0, "the bound is of the source's token"
 
 
 @pytest.mark.parametrize("key", ["base_fee", "perc_fee_tiers"])
-def test_unknown_fees_are_not_quoted(gateway: Gateway, key: str) -> None:
-    put(gateway, "routes", **{key: None})
-    got = refusal(gateway)
+def test_unknown_fees_are_not_quoted(app: Flask, editing: Editing, key: str) -> None:
+    put(editing, "routes", **{key: None})
+    got = refusal(app)
     assert (got.code, got.reason) == (ErrCode.ERROR_CODE_COMMON, Reason.FEE_STALE)
-    assert refusal(gateway, amt=0).reason is Reason.AMOUNT_ZERO
+    assert refusal(app, amt=0).reason is Reason.AMOUNT_ZERO
 
 
-def test_feed_provides_only_base_fee(gateway: Gateway) -> None:
-    fee = {"id": "fee-1", "type": "fee.updated", "at": rfc3339(gateway.clock()), "symbol": "USDT"}
+def test_feed_provides_only_base_fee(
+    app: Flask, database: Database, intake: Intake, editing: Editing
+) -> None:
+    fee = {"id": "fee-1", "type": "fee.updated", "at": rfc3339(database.clock()), "symbol": "USDT"}
     fee |= {"src_chain_id": 1, "dst_chain_id": 56, "base_fee": "7"}
-    put(gateway, "routes", base_fee=None)
-    assert ingest_lines(gateway.database, gateway.intake, [json.dumps(fee).encode()], "test").accepted == 1
-    assert ask(gateway).base_fee == 7
-    put(gateway, "routes", base_fee=None, perc_fee_tiers=None)
-    assert refusal(gateway).reason is Reason.FEE_STALE
+    put(editing, "routes", base_fee=None)
+    assert ingest_lines(database, intake, [json.dumps(fee).encode()], "test").accepted == 1
+    assert ask(app).base_fee == 7
+    put(editing, "routes", base_fee=None, perc_fee_tiers=None)
+    assert refusal(app).reason is Reason.FEE_STALE
 
 
 @pytest.mark.parametrize(
@@ -135,17 +140,19 @@ def test_feed_provides_only_base_fee(gateway: Gateway) -> None:
         ("perc_fee_tiers", [(1, 10), (10, 1), (56, 10)]),
     ],
 )
-def test_pegged_fees_that_are_not_known(gateway: Gateway, key: str, refused: list[tuple[int, int]]) -> None:
-    put(gateway, "pegged_pairs", **{key: None})
+def test_pegged_fees_that_are_not_known(
+    app: Flask, editing: Editing, key: str, refused: list[tuple[int, int]]
+) -> None:
+    put(editing, "pegged_pairs", **{key: None})
     for chains in ((1, 10), (10, 1), (56, 10), (10, 56)):
         if chains in refused:
-            assert refusal(gateway, *chains, **celr()).reason is Reason.FEE_STALE
+            assert refusal(app, *chains, **celr()).reason is Reason.FEE_STALE
         else:
-            assert ask(gateway, *chains, **celr()).estimated_receive_amt > 0
+            assert ask(app, *chains, **celr()).estimated_receive_amt > 0
 
 
-def test_a_pair_token_of_other_decimals(gateway: Gateway) -> None:
-    put(gateway, "pegged_pairs", pegged_token={"decimal": 6})
-    assert ask(gateway, 1, 10, **celr()).eq_value_token_amt == 10**6
-    assert ask(gateway, 56, 10, **celr()).eq_value_token_amt == 10**6, "burned there, minted as the pair's"
-    assert ask(gateway, 1, 56, **celr()).eq_value_token_amt == 10**18
+def test_a_pair_token_of_other_decimals(app: Flask, editing: Editing) -> None:
+    put(editing, "pegged_pairs", pegged_token={"decimal": 6})
+    assert ask(app, 1, 10, **celr()).eq_value_token_amt == 10**6
+    assert ask(app, 56, 10, **celr()).eq_value_token_amt == 10**6, "burned there, minted as the pair's"
+    assert ask(app, 1, 56, **celr()).eq_value_token_amt == 10**18

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from app.db.database import CachedReads
+from flask import Flask
+
+from app.db.database import CachedReads, Database
 from app.db.writes import writes_of
 from app.estimates.queries import EstimateFacts
 from app.estimates.services import cached_facts
+from app.http.application import part_of
 from app.network.rules.pools import PoolCounters, PoolState
 from app.values.identifiers import RouteKey
 from app.values.times import Epoch
+from tests.applications import change_part
 from tests.feed.services.world import NOW, event, feed, sent
-from tests.gateway import Gateway
 from tests.timer import Timer
 
 START = NOW + timedelta(seconds=59)
@@ -49,16 +52,18 @@ class Facts:
 class TwoProcesses:
     """Their clocks are one, which the test moves; each has its own engines and its own memory."""
 
-    def __init__(self, gateways: tuple[Gateway, Gateway], max_age: float, epoch_seconds: int = 60) -> None:
+    def __init__(self, apps: tuple[Flask, Flask], max_age: float, epoch_seconds: int = 60) -> None:
         self.timer = Timer()
         self.began = self.timer.now
         self.max_age = max_age
         self.src = PoolState(epoch_cap=1, epoch_seconds=epoch_seconds)
-        self.processes = [each.but(clock=self.clock, cached=self._memory(each)) for each in gateways]
+        self.processes = apps
+        for app in apps:
+            change_part(app, Database, clock=self.clock, cached=self._memory(app))
         self.known = [Facts(self.timer.now)]
 
-    def _memory(self, gateway: Gateway) -> CachedReads:
-        return CachedReads(self.max_age, writes_of(gateway.engine), self.timer)
+    def _memory(self, app: Flask) -> CachedReads:
+        return CachedReads(self.max_age, writes_of(part_of(app, Database).engine), self.timer)
 
     def clock(self) -> Any:
         return START + timedelta(seconds=self.timer.now - self.began)
@@ -91,7 +96,7 @@ class TwoProcesses:
     def ask(self, process: int) -> float:
         """Ask, and check the answer; returns its age."""
         now, epoch = self.timer.now, self._epoch()
-        found, age = cached_facts(self.processes[process].database, ROUTE, self.src, self.clock())
+        found, age = cached_facts(part_of(self.processes[process], Database), ROUTE, self.src, self.clock())
         assert 0 <= age < self.max_age
         right = [facts for facts in self.known if facts.matches(found, epoch)]
         assert right, (found, self.known, epoch)

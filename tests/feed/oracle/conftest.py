@@ -8,17 +8,17 @@ import pytest
 from flask import Flask
 
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import writing
 from app.network.document import import_within, read_document
 from tests.actors import TESTER
-from tests.applications import Applications, renew_parts
+from tests.applications import Applications, Editing, renew_parts
 from tests.builders import network as build
 from tests.databases import SharedDatabase
 from tests.feed.oracle.items import REPORTERS
 from tests.feed.oracle.playing import Clock, Play
 from tests.feed.oracle.story import WORLD
 from tests.feed.oracle.world import NOW, network
-from tests.gateway import gateway_of
 
 Begin = Callable[[], Play]
 
@@ -39,17 +39,18 @@ def app(applications: Applications, shared_database: SharedDatabase, clock: Cloc
 
 
 @pytest.fixture
-def begin(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Begin:
+def begin(
+    app: Flask, shared_database: SharedDatabase, clock: Clock, database: Database, editing: Editing
+) -> Begin:
     """Empties the gateway and gives a play of another feed."""
 
     def fill() -> None:
-        gateway = gateway_of(app)
-        with writing(gateway.engine) as connection:
+        with writing(database.engine) as connection:
             import_within(connection, read_document(build.text(network())), NOW)
         _tokens[shared_database.url] = {}
         for name, chains in REPORTERS.items():
             made = new_token(name.replace(" ", "-"), chains=sorted(chains or ()))
-            _tokens[shared_database.url][name] = issue(*gateway.editing, made, actor=TESTER).text
+            _tokens[shared_database.url][name] = issue(*editing, made, actor=TESTER).text
 
     def anew() -> Play:
         clock.now = NOW

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flask import Flask
 from hypothesis import strategies as st
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.rules.refunds.request import withdraw_id_of
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
@@ -25,7 +28,6 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 
 Events = list[dict[str, Any]]
 
@@ -135,24 +137,24 @@ def arrival(draw: st.DrawFn, events: Events) -> list[Events]:
     return [order[a:b] for a, b in zip(starts, [*cuts, len(order)], strict=True) if a < b]
 
 
-def ingest(gateway: Gateway, batches: Sequence[Events]) -> None:
+def ingest(app: Flask, batches: Sequence[Events]) -> None:
     """Feed the batches; then send what was refused again until nothing more is taken."""
     refused: dict[str, dict[str, Any]] = {}
     for batch in batches:
         by_line = dict(enumerate(batch, start=1))
-        for refusal in feed(gateway, *batch).refused:
+        for refusal in feed(app, *batch).refused:
             refused[refusal.id] = by_line[refusal.line]
     while refused:
-        verdict = feed(gateway, *refused.values())
+        verdict = feed(app, *refused.values())
         if not verdict.accepted:
             return
         still = {refusal.id for refusal in verdict.refused}
         refused = {event_id: e for event_id, e in refused.items() if event_id in still}
 
 
-def answers_after(gateway: Gateway, *phases: Sequence[Events]) -> dict[str, list[tuple[Any, ...]]]:
-    forget_events(gateway)
+def answers_after(app: Flask, *phases: Sequence[Events]) -> dict[str, list[tuple[Any, ...]]]:
+    forget_events(app)
     for phase in phases:
-        ingest(gateway, phase)
-    with reading(gateway.engine) as connection:
+        ingest(app, phase)
+    with reading(part_of(app, Database).engine) as connection:
         return projections(connection)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
+from app.http.application import part_of
 from app.transfers.models import Event
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.world import event, released, sent
-from tests.gateway import Gateway
 
 DAY = 86_400
 FAR = 500_000
@@ -58,26 +61,28 @@ def others(chain: int = 2) -> list[Line]:
     ]
 
 
-def answers(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+def answers(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
     """All that follows from the log, which a replay from nothing tells as well."""
-    before = everything(gateway)
+    database = part_of(app, Database)
+    before = everything(database)
     told: list[Difference] = []
-    verify(gateway.database, told.append)
+    verify(database, told.append)
     assert not told, [str(each) for each in told]
-    replay(*gateway.audited, actor=TESTER)
-    assert everything(gateway) == before
+    replay(*audited_of(app), actor=TESTER)
+    assert everything(database) == before
     return before
 
 
-def from_nothing(gateway: Gateway) -> None:
+def from_nothing(app: Flask) -> None:
     """The log that is left tells the same."""
-    before = everything(gateway)
-    forget_projections(gateway)
-    replay(*gateway.audited, actor=TESTER)
-    assert everything(gateway) == before
+    database = part_of(app, Database)
+    before = everything(database)
+    forget_projections(database)
+    replay(*audited_of(app), actor=TESTER)
+    assert everything(database) == before
 
 
-def log(gateway: Gateway) -> list[tuple[str, int]]:
-    with reading(gateway.engine) as connection:
+def log(database: Database) -> list[tuple[str, int]]:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Event.event_id, Event.occurrence).order_by(Event.seq))
         return [(row.event_id, row.occurrence) for row in rows]

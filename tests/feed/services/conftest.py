@@ -11,17 +11,17 @@ from flask_migrate import upgrade
 from sqlalchemy import select
 
 from app import create_app
+from app.db.database import Database
 from app.db.engine import reading
 from app.transfers.models import Transfer
 from tests.applications import close_connections, make_settings
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, small_network, transfer_id
-from tests.gateway import Gateway
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture
@@ -35,11 +35,11 @@ def own_database(empty_url: str) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def status(gateway: Gateway) -> Callable[[int], Any]:
+def status(database: Database) -> Callable[[int], Any]:
     """The projected row of transfer ``n``."""
 
     def row(n: int) -> Any:
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             key = bytes.fromhex(transfer_id(n)[2:])
             return connection.execute(
                 select(Transfer.__table__).where(Transfer.transfer_id == key)

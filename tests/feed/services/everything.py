@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import Base
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
@@ -26,7 +27,6 @@ from app.transfers.models import (
 )
 from app.values.codes import TransferHistoryStatus as Status
 from tests.feed.services.world import projections, rows_of
-from tests.gateway import Gateway
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
@@ -39,16 +39,16 @@ OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRME
 """Statuses while which new validators judge a refund again."""
 
 
-def forget_projections(gateway: Gateway) -> None:
+def forget_projections(database: Database) -> None:
     """As if the log were all that is left."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for model in PROJECTIONS:
             connection.execute(delete(model))
 
 
-def everything(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     """Every projection in a comparable form."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         found = projections(connection)
         for model in PROJECTIONS:
             if model.__tablename__ not in found:

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, insert, select
 
+from app.audit.keys import AuditKeys
 from app.credentials.rules.ingest_token import Scope
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.prune import prune
 from app.feed.services.retract import NothingToRetract, retract_ids
+from app.http.application import part_of
 from app.network.document import NetworkRefused, import_network
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
@@ -29,6 +34,7 @@ from app.transfers.models import Event
 from app.transfers.rules.events.event_types import ChainHead
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.applications import audited_of, editing_of
 from tests.builders import network as build
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
 from tests.feed.services.world import (
@@ -51,7 +57,6 @@ from tests.feed.services.world import (
     token,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 TRANSFERS: Final = range(1, 11)
 CONTRACTS: Final = (3001, 3002, 4002, 4102, 9999)
@@ -252,42 +257,44 @@ class Clock:
         return self.now
 
 
-def clock_of(gateway: Gateway) -> Clock:
+def clock_of(database: Database) -> Clock:
     """The clock of a gateway that was made with one."""
-    assert isinstance(gateway.clock, Clock)
-    return gateway.clock
+    assert isinstance(database.clock, Clock)
+    return database.clock
 
 
-Step = Callable[[Gateway, random.Random], object]
+Step = Callable[[Flask, random.Random], object]
 """Lets something happen and says what it was."""
 
 
-def _report(gateway: Gateway, choice: random.Random) -> object:
+def _report(app: Flask, choice: random.Random) -> object:
     lines = [json.dumps(each).encode() for each in choice.choices(EVENTS, k=choice.randint(1, 30))]
     reporter = choice.choice("aabbcd")
     return (
         "reported",
         reporter,
-        ingest_lines(gateway.database, gateway.intake, lines, reporter, scope=REPORTERS[reporter]).accepted,
+        ingest_lines(
+            part_of(app, Database), part_of(app, Intake), lines, reporter, scope=REPORTERS[reporter]
+        ).accepted,
     )
 
 
-def _configure(gateway: Gateway, choice: random.Random) -> object:
+def _configure(app: Flask, choice: random.Random) -> object:
     number = choice.randrange(len(NETWORKS))
     try:
-        import_network(*gateway.editing, build.text(NETWORKS[number]), actor=TESTER)
+        import_network(*editing_of(app), build.text(NETWORKS[number]), actor=TESTER)
     except NetworkRefused as refusal:
         return "refused", number, str(refusal)[:80]
     return "configured", number
 
 
-def _reorganise(gateway: Gateway, choice: random.Random) -> object:
+def _reorganise(app: Flask, choice: random.Random) -> object:
     reorganisation = choice.choice(REORGANISATIONS)
-    feed(gateway, reorganisation)
+    feed(app, reorganisation)
     return "reorganised", reorganisation["chain_id"], reorganisation["from_block"]
 
 
-def _poll(gateway: Gateway, choice: random.Random) -> object:
+def _poll(app: Flask, choice: random.Random) -> object:
     """A chain is read, block by block or in one batch, after a reorganisation with other hashes: heads that
     are out of reach leave the log."""
     chain_id, first, fork = choice.choice((1, 2)), choice.randrange(80, 240), choice.randrange(3)
@@ -298,33 +305,33 @@ def _poll(gateway: Gateway, choice: random.Random) -> object:
     reporter = choice.choice("ab")
     batches = [told] if choice.random() < 0.5 else [[head] for head in told]
     for batch in batches:
-        feed(gateway, *batch, reporter=reporter)
+        feed(app, *batch, reporter=reporter)
     return "polled", chain_id, fork, first, len(told)
 
 
-def _retract(gateway: Gateway, choice: random.Random) -> object:
-    return _retract_some(gateway, choice, Event.type != ChainHead.type)
+def _retract(app: Flask, choice: random.Random) -> object:
+    return _retract_some(app, choice, Event.type != ChainHead.type)
 
 
-def _retract_heads(gateway: Gateway, choice: random.Random) -> object:
-    return _retract_some(gateway, choice, Event.type == ChainHead.type)
+def _retract_heads(app: Flask, choice: random.Random) -> object:
+    return _retract_some(app, choice, Event.type == ChainHead.type)
 
 
-def _retract_some(gateway: Gateway, choice: random.Random, which: ColumnElement[bool]) -> object:
-    with reading(gateway.engine) as connection:
+def _retract_some(app: Flask, choice: random.Random, which: ColumnElement[bool]) -> object:
+    with reading(part_of(app, Database).engine) as connection:
         query = select(Event.event_id, Event.subject).where(which).order_by(Event.seq)
         keys = list(connection.execute(query))
     some = choice.sample(keys, min(len(keys), choice.randint(1, 3)))
     for event_id, subject in some:
         with suppress(NothingToRetract):
-            retract_ids(*gateway.audited, [event_id], "wrong", actor=TESTER, subject=subject)
+            retract_ids(*audited_of(app), [event_id], "wrong", actor=TESTER, subject=subject)
     return "retracted", [event_id for event_id, _ in some]
 
 
-def _ask_for_refund(gateway: Gateway, choice: random.Random) -> object:
+def _ask_for_refund(app: Flask, choice: random.Random) -> object:
     """At any status, also where the transfer is not known: later a reorganisation may bring it there."""
     key = bytes.fromhex(transfer_id(choice.choice(TRANSFERS))[2:])
-    with writing(gateway.engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         if (
             connection.scalar(
                 select(UserRefundRequest.transfer_id).where(UserRefundRequest.transfer_id == key)
@@ -334,26 +341,26 @@ def _ask_for_refund(gateway: Gateway, choice: random.Random) -> object:
             connection.execute(
                 insert(UserRefundRequest), {"transfer_id": key, "at": NOW - timedelta(seconds=20)}
             )
-            project_again(connection, [key], load_network_facts(connection), gateway.clock())
+            project_again(connection, [key], load_network_facts(connection), part_of(app, Database).clock())
     return "asked for", key.hex()[-2:]
 
 
-def _move_clock(gateway: Gateway, choice: random.Random) -> object:
+def _move_clock(app: Flask, choice: random.Random) -> object:
     """Forward as time goes by, or by a clock that goes wrong; or back, where that is corrected."""
-    clock = clock_of(gateway)
+    clock = clock_of(part_of(app, Database))
     clock.now = NOW + timedelta(seconds=choice.choice((-86_400, -700, 0, 0, 35, 75, 115, 86_400)))
     return "the clock is", (clock.now - NOW).total_seconds()
 
 
-def _prune(gateway: Gateway, choice: random.Random) -> object:
+def _prune(app: Flask, choice: random.Random) -> object:
     """As it will be in a month: what is over by then goes."""
-    clock = clock_of(gateway)
-    later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+    clock = clock_of(part_of(app, Database))
+    later = replace(part_of(app, Database), clock=lambda: NOW + timedelta(days=30))
     before = NOW + timedelta(seconds=choice.choice((-70, -20, 60)))
     if clock.now < NOW:
         return "not pruned", "for the clock is behind"
     return "pruned", prune(
-        later.database, later.audit_keys, later.intake, before, actor=TESTER
+        later, part_of(app, AuditKeys), part_of(app, Intake), before, actor=TESTER
     ).transfers.total()
 
 
@@ -375,13 +382,13 @@ WHAT_ANY_LOG_SHOWS: Final = (_report, _configure, _reorganise, _retract, _ask_fo
 a clock that is put back before what dropped it, does not (docs/decisions/0009-pruning.md#heads)."""
 
 
-def live_through(gateway: Gateway, seed: int, may_happen: Collection[Step] = tuple(STEPS)) -> list[object]:
+def live_through(app: Flask, seed: int, may_happen: Collection[Step] = tuple(STEPS)) -> list[object]:
     """Empty the gateway and let 3 to 9 random things happen; the same ones for the same seed."""
     choice = random.Random(seed)
-    clock_of(gateway).now = NOW
-    forget_events(gateway)
+    clock_of(part_of(app, Database)).now = NOW
+    forget_events(app)
     with suppress(NetworkRefused):  # a chain that is configured and not in use can always go
-        import_network(*gateway.editing, build.text(NETWORKS[0]), actor=TESTER)
+        import_network(*editing_of(app), build.text(NETWORKS[0]), actor=TESTER)
     weights = [STEPS[step] for step in may_happen]
     steps = choice.choices(list(may_happen), weights, k=choice.randint(3, 9))
-    return [step(gateway, choice) for step in steps]
+    return [step(app, choice) for step in steps]

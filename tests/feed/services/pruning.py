@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake
+from app.feed.services.prune import Pruning, prune
+from app.http.application import part_of
 from app.transfers.models import PrunedTransfer
+from tests.actors import TESTER
+from tests.applications import audited_of, change_part
 from tests.feed.services.world import NOW
-from tests.gateway import Gateway
 
 Rows = dict[str, list[tuple[Any, ...]]]
 LATER = NOW + timedelta(days=30)
@@ -26,6 +32,12 @@ def without(rows: Rows, gone: set[bytes]) -> Rows:
     return rows | kept | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
 
 
-def pruned_ids(gateway: Gateway) -> set[bytes]:
-    with reading(gateway.engine) as connection:
+def pruned_ids(database: Database) -> set[bytes]:
+    with reading(database.engine) as connection:
         return set(connection.scalars(select(PrunedTransfer.transfer_id)))
+
+
+def prune_later(app: Flask, before: datetime, *, dry_run: bool = False) -> Pruning:
+    """Let a month pass for the application, and prune what is older than that time."""
+    change_part(app, Database, clock=lambda: LATER)
+    return prune(*audited_of(app), part_of(app, Intake), before, actor=TESTER, dry_run=dry_run)

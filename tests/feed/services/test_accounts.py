@@ -6,19 +6,27 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import select
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.services.lookups import find_transfers, transfer_history
-from app.transfers.services.status import TransferStatus, transfer_statuses
+from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
+from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
     NOW,
     SENDER,
@@ -30,14 +38,13 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 ME, OTHER = SENDER.lower(), "SoMeBody.near"
 
 
-def listed(gateway: Gateway) -> set[tuple[str, int, str]]:
+def listed(database: Database) -> set[tuple[str, int, str]]:
     """Account, seconds from NOW, and transfer."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows = connection.execute(
             select(TransferAccount.account, TransferAccount.began_ms, TransferAccount.transfer_id)
         )
@@ -47,42 +54,42 @@ def listed(gateway: Gateway) -> set[tuple[str, int, str]]:
         }
 
 
-def test_the_sender_and_the_receiver_each_once(gateway: Gateway) -> None:
-    feed(gateway, sent(1, at=-100.0009), sent(2, receiver=OTHER))
-    assert listed(gateway) == {
+def test_the_sender_and_the_receiver_each_once(app: Flask, database: Database) -> None:
+    feed(app, sent(1, at=-100.0009), sent(2, receiver=OTHER))
+    assert listed(database) == {
         (ME, -100_001, transfer_id(1)),
         (ME, -100_000, transfer_id(2)),
         ("somebody.near", -100_000, transfer_id(2)),
     }
 
 
-def test_transfer_keeps_place_since_announcement(gateway: Gateway) -> None:
-    feed(gateway, about(1, "transfer.submitted", at=-110, src_chain_id=1, sender=OTHER.upper()))
+def test_transfer_keeps_place_since_announcement(app: Flask, database: Database) -> None:
+    feed(app, about(1, "transfer.submitted", at=-110, src_chain_id=1, sender=OTHER.upper()))
     announced = {("somebody.near", -110_000, transfer_id(1))}
-    assert listed(gateway) == announced
-    feed(gateway, sent(1, event_id="send", sender=OTHER), released(1))
-    assert listed(gateway) == announced | {(ME, -110_000, transfer_id(1))}
-    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    assert listed(gateway) == announced | {(ME, -110_000, transfer_id(1))}
+    assert listed(database) == announced
+    feed(app, sent(1, event_id="send", sender=OTHER), released(1))
+    assert listed(database) == announced | {(ME, -110_000, transfer_id(1))}
+    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    assert listed(database) == announced | {(ME, -110_000, transfer_id(1))}
 
 
-def test_repeated_send_keeps_its_place(gateway: Gateway) -> None:
-    feed(gateway, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    feed(gateway, sent(1, at=-50, block=105))
-    assert listed(gateway) == {(ME, -100_000, transfer_id(1))}
-    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
-    assert listed(gateway) == {(ME, -50_000, transfer_id(1))}
+def test_repeated_send_keeps_its_place(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    feed(app, sent(1, at=-50, block=105))
+    assert listed(database) == {(ME, -100_000, transfer_id(1))}
+    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
+    assert listed(database) == {(ME, -50_000, transfer_id(1))}
 
 
-def test_unknown_transfer_is_not_listed(gateway: Gateway) -> None:
-    feed(gateway, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
-    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
-    assert listed(gateway) == set()
+def test_unknown_transfer_is_not_listed(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
+    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
+    assert listed(database) == set()
 
 
-def tell(gateway: Gateway) -> None:
+def tell(app: Flask) -> None:
     feed(
-        gateway,
+        app,
         about(1, "transfer.submitted", at=-110.0005, src_chain_id=1, sender=OTHER),
         sent(1),
         released(1),
@@ -98,49 +105,51 @@ def tell(gateway: Gateway) -> None:
         about(6, "transfer.submitted", at=-70, src_chain_id=1),
         about(7, "network.status", xfer_status=4),
     )
-    retract_ids(*gateway.audited, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(*audited_of(app), ["wrong"], "wrong", actor=TESTER)
 
 
-def received(gateway: Gateway) -> dict[str, int | None]:
-    with reading(gateway.reads) as connection:
+def received(database: Database) -> dict[str, int | None]:
+    with reading(database.reads) as connection:
         rows = connection.execute(select(Transfer.transfer_id, Transfer.received_amount))
         return {"0x" + row.transfer_id.hex(): row.received_amount for row in rows}
 
 
-def test_what_was_received(gateway: Gateway) -> None:
+def test_what_was_received(app: Flask, database: Database) -> None:
     """What the release says, else the amount in destination units: of a pool of 18 decimals, of pairs too."""
-    tell(gateway)
+    tell(app)
     amounts = (10**21, 999, 7, None, None, None, None)
-    assert received(gateway) == {transfer_id(n): amount for n, amount in enumerate(amounts, start=1)}
+    assert received(database) == {transfer_id(n): amount for n, amount in enumerate(amounts, start=1)}
 
 
-def kept(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(gateway.reads) as connection:
+def kept(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(database.reads) as connection:
         return {name: rows for name, rows in projections(connection).items() if name.startswith("transfer")}
 
 
-def test_replay_finds_the_same(gateway: Gateway) -> None:
-    tell(gateway)
-    before = kept(gateway)
-    replay(*gateway.audited, actor=TESTER)
-    assert kept(gateway) == before
+def test_replay_finds_the_same(app: Flask, database: Database, audited: Audited) -> None:
+    tell(app)
+    before = kept(database)
+    replay(*audited, actor=TESTER)
+    assert kept(database) == before
 
 
-def test_pruned_transfer_is_unlisted_and_answered(gateway: Gateway) -> None:
+def test_pruned_transfer_is_unlisted_and_answered(
+    app: Flask, database: Database, snapshots: SnapshotSource, intake: Intake, audit_keys: AuditKeys
+) -> None:
     """It says how it ended."""
-    feed(gateway, sent(1), released(1), sent(2))
-    later = gateway.but(clock=lambda: NOW + timedelta(days=30))
-    prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
-    assert listed(gateway) == {(ME, -100_000, transfer_id(2))}
-    page = transfer_history(gateway.database, gateway.snapshots, [ME], None, 10)
+    feed(app, sent(1), released(1), sent(2))
+    later = replace(database, clock=lambda: NOW + timedelta(days=30))
+    prune(later, audit_keys, intake, NOW + timedelta(days=1), actor=TESTER)
+    assert listed(database) == {(ME, -100_000, transfer_id(2))}
+    page = transfer_history(database, snapshots, [ME], None, 10)
     assert [each.transfer_id.hex() for each in page.transfers] == [transfer_id(2)[2:]]
     with pytest.raises(GatewayError, match="it was completed long ago") as refused:
-        find_transfers(gateway.database, gateway.snapshots, transfer_id(1), None)
+        find_transfers(database, snapshots, transfer_id(1), None)
     assert refused.value.reason is Reason.TRANSFER_NOT_FOUND
     one, two, unknown = transfer_statuses(
-        gateway.database,
-        gateway.snapshots,
-        gateway.rows,
+        database,
+        snapshots,
+        part_of(app, StatusRows),
         [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
     )
     assert isinstance(one, GatewayError)

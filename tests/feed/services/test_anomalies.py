@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select, update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.services.reprojection import replay
 from app.network.document import import_network
@@ -16,6 +17,7 @@ from app.network.models import Pool
 from app.transfers.models import Anomaly
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.builders import network as build
 from tests.feed.services.world import (
     KEYS,
@@ -31,14 +33,13 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 TX = "0x" + "dd" * 32
 WD = request(1)
 
 
-def open_anomalies(gateway: Gateway) -> list[Any]:
-    with reading(gateway.engine) as connection:
+def open_anomalies(database: Database) -> list[Any]:
+    with reading(database.engine) as connection:
         return list(connection.execute(select(Anomaly.__table__).order_by(Anomaly.kind, Anomaly.subject)))
 
 
@@ -83,10 +84,10 @@ CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
     ("kind", "events", "involved"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
 )
 def test_raised_with_its_events(
-    gateway: Gateway, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
+    app: Flask, database: Database, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
 ) -> None:
-    feed(gateway, *events)
-    (row,) = open_anomalies(gateway)
+    feed(app, *events)
+    (row,) = open_anomalies(database)
     assert (row.kind, row.subject) == (kind, f"transfer:{transfer_id(1)}")
     assert row.event_ids == [e["id"] for e in involved]
     assert (row.first_at.isoformat(), row.last_at.isoformat()) == (involved[0]["at"], involved[-1]["at"])
@@ -105,25 +106,27 @@ def test_raised_with_its_events(
         [SEND, released(1, at=-100)],
     ],
 )
-def test_nothing_is_raised_where_nothing_is_wrong(gateway: Gateway, events: list[dict[str, Any]]) -> None:
-    feed(gateway, *events)
-    assert open_anomalies(gateway) == []
+def test_nothing_is_raised_where_nothing_is_wrong(
+    app: Flask, database: Database, events: list[dict[str, Any]]
+) -> None:
+    feed(app, *events)
+    assert open_anomalies(database) == []
 
 
-def with_route(gateway: Gateway, rate: dict[str, Any] | None) -> None:
+def with_route(editing: Editing, rate: dict[str, Any] | None) -> None:
     """The network with deep pools on chains 1 and 3, and a route with this rate between them."""
     document = network()
     document["pools"] = [build.pool(n, "USDT", str(10**30)) for n in (1, 3)]
     routes = [] if rate is None else [build.route(1, 3, "USDT", rate=rate, base_fee="0")]
-    import_network(*gateway.editing, build.text(document | {"routes": routes}), actor=TESTER)
+    import_network(*editing, build.text(document | {"routes": routes}), actor=TESTER)
 
 
 def fixed(value: str) -> dict[str, Any]:
     return {"model": "fixed", "value": value}
 
 
-def payouts_too_large(gateway: Gateway) -> list[str]:
-    return [row.subject for row in open_anomalies(gateway) if row.kind == "payout_too_large"]
+def payouts_too_large(database: Database) -> list[str]:
+    return [row.subject for row in open_anomalies(database) if row.kind == "payout_too_large"]
 
 
 @pytest.mark.parametrize(
@@ -136,73 +139,79 @@ def payouts_too_large(gateway: Gateway) -> list[str]:
         (None, 1_050_000_000),
     ],
 )
-def test_payout_limit_follows_the_rate(gateway: Gateway, rate: dict[str, Any] | None, most: int) -> None:
-    with_route(gateway, rate)
+def test_payout_limit_follows_the_rate(
+    app: Flask, database: Database, editing: Editing, rate: dict[str, Any] | None, most: int
+) -> None:
+    with_route(editing, rate)
     for n, amount in ((1, most), (2, most + 1)):
-        feed(gateway, sent(n, dst_chain_id=3), released(n, amount=str(amount)))
-    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(2)}"]
+        feed(app, sent(n, dst_chain_id=3), released(n, amount=str(amount)))
+    assert payouts_too_large(database) == [f"transfer:{transfer_id(2)}"]
 
 
-def test_estimated_payout_raises_nothing(gateway: Gateway, app: Flask) -> None:
-    with_route(gateway, fixed("1.2"))
+def test_estimated_payout_raises_nothing(app: Flask, database: Database, editing: Editing) -> None:
+    with_route(editing, fixed("1.2"))
     query = "src_chain_id=1&dst_chain_id=3&token_symbol=USDT&amt=1000000000&slippage_tolerance=5000"
     estimate = app.test_client().get(f"/v2/estimateAmt?{query}").get_json()
     assert estimate["estimated_receive_amt"] == "1200000000"
-    feed(gateway, sent(1, dst_chain_id=3), released(1, amount=estimate["estimated_receive_amt"]))
-    assert open_anomalies(gateway) == []
+    feed(app, sent(1, dst_chain_id=3), released(1, amount=estimate["estimated_receive_amt"]))
+    assert open_anomalies(database) == []
 
 
-def test_amount_alone_bounds_pegged_payouts(gateway: Gateway) -> None:
-    with_route(gateway, fixed("1.2"))
+def test_amount_alone_bounds_pegged_payouts(app: Flask, database: Database, editing: Editing) -> None:
+    with_route(editing, fixed("1.2"))
     deposit = sent(1, kind="deposit", dst_chain_id=3)
-    feed(gateway, deposit, released(1, amount="1050000001"))
-    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(1)}"]
+    feed(app, deposit, released(1, amount="1050000001"))
+    assert payouts_too_large(database) == [f"transfer:{transfer_id(1)}"]
 
 
-def test_rate_change_validates_payouts_again(gateway: Gateway) -> None:
-    with_route(gateway, fixed("1.2"))
-    feed(gateway, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
-    told = [payouts_too_large(gateway)]
+def test_rate_change_validates_payouts_again(
+    app: Flask, database: Database, audited: Audited, editing: Editing
+) -> None:
+    with_route(editing, fixed("1.2"))
+    feed(app, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
+    told = [payouts_too_large(database)]
     for rate in (fixed("1.1"), fixed("1.15"), None, fixed("1.2")):
-        with_route(gateway, rate)
-        told.append(payouts_too_large(gateway))
-        replay(*gateway.audited, actor=TESTER)
-        assert payouts_too_large(gateway) == told[-1]
+        with_route(editing, rate)
+        told.append(payouts_too_large(database))
+        replay(*audited, actor=TESTER)
+        assert payouts_too_large(database) == told[-1]
     raised = [f"transfer:{transfer_id(1)}"]
     assert told == [[], raised, [], raised, []]
 
 
-def test_missing_amount_counts_as_amount_sent(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_missing_amount_counts_as_amount_sent(
+    app: Flask, database: Database, editing: Editing, status: Callable[[int], Any]
+) -> None:
     """Whatever the rate."""
-    with_route(gateway, fixed("1.2"))
-    feed(gateway, sent(1, dst_chain_id=3), released(1))
+    with_route(editing, fixed("1.2"))
+    feed(app, sent(1, dst_chain_id=3), released(1))
     assert status(1).relayed_amount == 1_000_000_000
-    assert open_anomalies(gateway) == []
+    assert open_anomalies(database) == []
 
 
-def test_anomaly_ends_with_its_event(gateway: Gateway) -> None:
-    feed(gateway, SEND, about(1, "transfer.failed", block=105))
-    assert len(open_anomalies(gateway)) == 1
-    feed(gateway, event("chain.reorged", chain_id=1, from_block=104))
-    assert open_anomalies(gateway) == []
+def test_anomaly_ends_with_its_event(app: Flask, database: Database) -> None:
+    feed(app, SEND, about(1, "transfer.failed", block=105))
+    assert len(open_anomalies(database)) == 1
+    feed(app, event("chain.reorged", chain_id=1, from_block=104))
+    assert open_anomalies(database) == []
 
 
-def test_growing_anomaly_loses_its_acknowledgement(gateway: Gateway) -> None:
-    feed(gateway, SEND, about(1, "transfer.failed"))
-    with writing(gateway.engine) as connection:
+def test_growing_anomaly_loses_its_acknowledgement(app: Flask, database: Database) -> None:
+    feed(app, SEND, about(1, "transfer.failed"))
+    with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="operator"))
-    feed(gateway, about(1, "transfer.confirmed"))
-    assert open_anomalies(gateway)[0].acknowledged_by == "operator"
-    feed(gateway, about(1, "transfer.failed", at=-20))
-    row = open_anomalies(gateway)[0]
+    feed(app, about(1, "transfer.confirmed"))
+    assert open_anomalies(database)[0].acknowledged_by == "operator"
+    feed(app, about(1, "transfer.failed", at=-20))
+    row = open_anomalies(database)[0]
     assert (row.acknowledged_at, row.acknowledged_by, len(row.event_ids)) == (None, None, 3)
 
 
-def test_id_with_two_contents_is_anomaly(gateway: Gateway) -> None:
-    feed(gateway, SEND)
-    verdict = feed(gateway, {**SEND, "amount": "5"}, sent(2))
+def test_id_with_two_contents_is_anomaly(app: Flask, database: Database) -> None:
+    feed(app, SEND)
+    verdict = feed(app, {**SEND, "amount": "5"}, sent(2))
     assert (verdict.accepted, [r.id for r in verdict.refused]) == (1, [SEND["id"]])
-    (row,) = open_anomalies(gateway)
+    (row,) = open_anomalies(database)
     assert (row.kind, row.subject) == (
         "id_with_two_contents",
         f"event:transfer:{SEND['transfer_id']}:{SEND['id']}",
@@ -218,24 +227,26 @@ def test_id_with_two_contents_is_anomaly(gateway: Gateway) -> None:
         [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX), SEND, RELEASE],
     ],
 )
-def test_matching_delay_and_payout_raise_nothing(gateway: Gateway, events: list[dict[str, Any]]) -> None:
-    feed(gateway, *events)
-    assert open_anomalies(gateway) == []
+def test_matching_delay_and_payout_raise_nothing(
+    app: Flask, database: Database, events: list[dict[str, Any]]
+) -> None:
+    feed(app, *events)
+    assert open_anomalies(database) == []
 
 
-def test_rotation_keeping_too_little_is_anomaly(gateway: Gateway) -> None:
+def test_rotation_keeping_too_little_is_anomaly(app: Flask, database: Database) -> None:
     def rotation(at: float, *keys: int) -> dict[str, Any]:
         signers = [checksum_address(address_of(KEYS[key])) for key in keys]
         return event("validators.updated", at=at, chain_id=1, signers=signers, powers=["10"] * len(keys))
 
     kept, replaced = rotation(-20, 0, 1, 2, 3), rotation(-10, 4, 5, 6)
-    feed(gateway, kept, replaced)
-    (row,) = open_anomalies(gateway)
+    feed(app, kept, replaced)
+    (row,) = open_anomalies(database)
     assert (row.kind, row.event_ids) == ("rotation_keeps_too_little", [replaced["id"]])
 
 
-def test_negative_pool_is_anomaly_meanwhile(gateway: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def test_negative_pool_is_anomaly_meanwhile(app: Flask, database: Database) -> None:
+    with writing(database.engine) as connection:
         connection.execute(
             insert(Pool).values(
                 chain_id=1,
@@ -247,14 +258,14 @@ def test_negative_pool_is_anomaly_meanwhile(gateway: Gateway) -> None:
                 epoch_seconds=3600,
             )
         )
-    feed(gateway, event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="11"))
-    (row,) = open_anomalies(gateway)
+    feed(app, event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="11"))
+    (row,) = open_anomalies(database)
     assert (row.kind, row.subject, row.event_ids) == ("pool_under_zero", "pool:1:USDT", [])
     assert row.detail == "the balance is -1 and the inbound limit is -1 (smallest units)"
-    feed(gateway, event("liquidity.added", chain_id=1, symbol="USDT", amount="1"))
-    assert open_anomalies(gateway) == []
+    feed(app, event("liquidity.added", chain_id=1, symbol="USDT", amount="1"))
+    assert open_anomalies(database) == []
 
 
-def test_a_signature_before_its_request_raises_nothing(gateway: Gateway) -> None:
-    feed(gateway, signed(1, bytes(64) + b"\x1b"))
-    assert open_anomalies(gateway) == []
+def test_a_signature_before_its_request_raises_nothing(app: Flask, database: Database) -> None:
+    feed(app, signed(1, bytes(64) + b"\x1b"))
+    assert open_anomalies(database) == []

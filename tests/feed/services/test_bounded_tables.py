@@ -7,12 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import Table, func, insert, select
 
 from app.accounts.models import Operator
 from app.accounts.rules.roles import Role
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import db
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.refunds.models import SignatureAside, UserRefundRequest
 from app.transfers.models import StuckAcknowledgement, TransferNote
@@ -20,7 +25,6 @@ from tests.actors import TESTER
 from tests.contract.recorded_answers import ROOT
 from tests.feed.services.world import KEYS, NOW, about, feed, prepared, request, sent, signature, signed
 from tests.feed.services.world import transfer_id as wire_id
-from tests.gateway import Gateway
 
 LATER = NOW + timedelta(days=30)
 KEY = bytes.fromhex(wire_id(1)[2:])
@@ -49,34 +53,36 @@ def test_every_table_of_transfers_goes_with_them() -> None:
     assert named == of_transfers - others
 
 
-def number(gateway: Gateway, table: Table) -> int:
+def number(database: Database, table: Table) -> int:
     """How many rows a table has of the transfer."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         of_it = table.c.transfer_id == KEY
         return connection.scalar(select(func.count()).select_from(table).where(of_it)) or 0
 
 
 @pytest.mark.every_database
-def test_nothing_of_a_pruned_transfer_is_left(gateway: Gateway) -> None:
+def test_nothing_of_a_pruned_transfer_is_left(
+    app: Flask, database: Database, intake: Intake, audit_keys: AuditKeys
+) -> None:
     wanted = request(1)
     signatures = [signed(1, signature(wanted, key)) for key in KEYS[:5]]
-    feed(gateway, sent(1), about(1, "network.status", xfer_status=3), prepared(1, wanted), *signatures)
-    feed(gateway, about(1, "refund.completed", at=-5, tx_hash="0x" + "ab" * 32, chain_id=1, block=7))
-    by_hand(gateway)
+    feed(app, sent(1), about(1, "network.status", xfer_status=3), prepared(1, wanted), *signatures)
+    feed(app, about(1, "refund.completed", at=-5, tx_hash="0x" + "ab" * 32, chain_id=1, block=7))
+    by_hand(database)
     tables = [db.metadata.tables[name] for name, text in rows().items() if text.startswith("they go with")]
-    assert {table.name for table in tables if not number(gateway, table)} <= EMPTY
-    later = gateway.but(clock=lambda: LATER)
-    assert prune(*later.audited, later.intake, LATER, actor=TESTER).transfers.total() == 1
-    assert [table.name for table in tables if number(gateway, table)] == []
+    assert {table.name for table in tables if not number(database, table)} <= EMPTY
+    later = replace(database, clock=lambda: LATER)
+    assert prune(later, audit_keys, intake, LATER, actor=TESTER).transfers.total() == 1
+    assert [table.name for table in tables if number(database, table)] == []
 
 
-def by_hand(gateway: Gateway) -> None:
+def by_hand(database: Database) -> None:
     """What people and refused reports leave of the transfer."""
     of_it: dict[str, Any] = {"transfer_id": KEY, "at": NOW}
     account = {"email": "a@example.org", "password": "", "role": Role.ADMIN.value, "created_at": NOW}
     account |= {"active": True, "fs_uniquifier": "one", "second_factor_required": False}
     aside = {"event_id": "aside", "signature": b"s", "received_at": NOW, "reporter": "test"}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         operator = connection.execute(insert(Operator).returning(Operator.id), account).scalar_one()
         connection.execute(insert(TransferNote), of_it | {"operator_id": operator, "text": "note"})
         connection.execute(insert(UserRefundRequest), of_it)

@@ -7,8 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.models import ReportedFee
 from app.feed.services.retract import retract_ids, retract_reporter
@@ -16,9 +18,9 @@ from app.network.document import import_network
 from app.transfers.rules.published_changes import BEGINNING, Position
 from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
+from tests.applications import Audited, Editing, audited_of
 from tests.builders import network as build
 from tests.feed.services.world import NOW, SENDER, about, event, feed, network, released, sent, transfer_id
-from tests.gateway import Gateway
 from tests.steps import steps
 
 KEY = bytes.fromhex(transfer_id(1)[2:])
@@ -26,17 +28,17 @@ MANY = 1_500
 ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
 
 
-def statuses(gateway: Gateway, key: Any, after: Position = BEGINNING) -> list[int]:
-    changes = published_after(gateway.database, key, after).changes
+def statuses(database: Database, key: Any, after: Position = BEGINNING) -> list[int]:
+    changes = published_after(database, key, after).changes
     assert changes is not None
     return [int(each.change.status) for each in changes]
 
 
-def retract_many(gateway: Gateway, name: str) -> None:
+def retract_many(app: Flask, name: str) -> None:
     """Have a reporter's word about another chain retracted."""
     told = [event("chain.head", f"{name}-{n}", chain_id=3, block=n) for n in range(MANY)]
-    feed(gateway, *told, reporter=name)
-    retract_reporter(*gateway.audited, name, NOW - timedelta(days=1), "wrong", actor=TESTER)
+    feed(app, *told, reporter=name)
+    retract_reporter(*audited_of(app), name, NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
 def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) -> None:
@@ -49,34 +51,34 @@ def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) ->
     assert after < 1.3 * before + 200, (before, after)
 
 
-def test_followers_pay_nothing_for_retractions_of_others(gateway: Gateway) -> None:
-    feed(gateway, sent(1), about(1, "transfer.confirmed"))
-    grows_little(lambda: statuses(gateway, KEY), lambda: retract_many(gateway, "rogue"))
-    assert statuses(gateway, KEY) == [1, 3]
+def test_followers_pay_nothing_for_retractions_of_others(app: Flask, database: Database) -> None:
+    feed(app, sent(1), about(1, "transfer.confirmed"))
+    grows_little(lambda: statuses(database, KEY), lambda: retract_many(app, "rogue"))
+    assert statuses(database, KEY) == [1, 3]
 
 
-def test_who_follows_an_account_pays_nothing_either(gateway: Gateway) -> None:
+def test_who_follows_an_account_pays_nothing_either(app: Flask, database: Database) -> None:
     account = SENDER.casefold()
-    feed(gateway, event("chain.head", chain_id=3, block=1))
-    since = present_position(gateway.database)
-    feed(gateway, sent(1))
-    work = lambda: statuses(gateway, account, since)  # noqa: E731
+    feed(app, event("chain.head", chain_id=3, block=1))
+    since = present_position(database)
+    feed(app, sent(1))
+    work = lambda: statuses(database, account, since)  # noqa: E731
     assert work() == [1]
     before = steps(work)
-    retract_many(gateway, "rogue")
-    feed(gateway, event("chain.head", chain_id=3, block=MANY))
-    since = present_position(gateway.database)
-    feed(gateway, about(1, "transfer.confirmed"))
+    retract_many(app, "rogue")
+    feed(app, event("chain.head", chain_id=3, block=MANY))
+    since = present_position(database)
+    feed(app, about(1, "transfer.confirmed"))
     assert work() == [3]
     after = steps(work)
     assert after < 1.5 * before + 200, (before, after)
 
 
-def test_retracting_does_not_slow_with_retractions(gateway: Gateway) -> None:
-    feed(gateway, *(sent(n) for n in range(1, 8)))
+def test_retracting_does_not_slow_with_retractions(app: Flask, audited: Audited) -> None:
+    feed(app, *(sent(n) for n in range(1, 8)))
     ids = iter([sent(n)["id"] for n in range(1, 8)])
-    work = lambda: retract_ids(*gateway.audited, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
-    grows_little(work, lambda: retract_many(gateway, "rogue"))
+    work = lambda: retract_ids(*audited, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
+    grows_little(work, lambda: retract_many(app, "rogue"))
 
 
 def fees(first: int, last: int, **fields: Any) -> list[dict[str, Any]]:
@@ -86,51 +88,53 @@ def fees(first: int, last: int, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-def fee(gateway: Gateway) -> int | None:
-    with reading(gateway.engine) as connection:
+def fee(database: Database) -> int | None:
+    with reading(database.engine) as connection:
         return connection.scalar(select(ReportedFee.base_fee))
 
 
-def test_retracting_a_fee_reads_no_others(gateway: Gateway) -> None:
-    feed(gateway, *fees(1, 4))
+def test_retracting_a_fee_reads_no_others(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, *fees(1, 4))
     latest = iter((4, MANY + 4, MANY + 3, 3, 2))
 
     def work() -> None:
-        retract_ids(*gateway.audited, [f"fee-{next(latest)}"], "wrong", actor=TESTER)
+        retract_ids(*audited, [f"fee-{next(latest)}"], "wrong", actor=TESTER)
 
     work()
-    before = steps(lambda: retract_ids(*gateway.audited, ["fee-3"], "wrong", actor=TESTER))
-    assert fee(gateway) == 2
-    feed(gateway, *fees(5, MANY + 4))
+    before = steps(lambda: retract_ids(*audited, ["fee-3"], "wrong", actor=TESTER))
+    assert fee(database) == 2
+    feed(app, *fees(5, MANY + 4))
     work()
-    assert fee(gateway) == MANY + 3
+    assert fee(database) == MANY + 3
     after = steps(work)
-    assert fee(gateway) == MANY + 2
+    assert fee(database) == MANY + 2
     assert after < 1.3 * before + 200, (before, after)
 
 
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
-def test_highest_id_wins_among_simultaneous_fees(gateway: Gateway, order: list[str]) -> None:
+def test_highest_id_wins_among_simultaneous_fees(
+    app: Flask, database: Database, audited: Audited, order: list[str]
+) -> None:
     """A database may sort ``B`` between ``a`` and ``c``."""
     ids = {"a": "B", "b": "a"}
     told = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
-    feed(gateway, *(told[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
-    feed(gateway, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
-    retract_ids(*gateway.audited, ["z"], "wrong", actor=TESTER)
-    assert fee(gateway) == ord("b")
+    feed(app, *(told[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
+    feed(app, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
+    retract_ids(*audited, ["z"], "wrong", actor=TESTER)
+    assert fee(database) == ord("b")
 
 
-def test_a_fee_that_came_again_counts_again(gateway: Gateway) -> None:
+def test_a_fee_that_came_again_counts_again(app: Flask, database: Database, audited: Audited) -> None:
     one, two = fees(1, 2)
-    feed(gateway, one, two)
-    retract_ids(*gateway.audited, ["fee-2"], "wrong", actor=TESTER)
-    assert fee(gateway) == 1
-    feed(gateway, two)
-    assert fee(gateway) == 2
-    retract_ids(*gateway.audited, ["fee-1"], "wrong", actor=TESTER)
-    assert fee(gateway) == 2
-    retract_ids(*gateway.audited, ["fee-2"], "wrong again", actor=TESTER)
-    assert fee(gateway) is None
+    feed(app, one, two)
+    retract_ids(*audited, ["fee-2"], "wrong", actor=TESTER)
+    assert fee(database) == 1
+    feed(app, two)
+    assert fee(database) == 2
+    retract_ids(*audited, ["fee-1"], "wrong", actor=TESTER)
+    assert fee(database) == 2
+    retract_ids(*audited, ["fee-2"], "wrong again", actor=TESTER)
+    assert fee(database) is None
 
 
 def finished(first: int, last: int) -> list[dict[str, Any]]:
@@ -139,7 +143,7 @@ def finished(first: int, last: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("what", ["pair", "token", "chain"])
-def test_an_icon_judges_no_transfer_again(gateway: Gateway, what: str) -> None:
+def test_an_icon_judges_no_transfer_again(app: Flask, editing: Editing, what: str) -> None:
     version = 0
 
     def change() -> None:
@@ -153,21 +157,21 @@ def test_an_icon_judges_no_transfer_again(gateway: Gateway, what: str) -> None:
             document["tokens"] = [token | shown for token in document["tokens"]]
         else:
             document["chains"] = [chain | shown for chain in document["chains"]]
-        assert import_network(*gateway.editing, build.text(document), actor=TESTER).changes
+        assert import_network(*editing, build.text(document), actor=TESTER).changes
 
-    feed(gateway, *finished(1, 2))
-    grows_little(change, lambda: feed(gateway, *finished(3, 60)))
+    feed(app, *finished(1, 2))
+    grows_little(change, lambda: feed(app, *finished(3, 60)))
 
 
 @pytest.mark.parametrize("decimal", [12, None])
 def test_decimals_of_pair_token_count(
-    gateway: Gateway, status: Callable[[int], Any], decimal: int | None
+    app: Flask, editing: Editing, status: Callable[[int], Any], decimal: int | None
 ) -> None:
     """What a payout without an amount took follows from them. Transfers through the pair must be over."""
-    feed(gateway, *finished(1, 1))
+    feed(app, *finished(1, 1))
     assert status(1).received_amount == 10**9
     document = network()
     own = {"name": "own"} if decimal is None else {"name": "own", "decimal": decimal}
     document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
-    import_network(*gateway.editing, build.text(document), actor=TESTER)
+    import_network(*editing, build.text(document), actor=TESTER)
     assert status(1).received_amount == (10**9 if decimal is None else 10**3)

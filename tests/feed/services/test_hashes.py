@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
+from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.models import TransferHash
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.world import about, event, feed, released, sent, transfer_id
-from tests.gateway import Gateway
 
 SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32
 PAYOUT, QUEUED, REFUND = "0x" + "ee" * 32, "0x" + "d1" * 32, "0x" + "fe" * 32
 
 
-def hashes(gateway: Gateway) -> set[tuple[str, str]]:
-    with reading(gateway.reads) as connection:
+def hashes(database: Database) -> set[tuple[str, str]]:
+    with reading(database.reads) as connection:
         rows = connection.execute(select(TransferHash.transfer_id, TransferHash.tx_hash))
         return {("0x" + row.transfer_id.hex(), row.tx_hash) for row in rows}
 
 
-def test_hash_of_row_is_not_stored_twice(gateway: Gateway) -> None:
-    feed(gateway, sent(1, src_tx_hash=SEND), about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3))
-    assert hashes(gateway) == set()
-    feed(gateway, released(1))
-    assert hashes(gateway) == {(transfer_id(1), QUEUED)}
-    feed(gateway, about(1, "refund.submitted", tx_hash=REFUND, block=120))
-    assert hashes(gateway) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
+def test_hash_of_row_is_not_stored_twice(app: Flask, database: Database) -> None:
+    feed(app, sent(1, src_tx_hash=SEND), about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3))
+    assert hashes(database) == set()
+    feed(app, released(1))
+    assert hashes(database) == {(transfer_id(1), QUEUED)}
+    feed(app, about(1, "refund.submitted", tx_hash=REFUND, block=120))
+    assert hashes(database) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
 
 
-def test_fallen_send_stays_findable(gateway: Gateway) -> None:
+def test_fallen_send_stays_findable(app: Flask, database: Database, audited: Audited) -> None:
     """It moves back when it stands again."""
-    feed(gateway, sent(1, event_id="send", src_tx_hash=SEND))
-    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    assert hashes(gateway) == {(transfer_id(1), SEND)}
-    feed(gateway, sent(1, event_id="send", src_tx_hash=SEND))
-    assert hashes(gateway) == set()
-    feed(gateway, sent(1, at=-20, src_tx_hash=OTHER_SEND))
-    assert hashes(gateway) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
-    assert hashes(gateway) == {(transfer_id(1), SEND)}
+    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
+    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    assert hashes(database) == {(transfer_id(1), SEND)}
+    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
+    assert hashes(database) == set()
+    feed(app, sent(1, at=-20, src_tx_hash=OTHER_SEND))
+    assert hashes(database) == {(transfer_id(1), OTHER_SEND)}
+    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
+    assert hashes(database) == {(transfer_id(1), SEND)}
 
 
-def tell(gateway: Gateway) -> None:
+def tell(app: Flask) -> None:
     feed(
-        gateway,
+        app,
         sent(1, src_tx_hash=SEND),
         about(1, "transfer.submitted", at=-110, src_chain_id=1, src_tx_hash=OTHER_SEND),
         about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3),
@@ -67,8 +69,8 @@ TOLD = {
 }
 
 
-def test_replay_finds_the_same(gateway: Gateway) -> None:
-    tell(gateway)
-    assert hashes(gateway) == TOLD
-    replay(*gateway.audited, actor=TESTER)
-    assert hashes(gateway) == TOLD
+def test_replay_finds_the_same(app: Flask, database: Database, audited: Audited) -> None:
+    tell(app)
+    assert hashes(database) == TOLD
+    replay(*audited, actor=TESTER)
+    assert hashes(database) == TOLD

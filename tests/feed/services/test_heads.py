@@ -11,24 +11,27 @@ from flask import Flask
 from msgspec.structs import replace
 from sqlalchemy import select
 
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import cursor, ingest_lines
+from app.feed.services.ingest import Intake, cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.transfers.models import ChainProgress, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
+from tests.applications import Audited, change_part
 from tests.feed.services.world import NOW, about, event, feed, forget_events, sent
-from tests.gateway import Gateway
 
 DEPTH = 10
 
 
 @pytest.fixture
-def shallow(gateway: Gateway) -> Gateway:
-    """A gateway that takes reorganisations of ten blocks."""
-    return gateway.but(max_reorg_blocks=DEPTH)
+def app(app: Flask) -> Flask:
+    """It takes reorganisations of ten blocks."""
+    change_part(app, Intake, max_reorg_blocks=DEPTH)
+    return app
 
 
 def head(block: int, chain_id: int = 1, name: str = "head", at: float | None = None) -> dict[str, Any]:
@@ -41,164 +44,170 @@ def heads(first: int, last: int, **fields: Any) -> list[dict[str, Any]]:
     return [head(block, **fields) for block in range(first, last + 1)]
 
 
-def blocks(gateway: Gateway, reporter: str = "test") -> list[int]:
+def blocks(database: Database, reporter: str = "test") -> list[int]:
     """Of the heads of chain 1 in the log."""
     query = select(Event.block).where(Event.type == "chain.head", Event.reporter == reporter)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return [block for block in connection.scalars(query.order_by(Event.block)) if block is not None]
 
 
-def read_to(gateway: Gateway, chain_id: int = 1) -> tuple[int | None, float] | None:
+def read_to(database: Database, chain_id: int = 1) -> tuple[int | None, float] | None:
     """How far the chain is read: the block, and the seconds after NOW."""
     columns = (ChainProgress.highest_block, ChainProgress.newest_at)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         row = connection.execute(select(*columns).where(ChainProgress.chain_id == chain_id)).one_or_none()
     return None if row is None else (row.highest_block, (row.newest_at - NOW).total_seconds())
 
 
-def one_by_one(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> None:
+def one_by_one(app: Flask, *events: dict[str, Any], reporter: str = "test") -> None:
     for each in events:
-        assert feed(gateway, each, reporter=reporter).refused == []
+        assert feed(app, each, reporter=reporter).refused == []
 
 
-def test_the_log_does_not_grow_by_polls(shallow: Gateway) -> None:
-    one_by_one(shallow, *heads(1, 60))
-    with_sixty = len(blocks(shallow))
-    one_by_one(shallow, *heads(61, 120))
-    assert blocks(shallow)[-1] == 120
-    assert blocks(shallow)[0] <= 120 - DEPTH
-    assert len(blocks(shallow)) == with_sixty <= DEPTH + 2
-    assert read_to(shallow) == (120, 120 - 1000)
-    replay(*shallow.audited, actor=TESTER)
-    assert read_to(shallow) == (120, 120 - 1000)
+def test_the_log_does_not_grow_by_polls(app: Flask, database: Database, audited: Audited) -> None:
+    one_by_one(app, *heads(1, 60))
+    with_sixty = len(blocks(database))
+    one_by_one(app, *heads(61, 120))
+    assert blocks(database)[-1] == 120
+    assert blocks(database)[0] <= 120 - DEPTH
+    assert len(blocks(database)) == with_sixty <= DEPTH + 2
+    assert read_to(database) == (120, 120 - 1000)
+    replay(*audited, actor=TESTER)
+    assert read_to(database) == (120, 120 - 1000)
 
 
-def test_long_upload_drops_old_heads_too(shallow: Gateway) -> None:
-    feed(shallow, *heads(1, 500))
-    assert len(blocks(shallow)) <= DEPTH + 2
+def test_long_upload_drops_old_heads_too(app: Flask, database: Database) -> None:
+    feed(app, *heads(1, 500))
+    assert len(blocks(database)) <= DEPTH + 2
 
 
-def test_what_a_reorganisation_reaches_is_there(shallow: Gateway) -> None:
-    one_by_one(shallow, *heads(1, 100), event("chain.reorged", chain_id=1, from_block=100 - DEPTH))
-    assert read_to(shallow) == (100 - DEPTH - 1, 0)
-    assert feed(shallow, *heads(90, 100)).accepted == 11
-    assert read_to(shallow) == (100, 0)
-    refused = feed(shallow, event("chain.reorged", "deep", chain_id=1, from_block=89)).refused
+def test_what_a_reorganisation_reaches_is_there(app: Flask, database: Database) -> None:
+    one_by_one(app, *heads(1, 100), event("chain.reorged", chain_id=1, from_block=100 - DEPTH))
+    assert read_to(database) == (100 - DEPTH - 1, 0)
+    assert feed(app, *heads(90, 100)).accepted == 11
+    assert read_to(database) == (100, 0)
+    refused = feed(app, event("chain.reorged", "deep", chain_id=1, from_block=89)).refused
     assert "11 blocks below" in refused[0].reason
 
 
-def test_one_that_was_dropped_is_repeated(shallow: Gateway) -> None:
+def test_one_that_was_dropped_is_repeated(app: Flask, database: Database) -> None:
     """However often it is sent: neither the log nor a quota grows by it."""
-    one_by_one(shallow, *heads(1, 100))
-    before = blocks(shallow)
+    one_by_one(app, *heads(1, 100))
+    before = blocks(database)
     for again in (heads(1, 100), heads(1, 5)):
-        told = feed(shallow, *again)
+        told = feed(app, *again)
         assert (told.accepted, told.repeated, told.refused) == (0, len(again), [])
-    assert blocks(shallow) == before
+    assert blocks(database) == before
 
 
-def test_of_another_reporter_it_is_news(shallow: Gateway) -> None:
+def test_of_another_reporter_it_is_news(
+    app: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
     """Two that read the same chain have the same ids; the slower one's cursor moves."""
-    one_by_one(shallow, *heads(1, 100), reporter="fast")
-    one_by_one(shallow, *heads(1, 50), reporter="slow")
-    assert len(blocks(shallow, "slow")) <= DEPTH + 2
-    token = replace(shallow.environment_tokens[0], name="slow")
-    last = cursor(shallow.database, token)
+    one_by_one(app, *heads(1, 100), reporter="fast")
+    one_by_one(app, *heads(1, 50), reporter="slow")
+    assert len(blocks(database, "slow")) <= DEPTH + 2
+    token = replace(environment_tokens[0], name="slow")
+    last = cursor(database, token)
     assert last is not None
     assert last.id == "head-50"
 
 
-def test_reporter_displaces_no_foreign_heads(shallow: Gateway) -> None:
-    one_by_one(shallow, *heads(1, 100), reporter="honest")
-    before = blocks(shallow, "honest")
-    one_by_one(shallow, *heads(10**9, 10**9 + 50, name="rogue", at=-1), reporter="rogue")
-    one_by_one(shallow, head(101), reporter="honest")
-    assert blocks(shallow, "honest")[-2:] == [100, 101]
-    assert len(blocks(shallow, "honest")) >= len(before)
-    retract_reporter(*shallow.audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
-    assert read_to(shallow) == (101, 101 - 1000)
+def test_reporter_displaces_no_foreign_heads(app: Flask, database: Database, audited: Audited) -> None:
+    one_by_one(app, *heads(1, 100), reporter="honest")
+    before = blocks(database, "honest")
+    one_by_one(app, *heads(10**9, 10**9 + 50, name="rogue", at=-1), reporter="rogue")
+    one_by_one(app, head(101), reporter="honest")
+    assert blocks(database, "honest")[-2:] == [100, 101]
+    assert len(blocks(database, "honest")) >= len(before)
+    retract_reporter(*audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
+    assert read_to(database) == (101, 101 - 1000)
 
 
-def test_retracted_head_restores_earlier_ones(shallow: Gateway) -> None:
-    one_by_one(shallow, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
-    assert read_to(shallow) == (10**12, -1)
-    one_by_one(shallow, *heads(101, 103))
-    retract_ids(*shallow.audited, ["wrong"], "wrong", actor=TESTER)
-    assert read_to(shallow) == (103, 103 - 1000)
-    retract_ids(*shallow.audited, [f"head-{block}" for block in range(95, 104)], "wrong", actor=TESTER)
-    assert read_to(shallow) == (94, 94 - 1000)
-    replay(*shallow.audited, actor=TESTER)
-    assert read_to(shallow) == (94, 94 - 1000)
+def test_retracted_head_restores_earlier_ones(app: Flask, database: Database, audited: Audited) -> None:
+    one_by_one(app, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
+    assert read_to(database) == (10**12, -1)
+    one_by_one(app, *heads(101, 103))
+    retract_ids(*audited, ["wrong"], "wrong", actor=TESTER)
+    assert read_to(database) == (103, 103 - 1000)
+    retract_ids(*audited, [f"head-{block}" for block in range(95, 104)], "wrong", actor=TESTER)
+    assert read_to(database) == (94, 94 - 1000)
+    replay(*audited, actor=TESTER)
+    assert read_to(database) == (94, 94 - 1000)
 
 
 @pytest.mark.parametrize("rogue_first", [False, True])
-def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) -> None:
+def test_an_exported_log_comes_to_the_same(
+    app: Flask, database: Database, intake: Intake, audited: Audited, rogue_first: bool
+) -> None:
     """Though whoever takes it bears one name for all reporters, and one of them was retracted."""
     told = [(heads(1, 100), "honest"), (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue")]
     for events, reporter in reversed(told) if rogue_first else told:
-        one_by_one(shallow, *events, reporter=reporter)
-    retract_reporter(*shallow.audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
-    assert read_to(shallow) == (100, 100 - 1000)
-    exported = list(export_log(shallow.database))
-    forget_events(shallow)
-    assert ingest_lines(shallow.database, shallow.intake, exported, "cli", types=EVENT_CLASSES).refused == []
-    assert read_to(shallow) == (100, 100 - 1000)
+        one_by_one(app, *events, reporter=reporter)
+    retract_reporter(*audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
+    assert read_to(database) == (100, 100 - 1000)
+    exported = list(export_log(database))
+    forget_events(app)
+    assert ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES).refused == []
+    assert read_to(database) == (100, 100 - 1000)
 
 
-def test_the_newest_time_stays(shallow: Gateway) -> None:
+def test_the_newest_time_stays(app: Flask, database: Database, audited: Audited) -> None:
     """Of a lower block a later time was told: it goes on to count."""
-    one_by_one(shallow, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
-    assert read_to(shallow) == (100, -1)
-    replay(*shallow.audited, actor=TESTER)
-    assert read_to(shallow) == (100, -1)
+    one_by_one(app, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
+    assert read_to(database) == (100, -1)
+    replay(*audited, actor=TESTER)
+    assert read_to(database) == (100, -1)
 
 
-def test_one_ahead_of_the_clock_drops_nothing(shallow: Gateway) -> None:
-    one_by_one(shallow, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
-    assert blocks(shallow)[-2:] == [20, 500]
-    assert read_to(shallow) == (20, 20 - 1000)
+def test_one_ahead_of_the_clock_drops_nothing(app: Flask, database: Database) -> None:
+    one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
+    assert blocks(database)[-2:] == [20, 500]
+    assert read_to(database) == (20, 20 - 1000)
 
 
-def test_head_after_deep_reorgs_counts(shallow: Gateway) -> None:
+def test_head_after_deep_reorgs_counts(app: Flask, database: Database) -> None:
     """Step by step the chain goes back further than one reorganisation may."""
-    one_by_one(shallow, *heads(1, 100))
+    one_by_one(app, *heads(1, 100))
     for block in (91, 82, 73):
-        one_by_one(shallow, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
-    one_by_one(shallow, head(75, name="new"))
-    assert read_to(shallow) == (75, 0)
+        one_by_one(app, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
+    one_by_one(app, head(75, name="new"))
+    assert read_to(database) == (75, 0)
 
 
-def test_an_export_gives_the_same(shallow: Gateway, app: Flask) -> None:
-    one_by_one(shallow, *heads(1, 100), sent(1, block=3), about(1, "transfer.confirmed"))
-    before = read_to(shallow)
-    lines = [json.loads(line) for line in export_log(shallow.database)]
+def test_an_export_gives_the_same(app: Flask, database: Database) -> None:
+    one_by_one(app, *heads(1, 100), sent(1, block=3), about(1, "transfer.confirmed"))
+    before = read_to(database)
+    lines = [json.loads(line) for line in export_log(database)]
     assert len(lines) <= DEPTH + 4
-    assert feed(shallow, *lines).repeated == len(lines)
-    forget_events(shallow)
-    assert feed(shallow, *lines).accepted == len(lines)
-    assert read_to(shallow) == before
+    assert feed(app, *lines).repeated == len(lines)
+    forget_events(app)
+    assert feed(app, *lines).accepted == len(lines)
+    assert read_to(database) == before
 
 
-def test_one_acceptance_is_found_by_id(shallow: Gateway) -> None:
+def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:
     """Of a head that fell and came again, by another reporter, only the later acceptance is left."""
-    one_by_one(shallow, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
-    one_by_one(shallow, head(12), reporter="slow")
-    one_by_one(shallow, *heads(13, 50))
-    with reading(shallow.engine) as connection:
+    one_by_one(app, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
+    one_by_one(app, head(12), reporter="slow")
+    one_by_one(app, *heads(13, 50))
+    with reading(database.engine) as connection:
         query = select(Event.occurrence).where(Event.event_id == "head-12")
         assert connection.scalars(query).all() == [1]
-    assert retract_ids(*shallow.audited, ["head-12"], "wrong", actor=TESTER)
-    assert read_to(shallow) == (50, 0)
+    assert retract_ids(*audited, ["head-12"], "wrong", actor=TESTER)
+    assert read_to(database) == (50, 0)
     with pytest.raises(NothingToRetract, match="no event has the id"):
-        retract_ids(*shallow.audited, ["head-13"], "wrong", actor=TESTER)
+        retract_ids(*audited, ["head-13"], "wrong", actor=TESTER)
 
 
-def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backlog_goes_little_by_little(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.feed.services.log.AT_ONCE", 0)
-    one_by_one(shallow, *heads(1, 60))
-    assert len(blocks(shallow)) == 60
+    one_by_one(app, *heads(1, 60))
+    assert len(blocks(database)) == 60
     monkeypatch.setattr("app.feed.services.log.AT_ONCE", 20)
-    one_by_one(shallow, head(61))
-    assert len(blocks(shallow)) == 41
-    one_by_one(shallow, head(62), head(63))
-    assert len(blocks(shallow)) <= DEPTH + 2
+    one_by_one(app, head(61))
+    assert len(blocks(database)) == 41
+    one_by_one(app, head(62), head(63))
+    assert len(blocks(database)) <= DEPTH + 2

@@ -10,19 +10,26 @@ from datetime import timedelta
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import select
 
+from app.audit.keys import AuditKeys
 from app.console.transfers.detail import reply_to_user, timeline_of, transfer_detail
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.services.ahead import settle
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Event
 from app.transfers.rules.events.keys import OPERATORS
 from tests.actors import TESTER
+from tests.applications import Audited, audited_of, change_part
 from tests.everyday import SEED, volume
 from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer
 from tests.feed.services.everything import everything, forget_projections
@@ -40,7 +47,6 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 COUNT = volume(2_000, 10)
 DEPTHS = (40, 1000)
@@ -51,23 +57,25 @@ AT_ONCE = 10
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
-def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
+def test_a_replay_changes_nothing(app: Flask, first: int) -> None:
     for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
-        gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[seed % 2])
-        happened = live_through(gateway, seed)
-        with writing(gateway.engine) as connection:  # as whatever is written next does first
-            settle(connection, gateway.clock())
-        before = everything(gateway)
-        replay(*gateway.audited, actor=TESTER)
-        after = everything(gateway)
+        change_part(app, Database, clock=Clock())
+        change_part(app, Intake, max_reorg_blocks=DEPTHS[seed % 2])
+        database = part_of(app, Database)
+        happened = live_through(app, seed)
+        with writing(database.engine) as connection:  # as whatever is written next does first
+            settle(connection, database.clock())
+        before = everything(database)
+        replay(*audited_of(app), actor=TESTER)
+        after = everything(database)
         for name, rows in before.items():
             assert rows == after[name], (seed, name, happened)
         told: list[Difference] = []
-        verify(gateway.database, told.append)
+        verify(database, told.append)
         assert not told, (seed, [str(each) for each in told], happened)
-        forget_projections(gateway)
-        replay(*gateway.audited, actor=TESTER)
-        again = everything(gateway)
+        forget_projections(database)
+        replay(*audited_of(app), actor=TESTER)
+        again = everything(database)
         for name, rows in before.items():
             assert rows == again[name], (seed, name, happened)
 
@@ -75,53 +83,55 @@ def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
 @pytest.mark.soak("seconds; the same histories as above")
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
 def test_heads_that_left_the_log_change_nothing(
-    gateway: Gateway, first: int, monkeypatch: pytest.MonkeyPatch
+    app: Flask, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a gateway whose log keeps everything; neither does pruning at the end."""
-    gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[0])
+    change_part(app, Database, clock=Clock())
+    change_part(app, Intake, max_reorg_blocks=DEPTHS[0])
+    database = part_of(app, Database)
     for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
         with monkeypatch.context() as keeping:
             keeping.setattr("app.feed.services.write.drop_heads", lambda *_: None)
             keeping.setattr("app.feed.services.load.dropped_before", lambda *_: frozenset())
-            happened = live_through(gateway, seed, WHAT_ANY_LOG_SHOWS)
-            whole = everything(gateway)
-            logged = events_of(gateway)
-        live_through(gateway, seed, WHAT_ANY_LOG_SHOWS)
-        left = everything(gateway)
+            happened = live_through(app, seed, WHAT_ANY_LOG_SHOWS)
+            whole = everything(database)
+            logged = events_of(database)
+        live_through(app, seed, WHAT_ANY_LOG_SHOWS)
+        left = everything(database)
         for name, rows in whole.items():
             if name not in NAMED_AT_RANDOM:
                 assert rows == left[name], (seed, name, happened)
-        assert events_of(gateway) <= logged
-        later = gateway.but(clock=lambda: NOW + timedelta(days=30))
-        prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
+        assert events_of(database) <= logged
+        later = replace(database, clock=lambda: NOW + timedelta(days=30))
+        prune(later, part_of(app, AuditKeys), part_of(app, Intake), NOW, actor=TESTER)
         told: list[Difference] = []
-        verify(gateway.database, told.append)
+        verify(database, told.append)
         assert not told, (seed, [str(each) for each in told], happened)
-        progress = everything(gateway)["chain_progress"]
+        progress = everything(database)["chain_progress"]
         assert progress == whole["chain_progress"], (seed, happened)
 
 
 @pytest.mark.parametrize("seed", range(SEED * 100_000, SEED * 100_000 + volume(400, 16)))
-def test_pages_show_any_history(gateway: Gateway, app: Flask, seed: int) -> None:
+def test_pages_show_any_history(app: Flask, database: Database, snapshots: SnapshotSource, seed: int) -> None:
     """Of whatever is reported of a transfer, true or not: the public page, its JSON, and the operator's."""
     rng = random.Random(seed)
     n = rng.choice((1, 2, 3))
     reported = [each for each in of_transfer(n) if rng.random() < 0.7]
-    feed(gateway, *SHARED, *rng.sample(reported, len(reported)))
-    feed(gateway, *rng.sample(REORGS, rng.randrange(3)))
+    feed(app, *SHARED, *rng.sample(reported, len(reported)))
+    feed(app, *rng.sample(REORGS, rng.randrange(3)))
     for path in ("/transfer/", "/v2/getTransfer?key="):
         answer = app.test_client().get(f"{path}{transfer_id(n)}")
         assert answer.status_code == 200, (seed, answer.text)
-    detail = transfer_detail(gateway.database, gateway.snapshots, bytes.fromhex(transfer_id(n)[2:]))
+    detail = transfer_detail(database, snapshots, bytes.fromhex(transfer_id(n)[2:]))
     shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
     assert shown == {event_id for stage in detail.stages for event_id in stage.event_ids}
     assert reply_to_user(detail)
 
 
-def events_of(gateway: Gateway) -> set[tuple[str, str]]:
+def events_of(database: Database) -> set[tuple[str, str]]:
     """Keys of what the log has, but for what operators retracted, which has other ids each time."""
     query = select(Event.subject, Event.event_id).where(Event.subject != OPERATORS)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return {(row.subject, row.event_id) for row in connection.execute(query)}
 
 
@@ -132,10 +142,10 @@ def read_to(app: Flask) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wrong", ["a head", "a send"])
-def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong: str) -> None:
+def test_what_is_retracted_is_no_longer_read(app: Flask, audited: Audited, wrong: str) -> None:
     """A time that was wrong does not make a chain look fresh for good."""
     feed(
-        gateway,
+        app,
         sent(1, at=-100),
         event("chain.head", "a head", at=-10 if wrong == "a head" else -300, chain_id=1, block=5),
         sent(2, at=-20) | {"id": "a send"},
@@ -143,9 +153,9 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
     )
     told = [read_to(app)]
     for each in (wrong, "a head", "a send"):
-        retract_ids(*gateway.audited, [each], "wrong", actor=TESTER)
+        retract_ids(*audited, [each], "wrong", actor=TESTER)
         told.append(read_to(app))
-        replay(*gateway.audited, actor=TESTER)
+        replay(*audited, actor=TESTER)
         assert read_to(app) == told[-1]
     before, first, *_, last = [each["1"] for each in told]
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
@@ -153,25 +163,25 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
     assert last == "11:58:20"
 
 
-def test_chain_without_events_was_not_read(gateway: Gateway, app: Flask) -> None:
-    feed(gateway, sent(1) | {"id": "a send"})
+def test_chain_without_events_was_not_read(app: Flask, audited: Audited) -> None:
+    feed(app, sent(1) | {"id": "a send"})
     assert read_to(app) == {"1": "11:58:20"}
-    retract_ids(*gateway.audited, ["a send"], "wrong", actor=TESTER)
+    retract_ids(*audited, ["a send"], "wrong", actor=TESTER)
     assert read_to(app) == {}
 
 
-def test_earlier_reorg_takes_what_it_reached(gateway: Gateway, app: Flask) -> None:
-    feed(gateway, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
+def test_earlier_reorg_takes_what_it_reached(app: Flask) -> None:
+    feed(app, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
     assert read_to(app) == {"1": "11:55:00"}
 
 
-def test_current_validators_identify_paid_request(gateway: Gateway) -> None:
+def test_current_validators_identify_paid_request(app: Flask, database: Database, audited: Audited) -> None:
     """Other transfers with the same withdraw id are answered by it."""
     paid, other = request(1), request(1, seqnum=8)
     done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)
     signatures = (signed(1, signature(paid, key)) for key in KEYS[:3])
-    feed(gateway, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
-    feed(gateway, event("validators.updated", chain_id=1, **members(4, 5, 6)))
-    before = everything(gateway)
-    replay(*gateway.audited, actor=TESTER)
-    assert everything(gateway) == before
+    feed(app, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
+    feed(app, event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    before = everything(database)
+    replay(*audited, actor=TESTER)
+    assert everything(database) == before

@@ -14,14 +14,17 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.credentials.rules.ingest_token import Scope
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import IngestResult, ingest_lines
+from app.feed.services.ingest import IngestResult, Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_reporter
+from app.http.application import part_of
 from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.everyday import volume
 from tests.feed.services.any_order import members
 from tests.feed.services.world import (
@@ -40,7 +43,6 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 
 Events = list[dict[str, Any]]
 
@@ -116,41 +118,49 @@ def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
     return found
 
 
-def tell(gateway: Gateway, told: list[tuple[str, dict[str, Any]]]) -> None:
+def tell(app: Flask, told: list[tuple[str, dict[str, Any]]]) -> None:
     """Report each event by its reporter, in batches of one."""
     for reporter, line in told:
         result = ingest_lines(
-            gateway.database, gateway.intake, [json.dumps(line).encode()], reporter, scope=SCOPES[reporter]
+            part_of(app, Database),
+            part_of(app, Intake),
+            [json.dumps(line).encode()],
+            reporter,
+            scope=SCOPES[reporter],
         )
         assert reporter == "hostile" or not result.refused, (line, result.refused)
 
 
 @pytest.mark.parametrize("seed", range(FEEDS))
-def test_proven_send_is_answered_the_same(app: Flask, gateway: Gateway, seed: int) -> None:
+def test_proven_send_is_answered_the_same(app: Flask, database: Database, intake: Intake, seed: int) -> None:
     client, rng = app.test_client(), random.Random(seed)
-    forget_events(gateway)
+    forget_events(app)
     sends = rng.sample(SENDS, rng.randrange(1, 3))
     honest = [(rng.choice("ab"), each) for send in sends for each in story(send, rng)]
     rng.shuffle(honest)
-    tell(gateway, honest)
+    tell(app, honest)
     expected = answers(client, sends)
-    forget_events(gateway)
+    forget_events(app)
     told = list(honest)
     for send in sends:
         of_send = [each for _, each in honest if each["transfer_id"] == send["transfer_id"]]
         for lie in lies(send, of_send, rng):
             told.insert(rng.randrange(len(told) + 1), ("hostile", lie))
-    tell(gateway, told)
+    tell(app, told)
     assert answers(client, sends) == expected
     deep = {"type": "chain.reorged", "id": "r", "at": "2026-06-01T12:00:00Z", "chain_id": 1, "from_block": 95}
-    assert not ingest_lines(gateway.database, gateway.intake, [json.dumps(deep).encode()], "a").refused
+    assert not ingest_lines(database, intake, [json.dumps(deep).encode()], "a").refused
 
 
-def told_by(gateway: Gateway, reporter: str, *lines: dict[str, Any]) -> IngestResult:
+def told_by(app: Flask, reporter: str, *lines: dict[str, Any]) -> IngestResult:
     """What becomes of the lines of a reporter."""
     scope = SCOPES[reporter]
     return ingest_lines(
-        gateway.database, gateway.intake, [json.dumps(line).encode() for line in lines], reporter, scope=scope
+        part_of(app, Database),
+        part_of(app, Intake),
+        [json.dumps(line).encode() for line in lines],
+        reporter,
+        scope=scope,
     )
 
 
@@ -167,40 +177,40 @@ EARLY = "2020-01-01T00:00:00Z"
 
 
 @pytest.mark.parametrize("honest", ["a", "b"])
-def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, honest: str) -> None:
+def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, honest: str) -> None:
     copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
-    assert told_by(gateway, "hostile", *copies).accepted == 3
-    told_by(gateway, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
+    assert told_by(app, "hostile", *copies).accepted == 3
+    told_by(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
     assert status(app) == 8
-    replay(*gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert status(app) == 8
 
 
-def test_aside_signature_survives_foreign_id(app: Flask, gateway: Gateway) -> None:
+def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     later = SIGNATURES[4:7]
     word = of(SENDS[0], about(1, "network.status", xfer_status=3))
-    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in later))
-    told_by(gateway, "a", SENDS[0], REQUEST, *later)
+    told_by(app, "hostile", *(word | {"id": each["id"]} for each in later))
+    told_by(app, "a", SENDS[0], REQUEST, *later)
     assert status(app) == 7
-    told_by(gateway, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    told_by(app, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
     assert status(app) == 8
 
 
-def test_signatures_that_wait_have_a_bound(gateway: Gateway) -> None:
+def test_signatures_that_wait_have_a_bound(app: Flask) -> None:
     many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
-    assert told_by(gateway, "hostile", *many).accepted == MAX_OF_A_TYPE
+    assert told_by(app, "hostile", *many).accepted == MAX_OF_A_TYPE
 
 
-def test_copies_of_counted_signatures_are_bounded(gateway: Gateway) -> None:
-    told_by(gateway, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
+def test_copies_of_counted_signatures_are_bounded(app: Flask) -> None:
+    told_by(app, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
     many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
-    assert told_by(gateway, "b", *many).accepted == MAX_OF_A_TYPE
-    assert told_by(gateway, "b", SIGNATURES[0] | {"id": "one more"}).refused
+    assert told_by(app, "b", *many).accepted == MAX_OF_A_TYPE
+    assert told_by(app, "b", SIGNATURES[0] | {"id": "one more"}).refused
 
 
-def test_limited_token_is_bounded_per_transfer(gateway: Gateway) -> None:
+def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
     """The whole log of a transfer is read with each event about it, and for each stream that begins."""
-    told_by(gateway, "a", SENDS[0])
+    told_by(app, "a", SENDS[0])
     named = [
         of(SENDS[0], line) | {"id": f"{line['type']} {n}"}
         for n in range(MAX_OF_A_LIMITED // 3 + 1)
@@ -210,31 +220,31 @@ def test_limited_token_is_bounded_per_transfer(gateway: Gateway) -> None:
             about(1, "transfer.delayed", block=200, chain_id=2),
         )
     ]
-    told = told_by(gateway, "b", *named)
+    told = told_by(app, "b", *named)
     assert told.accepted == MAX_OF_A_LIMITED
     assert {each.reason for each in told.refused} == {
         "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
         "further ones with a token for all chains"
     }
-    assert told_by(gateway, "b", of(SENDS[0], about(1, "refund.requested"))).refused
-    assert told_by(gateway, "b", *named[:5]).repeated == 5
-    honest = told_by(gateway, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+    assert told_by(app, "b", of(SENDS[0], about(1, "refund.requested"))).refused
+    assert told_by(app, "b", *named[:5]).repeated == 5
+    honest = told_by(app, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
     assert not honest.refused
-    assert told_by(gateway, "b", SENDS[1]).accepted == 1
+    assert told_by(app, "b", SENDS[1]).accepted == 1
 
 
-def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: Gateway) -> None:
+def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: Audited) -> None:
     paid = of(SENDS[0], released(1, block=200, chain_id=2))
     word = of(SENDS[0], about(1, "network.status", xfer_status=3))
-    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
-    told_by(gateway, "a", SENDS[0], paid)
-    retract_reporter(*gateway.audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
+    told_by(app, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
+    told_by(app, "a", SENDS[0], paid)
+    retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
     assert status(app) == 5
 
 
-def test_reporter_cannot_set_limits(gateway: Gateway) -> None:
-    told_by(gateway, "a", SENDS[0] | {"limited_to": [2**64]})
-    [line] = export_log(gateway.database)
+def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:
+    told_by(app, "a", SENDS[0] | {"limited_to": [2**64]})
+    [line] = export_log(database)
     assert "limited_to" not in json.loads(line)
 
 
@@ -248,17 +258,17 @@ DIFFERENT = [
 
 @pytest.mark.parametrize("told", DIFFERENT)
 def test_the_order_of_different_reporters_changes_nothing(
-    gateway: Gateway, told: list[tuple[str, dict[str, Any]]]
+    app: Flask, database: Database, audited: Audited, told: list[tuple[str, dict[str, Any]]]
 ) -> None:
     found = []
     for order in (told, told[::-1]):
-        forget_events(gateway)
+        forget_events(app)
         for _ in range(2):  # what is refused is sent again
             for reporter, line in order:
-                told_by(gateway, reporter, line)
-        with reading(gateway.engine) as connection:
+                told_by(app, reporter, line)
+        with reading(database.engine) as connection:
             found.append(projections(connection))
-        replay(*gateway.audited, actor=TESTER)
-        with reading(gateway.engine) as connection:
+        replay(*audited, actor=TESTER)
+        with reading(database.engine) as connection:
             assert projections(connection) == found[-1]
     assert found[0] == found[1]

@@ -8,18 +8,21 @@ from random import Random
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert, select
 
 from app.credentials.rules.ingest_token import Scope
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Anomaly, Event, Transfer
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.world import (
     NOW,
     about,
@@ -32,7 +35,6 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 TAKEN = "1:0xfeed01:4"
 
@@ -44,28 +46,26 @@ BY_ANOTHER: list[dict[str, Any]] = [
 ]
 
 
-def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(gateway.engine) as connection:
+def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(database.engine) as connection:
         return projections(connection)
 
 
 @pytest.mark.parametrize("taken", BY_ANOTHER, ids=[each["type"] for each in BY_ANOTHER])
 def test_limited_reporter_takes_no_foreign_id(
-    gateway: Gateway, status: Callable[[int], Any], taken: dict[str, Any]
+    app: Flask, database: Database, intake: Intake, status: Callable[[int], Any], taken: dict[str, Any]
 ) -> None:
     limited = Scope(chains=frozenset({3}))
-    attack = ingest_lines(
-        gateway.database, gateway.intake, [json.dumps(taken).encode()], "attacker", scope=limited
-    )
+    attack = ingest_lines(database, intake, [json.dumps(taken).encode()], "attacker", scope=limited)
     assert attack.accepted == (taken["type"] != "transfer.sent")  # an unproven send is refused
-    honest = feed(gateway, sent(1) | {"id": TAKEN})
+    honest = feed(app, sent(1) | {"id": TAKEN})
     assert (honest.accepted, honest.refused) == (1, [])
     assert status(1).status == 1
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert not connection.scalars(select(Anomaly.kind)).all()
 
 
-def test_changed_content_is_refused_and_raised(gateway: Gateway) -> None:
+def test_changed_content_is_refused_and_raised(app: Flask, database: Database) -> None:
     first = [
         sent(1) | {"id": "x"},
         sent(2) | {"id": "x"},
@@ -74,8 +74,8 @@ def test_changed_content_is_refused_and_raised(gateway: Gateway) -> None:
         event("fee.updated", "x", symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="1"),
         event("fee.updated", "x", symbol="USDT", src_chain_id=2, dst_chain_id=1, base_fee="2"),
     ]
-    assert feed(gateway, *first).accepted == 6
-    assert feed(gateway, *first).repeated == 6
+    assert feed(app, *first).accepted == 6
+    assert feed(app, *first).repeated == 6
     others = [
         sent(1, amount="5") | {"id": "x"},
         about(2, "transfer.confirmed") | {"id": "x"},
@@ -83,11 +83,11 @@ def test_changed_content_is_refused_and_raised(gateway: Gateway) -> None:
         event("liquidity.added", "x", chain_id=2, symbol="USDT", amount="1"),
         event("fee.updated", "x", symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="3"),
     ]
-    refused = feed(gateway, *others).refused
+    refused = feed(app, *others).refused
     assert [(each.line, each.reason[:24]) for each in refused] == [
         (n, "id: was reported before ") for n in range(1, 6)
     ]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Anomaly.subject, Anomaly.transfer_id, Anomaly.chain_id)).all()
     assert {row.subject for row in rows} == {
         f"event:transfer:{transfer_id(1)}:x",
@@ -109,63 +109,65 @@ class TestWhatIsLeftOut:
     SUBMITTED = about(1, "transfer.submitted", src_chain_id=1) | {"id": "s"}
     SUBMISSIONS = (SUBMITTED, SUBMITTED | {"dst_chain_id": 2}, SUBMITTED | {"amount": "7", "extra": [1]})
 
-    def test_it_is_no_difference_and_counts_once(self, gateway: Gateway) -> None:
+    def test_it_is_no_difference_and_counts_once(self, app: Flask, database: Database) -> None:
         found = []
         for seed in range(12):
             reports = Random(seed).sample((*self.REPORTS, *self.SUBMISSIONS), 6)
-            forget_events(gateway)
-            verdict = feed(gateway, *reports[:3])
-            verdict.add(feed(gateway, *reports[3:]))
+            forget_events(app)
+            verdict = feed(app, *reports[:3])
+            verdict.add(feed(app, *reports[3:]))
             assert (verdict.accepted, verdict.repeated, verdict.refused) == (2, 4, [])
-            found.append(state(gateway))
-            with reading(gateway.engine) as connection:
+            found.append(state(database))
+            with reading(database.engine) as connection:
                 told = connection.execute(select(Transfer.dst_chain_id, Transfer.amount)).one()
                 assert tuple(told) == (2, 7)
                 assert connection.scalar(select(PoolCounter.added)) == 5
         assert all(each == found[0] for each in found)
 
-    def test_reorg_reaches_block_reported_later(self, gateway: Gateway) -> None:
-        feed(gateway, self.REPORTS[1], self.FULL)
-        feed(gateway, event("chain.reorged", chain_id=1, from_block=90))
-        with reading(gateway.engine) as connection:
+    def test_reorg_reaches_block_reported_later(self, app: Flask, database: Database) -> None:
+        feed(app, self.REPORTS[1], self.FULL)
+        feed(app, event("chain.reorged", chain_id=1, from_block=90))
+        with reading(database.engine) as connection:
             assert connection.scalar(select(PoolCounter.added)) == 0
 
 
 class TestRetract:
-    def test_ambiguous_id_needs_its_subject(self, gateway: Gateway, status: Callable[[int], Any]) -> None:
+    def test_ambiguous_id_needs_its_subject(
+        self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
+    ) -> None:
         feed(
-            gateway,
+            app,
             sent(1) | {"id": "x"},
             sent(2) | {"id": "x"},
             event("chain.head", "x", chain_id=1, block=5),
         )
-        before = state(gateway)
+        before = state(database)
         with pytest.raises(
             NothingToRetract, match=r"'x' is the id of 3 events, about chain:1, transfer:0x0.*--transfer"
         ):
-            retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER)
+            retract_ids(*audited, ["x"], "wrong", actor=TESTER)
         with pytest.raises(NothingToRetract, match="no event about chain:2 has the id 'x'"):
-            retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject="chain:2")
-        assert state(gateway) == before
-        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
+            retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="chain:2")
+        assert state(database) == before
+        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
         assert (status(1).status, status(2).status) == (1, 0)
-        assert feed(gateway, sent(1) | {"id": "x"}).repeated == 1
-        assert feed(gateway, sent(2) | {"id": "x"}).accepted == 1
+        assert feed(app, sent(1) | {"id": "x"}).repeated == 1
+        assert feed(app, sent(2) | {"id": "x"}).accepted == 1
 
-    def test_of_fees_one_route_is_meant(self, gateway: Gateway) -> None:
+    def test_of_fees_one_route_is_meant(self, app: Flask, database: Database, audited: Audited) -> None:
         for src, dst in ((1, 2), (2, 1)):
             feed(
-                gateway,
+                app,
                 event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
             )
-        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
-        with reading(gateway.engine) as connection:
+        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
+        with reading(database.engine) as connection:
             assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
     def test_id_before_subjects_keeps_its_meaning(
-        self, gateway: Gateway, status: Callable[[int], Any]
+        self, app: Flask, database: Database, intake: Intake, audited: Audited, status: Callable[[int], Any]
     ) -> None:
-        feed(gateway, sent(1) | {"id": "x"})
+        feed(app, sent(1) | {"id": "x"})
         old = {
             "id": "retract-1",
             "type": "events.retracted",
@@ -173,38 +175,38 @@ class TestRetract:
             "targets": ["x"],
             "reason": "r",
         }
-        taken = ingest_lines(
-            gateway.database, gateway.intake, [json.dumps(old).encode()], "cli", types=EVENT_CLASSES
-        )
+        taken = ingest_lines(database, intake, [json.dumps(old).encode()], "cli", types=EVENT_CLASSES)
         assert (taken.accepted, taken.refused) == (1, [])
-        feed(gateway, sent(2) | {"id": "x"})
+        feed(app, sent(2) | {"id": "x"})
         assert (status(1).status, status(2).status) == (0, 1)
-        before = state(gateway)
-        replay(*gateway.audited, actor=TESTER)
-        assert state(gateway) == before
+        before = state(database)
+        replay(*audited, actor=TESTER)
+        assert state(database) == before
 
-    def test_an_export_tells_all_of_it_again(self, gateway: Gateway) -> None:
+    def test_an_export_tells_all_of_it_again(
+        self, app: Flask, database: Database, intake: Intake, audited: Audited
+    ) -> None:
         feed(
-            gateway,
+            app,
             sent(1) | {"id": "x"},
             sent(2) | {"id": "x"},
             released(1),
             sent(1, contract=address(8)) | {"id": "x"},
         )
-        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
-        before, lines = state(gateway), list(export_log(gateway.database))
-        forget_events(gateway)
-        again = ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES)
+        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
+        before, lines = state(database), list(export_log(database))
+        forget_events(app)
+        again = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
         assert (again.refused, again.accepted, again.repeated) == ([], 4, 1)
-        assert state(gateway) == before
-        assert [json.loads(line)["id"] for line in export_log(gateway.database)] == [
+        assert state(database) == before
+        assert [json.loads(line)["id"] for line in export_log(database)] == [
             json.loads(line)["id"] for line in lines
         ]
 
 
-def test_lookup_cost_ignores_shared_ids(gateway: Gateway) -> None:
+def test_lookup_cost_ignores_shared_ids(app: Flask, database: Database) -> None:
     """The row of the subject is found, not all rows of the id."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         rows = [
             {
                 "seq": n, "event_id": "x", "subject": f"chain:{n}", "occurrence": 0, "type": "chain.head",
@@ -214,5 +216,5 @@ def test_lookup_cost_ignores_shared_ids(gateway: Gateway) -> None:
             for n in range(10, 1500)
         ]  # fmt: skip
         connection.execute(insert(Event), rows)
-    assert feed(gateway, event("chain.head", "x", at=0, chain_id=12, block=1)).repeated == 1
-    assert feed(gateway, event("chain.head", "x", at=0, chain_id=1, block=1)).accepted == 1
+    assert feed(app, event("chain.head", "x", at=0, chain_id=12, block=1)).repeated == 1
+    assert feed(app, event("chain.head", "x", at=0, chain_id=1, block=1)).accepted == 1

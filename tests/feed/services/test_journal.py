@@ -6,22 +6,29 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from sqlalchemy import delete, select
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.models import JournalRow
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
+from app.http.application import part_of
 from app.network.document import import_network
 from app.transfers.models import Event, Transfer
 from app.transfers.rules.refunds.request import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.builders import network as build
 from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
@@ -41,7 +48,6 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 from tests.refunds.kit import PEOPLE, rotation
 
 Rows = list[tuple[Any, ...]]
@@ -49,76 +55,77 @@ Rows = list[tuple[Any, ...]]
 STORIES = [*EVERYTHING, *REORGS * 4]
 
 
-def rows(gateway: Gateway) -> Rows:
+def rows(database: Database) -> Rows:
     """By transfer and in their order, without the numbers that say it."""
     table = JournalRow
     query = select(
         table.transfer_id, table.seq, table.is_later, table.previous_status, table.status,
         table.refund_reason, table.taken_back, table.accounts_before,
     ).where(table.transfer_id.is_not(None)).order_by(table.transfer_id, table.sequence)  # fmt: skip
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def steps(gateway: Gateway) -> list[tuple[int, int, int]]:
+def steps(database: Database) -> list[tuple[int, int, int]]:
     """Position, status before and status."""
-    return [(row[1], row[3], row[4]) for row in rows(gateway)]
+    return [(row[1], row[3], row[4]) for row in rows(database)]
 
 
-def log(gateway: Gateway) -> Rows:
-    with reading(gateway.engine) as connection:
+def log(database: Database) -> Rows:
+    with reading(database.engine) as connection:
         return [tuple(row) for row in connection.execute(select(Event.seq, Event.subject, Event.event_id))]
 
 
-def statuses(gateway: Gateway) -> dict[bytes, tuple[int, int]]:
-    with reading(gateway.engine) as connection:
+def statuses(database: Database) -> dict[bytes, tuple[int, int]]:
+    with reading(database.engine) as connection:
         found = connection.execute(select(Transfer.transfer_id, Transfer.status, Transfer.refund_reason))
         return {row.transfer_id: (row.status, row.refund_reason) for row in found}
 
 
-def fed(gateway: Gateway, batches: list[Events]) -> tuple[Rows, Rows]:
-    forget_events(gateway)
+def fed(app: Flask, batches: list[Events]) -> tuple[Rows, Rows]:
+    database = part_of(app, Database)
+    forget_events(app)
     for batch in batches:
-        feed(gateway, *batch)
-    last = {row[0]: (row[4], row[5]) for row in rows(gateway)}
-    assert last == statuses(gateway)
-    return log(gateway), rows(gateway)
+        feed(app, *batch)
+    last = {row[0]: (row[4], row[5]) for row in rows(database)}
+    assert last == statuses(database)
+    return log(database), rows(database)
 
 
 @settings(max_examples=volume(200, 12))
 @given(data=st.data())
-def test_rows_are_the_same_in_any_batches(gateway: Gateway, data: st.DataObject) -> None:
+def test_rows_are_the_same_in_any_batches(app: Flask, data: st.DataObject) -> None:
     told = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(told)), max_size=4)))
     in_some = [told[a:b] for a, b in zip([0, *cuts], [*cuts, len(told)], strict=True) if a < b]
-    log_of_one, one_by_one = fed(gateway, [[each] for each in told])
+    log_of_one, one_by_one = fed(app, [[each] for each in told])
     for batches in (in_some, [told]):
-        log_of_batches, in_batches = fed(gateway, batches)
+        log_of_batches, in_batches = fed(app, batches)
         # Signatures that were aside come into the log at the end of what makes them right.
         assume(log_of_batches == log_of_one)
         assert in_batches == one_by_one
 
 
-def test_batch_entries_are_reported_singly(gateway: Gateway) -> None:
+def test_batch_entries_are_reported_singly(app: Flask, database: Database) -> None:
     told = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
-    feed(gateway, *told)
-    assert steps(gateway) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
+    feed(app, *told)
+    assert steps(database) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
 
 
-def test_what_changes_no_answer_has_no_row(gateway: Gateway) -> None:
-    feed(gateway, sent(1), about(1, "network.status", at=-40, xfer_status=1))
-    before = rows(gateway)
-    feed(gateway, about(1, "transfer.confirmed"), sent(1), event("chain.head", chain_id=1, block=400))
-    assert rows(gateway) == before
+def test_what_changes_no_answer_has_no_row(app: Flask, database: Database) -> None:
+    feed(app, sent(1), about(1, "network.status", at=-40, xfer_status=1))
+    before = rows(database)
+    feed(app, about(1, "transfer.confirmed"), sent(1), event("chain.head", chain_id=1, block=400))
+    assert rows(database) == before
 
 
 @pytest.mark.every_database
-def test_entry_has_row_per_transfer(gateway: Gateway) -> None:
-    feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
-    assert [row for row in steps(gateway) if row[0] == 4] == [(4, 1, 0)] * 3
+def test_entry_has_row_per_transfer(app: Flask, database: Database) -> None:
+    feed(app, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
+    assert [row for row in steps(database) if row[0] == 4] == [(4, 1, 0)] * 3
 
 
-def test_paid_id_reaches_other_at_its_entry(gateway: Gateway) -> None:
+def test_paid_id_reaches_other_at_its_entry(app: Flask) -> None:
     """The refund requests of both transfers have one withdraw id."""
     told: Events = []
     for n in (1, 2):
@@ -130,14 +137,14 @@ def test_paid_id_reaches_other_at_its_entry(gateway: Gateway) -> None:
         ]
         told += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
     told += [about(1, "refund.completed", block=400)]
-    _, one_by_one = fed(gateway, [[each] for each in told])
-    _, at_once = fed(gateway, [told])
+    _, one_by_one = fed(app, [[each] for each in told])
+    _, at_once = fed(app, [told])
     assert at_once == one_by_one
     last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
     assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
 
 
-def test_each_validator_set_changes_open_refund(gateway: Gateway) -> None:
+def test_each_validator_set_changes_open_refund(app: Flask, database: Database) -> None:
     """The second set takes the quorum away, the third gives it back."""
     first, second = PEOPLE[:2]
     wd_onchain = request(1)
@@ -151,20 +158,20 @@ def test_each_validator_set_changes_open_refund(gateway: Gateway) -> None:
         rotation(1, {second: 1}, at=-20),
         rotation(1, {first: 1}, at=-10),
     ]
-    _, one_by_one = fed(gateway, [[each] for each in told])
-    _, at_once = fed(gateway, [told])
+    _, one_by_one = fed(app, [[each] for each in told])
+    _, at_once = fed(app, [told])
     assert at_once == one_by_one
-    assert steps(gateway)[-2:] == [(7, 8, 7), (8, 7, 8)]
+    assert steps(database)[-2:] == [(7, 8, 7), (8, 7, 8)]
 
 
-def test_several_projections_make_one_row(gateway: Gateway) -> None:
+def test_several_projections_make_one_row(app: Flask, database: Database) -> None:
     """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
     first, second = PEOPLE[:2]
     wd_onchain = request(1)
     used = withdraw_id_of(wd_onchain)
     assert used is not None
     feed(
-        gateway,
+        app,
         rotation(1, {second: 1}, at=-300),
         sent(1),
         about(1, "network.status", at=-40, xfer_status=4),
@@ -174,70 +181,72 @@ def test_several_projections_make_one_row(gateway: Gateway) -> None:
         rotation(1, {first: 1}, at=-20, block=310),
         event("withdraw.done", chain_id=1, block=300, withdraw_id="0x" + used.hex(), ref_id=transfer_id(9)),
     )
-    assert steps(gateway)[-1] == (8, 8, 7)
-    feed(gateway, event("chain.reorged", chain_id=1, from_block=290))
-    assert [row for row in steps(gateway) if row[0] == 9] in ([], [(9, 7, 7)])
+    assert steps(database)[-1] == (8, 8, 7)
+    feed(app, event("chain.reorged", chain_id=1, from_block=290))
+    assert [row for row in steps(database) if row[0] == 9] in ([], [(9, 7, 7)])
 
 
-def test_a_replay_changes_no_row(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1, event_id="paid"))
-    retract_ids(*gateway.audited, ["paid"], "was another's", actor=TESTER)
-    before = rows(gateway)
+def test_a_replay_changes_no_row(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1), released(1, event_id="paid"))
+    retract_ids(*audited, ["paid"], "was another's", actor=TESTER)
+    before = rows(database)
     assert [row[6] for row in before] == [False, False, True]
-    replay(*gateway.audited, actor=TESTER)
-    assert rows(gateway) == before
+    replay(*audited, actor=TESTER)
+    assert rows(database) == before
 
 
-def test_missing_last_row_is_reported(gateway: Gateway) -> None:
+def test_missing_last_row_is_reported(app: Flask, database: Database, audited: Audited) -> None:
     """As beside code from before there was a journal, which writes none."""
-    feed(gateway, sent(1), sent(2), released(1))
-    with writing(gateway.engine) as connection:
+    feed(app, sent(1), sent(2), released(1))
+    with writing(database.engine) as connection:
         connection.execute(delete(JournalRow).where(JournalRow.seq == 3))
     found: list[Difference] = []
-    verify(gateway.database, found.append)
+    verify(database, found.append)
     assert [(each.table, each.key) for each in found] == [("status_changes", {"transfer_id": id_of(1)})]
     assert str(found[0]).endswith("status is 1 and should be 5")
-    replay(*gateway.audited, actor=TESTER)
-    verify(gateway.database, lambda found: pytest.fail(str(found)))
-    assert rows(gateway)[1][1:5] == (3, True, 1, 5)
+    replay(*audited, actor=TESTER)
+    verify(database, lambda found: pytest.fail(str(found)))
+    assert rows(database)[1][1:5] == (3, True, 1, 5)
 
 
 def id_of(n: int) -> bytes:
     return bytes.fromhex(transfer_id(n)[2:])
 
 
-def heads(gateway: Gateway) -> Heads:
-    with reading(gateway.engine) as connection:
+def heads(database: Database) -> Heads:
+    with reading(database.engine) as connection:
         return load_heads(connection)
 
 
 @pytest.mark.every_database
-def test_rows_go_with_transfer_numbers_stay_used(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1))
-    before = heads(gateway)
+def test_rows_go_with_transfer_numbers_stay_used(
+    app: Flask, database: Database, intake: Intake, audit_keys: AuditKeys
+) -> None:
+    feed(app, sent(1), released(1))
+    before = heads(database)
     for number in (2, 3):
-        later = gateway.but(clock=lambda: NOW + timedelta(days=30))
-        prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
-        assert rows(gateway) == []
-        assert heads(gateway).changes == before.changes + 1  # for those who cached them
-        feed(gateway, sent(number), released(number))
-        assert heads(gateway).changes == before.changes + 3
-        before = heads(gateway)
+        later = replace(database, clock=lambda: NOW + timedelta(days=30))
+        prune(later, audit_keys, intake, NOW + timedelta(days=1), actor=TESTER)
+        assert rows(database) == []
+        assert heads(database).changes == before.changes + 1  # for those who cached them
+        feed(app, sent(number), released(number))
+        assert heads(database).changes == before.changes + 3
+        before = heads(database)
 
 
-def test_display_change_has_no_row(gateway: Gateway) -> None:
-    feed(gateway, sent(1))
-    before = rows(gateway)
+def test_display_change_has_no_row(app: Flask, database: Database, editing: Editing) -> None:
+    feed(app, sent(1))
+    before = rows(database)
     document = network()
     changed = [each | {"explore_url": "https://other.example/"} for each in document["chains"]]
-    import_network(*gateway.editing, build.text(document | {"chains": changed}), actor=TESTER)
-    assert rows(gateway) == before
+    import_network(*editing, build.text(document | {"chains": changed}), actor=TESTER)
+    assert rows(database) == before
 
 
-def test_evidence_that_others_signed_has_a_row(gateway: Gateway) -> None:
+def test_evidence_that_others_signed_has_a_row(app: Flask, database: Database) -> None:
     """The status is 8 before and after: nobody is told, and the answer is another one."""
     wd = request(1)
-    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))
+    feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))
     rotated = event("validators.updated", chain_id=1, block=130, **members(0, 1, 2))
-    feed(gateway, rotated)
-    assert rows(gateway)[-1][1:5] == (7, False, 8, 8)
+    feed(app, rotated)
+    assert rows(database)[-1][1:5] == (7, False, 8, 8)

@@ -8,22 +8,26 @@ from statistics import median
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
+from app.http.application import part_of
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.queries import twice_median
 from app.latency.rules.median import window
 from tests.actors import TESTER
+from tests.applications import Audited, audited_of, change_part
 from tests.everyday import volume
 from tests.feed.services.world import NOW, event, feed, released, sent
-from tests.gateway import Gateway
 
 WEEK = 7 * 86_400
 MOMENTS = st.integers(-2 * WEEK, 0) | st.sampled_from([-WEEK - 10, -WEEK - 1, -WEEK, -WEEK + 1, -1, 0])
@@ -45,15 +49,15 @@ ACT = st.one_of(
 )
 
 
-def counts(gateway: Gateway) -> dict[tuple[int, int, int, int], int]:
-    with reading(gateway.engine) as connection:
+def counts(database: Database) -> dict[tuple[int, int, int, int], int]:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(LatencyCount.__table__)).all()
     return {tuple(row[:4]): row[4] for row in rows}
 
 
-def recounted(gateway: Gateway) -> dict[tuple[int, int, int, int], int]:
+def recounted(database: Database) -> dict[tuple[int, int, int, int], int]:
     """What the counts must be, from the records alone."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         since = connection.scalar(select(LatencyWindow.since))
         records = connection.execute(select(LatencyRecord.__table__)).all()
     expected: dict[tuple[int, int, int, int], int] = {}
@@ -65,9 +69,9 @@ def recounted(gateway: Gateway) -> dict[tuple[int, int, int, int], int]:
     return expected
 
 
-def assert_median(gateway: Gateway, now: datetime) -> None:
+def assert_median(database: Database, now: datetime) -> None:
     """As sorting finds it, also for a clock that is behind or ahead of the one that the counts followed."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         records = connection.execute(select(LatencyRecord.__table__)).all()
         for drift in (timedelta(0), timedelta(seconds=-30), timedelta(days=3), timedelta(days=-8)):
             after, until = window(now + drift)
@@ -78,16 +82,16 @@ def assert_median(gateway: Gateway, now: datetime) -> None:
 
 @given(acts=st.lists(ACT, min_size=1, max_size=12))
 @settings(max_examples=volume(50))
-def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tuple[Any, ...]]) -> None:
-    stage = Stage(gateway)
+def test_counts_are_right_after_whatever_happens(app: Flask, acts: list[tuple[Any, ...]]) -> None:
+    stage = Stage(app)
     for act in acts:
         stage.play(act)
         compare(stage)
 
 
-def forget(gateway: Gateway) -> None:
+def forget(database: Database) -> None:
     """Count nothing, as after something else than the feed has written."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(LatencyWindow))
         connection.execute(delete(LatencyCount))
 
@@ -95,82 +99,85 @@ def forget(gateway: Gateway) -> None:
 class Stage:
     """A gateway where one thing happens after the other, from nothing counted on."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self.gateway, self.now = gateway, NOW
+    def __init__(self, app: Flask) -> None:
+        self.app, self.now = app, NOW
         self._told: set[str] = set()
-        forget(gateway)
+        forget(part_of(app, Database))
 
     def play(self, act: tuple[Any, ...]) -> None:
         """Let it happen, at the time that has come."""
-        gateway = self.gateway.but(clock=lambda: self.now)
+        change_part(self.app, Database, clock=lambda: self.now)
         match act:
             case ("complete", n, at, seconds):
                 send, release = sent(n, at - seconds, block=100 + n), released(n, at)
-                feed(gateway, send, release)
+                feed(self.app, send, release)
                 self._told |= {send["id"], release["id"]}
             case ("retract", n):
                 if len(self._told) > n:
                     with suppress(NothingToRetract):  # of what was pruned
                         retract_ids(
-                            *gateway.audited, sorted(self._told)[n - 1 : n + 1], "wrong", actor=TESTER
+                            *audited_of(self.app), sorted(self._told)[n - 1 : n + 1], "wrong", actor=TESTER
                         )
             case ("reorg", block):
-                feed(gateway, event("chain.reorged", at=-1, chain_id=1, from_block=block))
+                feed(self.app, event("chain.reorged", at=-1, chain_id=1, from_block=block))
             case ("wait", seconds):
                 self.now += timedelta(seconds=seconds)
-                feed(gateway, event("chain.head", at=0, chain_id=1, block=1))
+                feed(self.app, event("chain.head", at=0, chain_id=1, block=1))
             case ("silence", seconds):
                 self.now += timedelta(seconds=seconds)
             case ("prune",):
-                prune(gateway.database, gateway.audit_keys, gateway.intake, self.now, actor=TESTER)
+                prune(*audited_of(self.app), part_of(self.app, Intake), self.now, actor=TESTER)
             case ("replay",):
-                replay(*gateway.audited, actor=TESTER)
+                replay(*audited_of(self.app), actor=TESTER)
             case ("forget",):
-                forget(gateway)
+                forget(part_of(self.app, Database))
 
 
 def compare(stage: Stage) -> None:
-    assert counts(stage.gateway) == recounted(stage.gateway)
-    assert_median(stage.gateway, stage.now)
+    database = part_of(stage.app, Database)
+    assert counts(database) == recounted(database)
+    assert_median(database, stage.now)
 
 
-def test_a_recount_finds_what_is_there(gateway: Gateway) -> None:
+def test_a_recount_finds_what_is_there(app: Flask, database: Database) -> None:
     for n in range(1, 6):
-        feed(gateway, sent(n, at=-100 - n), released(n))
-    before = counts(gateway)
+        feed(app, sent(n, at=-100 - n), released(n))
+    before = counts(database)
     assert sum(before.values()) == 10
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         recount(connection, NOW)
-    assert counts(gateway) == before == recounted(gateway)
+    assert counts(database) == before == recounted(database)
 
 
 @pytest.mark.parametrize("wrong", [delete(LatencyCount), update(LatencyCount).values(n=-7)])
-def test_wrong_counts_stop_nothing(gateway: Gateway, wrong: Any) -> None:
+def test_wrong_counts_stop_nothing(app: Flask, database: Database, audited: Audited, wrong: Any) -> None:
     """Neither what is reported nor what repairs them."""
-    feed(gateway, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
-    with writing(gateway.engine) as connection:
+    feed(app, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
+    with writing(database.engine) as connection:
         connection.execute(wrong)
-    assert feed(gateway, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
-    replay(*gateway.audited, actor=TESTER)
-    assert counts(gateway) == recounted(gateway)
-    assert sum(counts(gateway).values()) == 4
-    assert_median(gateway, gateway.clock())
+    assert feed(app, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
+    replay(*audited, actor=TESTER)
+    assert counts(database) == recounted(database)
+    assert sum(counts(database).values()) == 4
+    assert_median(database, database.clock())
 
 
-def test_what_leaves_the_window_leaves_the_median(gateway: Gateway) -> None:
+def test_what_leaves_the_window_leaves_the_median(app: Flask, database: Database) -> None:
     for n in range(1, 6):
-        feed(gateway, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
+        feed(app, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
     later = NOW + timedelta(days=7, seconds=-1500)  # two of five have left it
-    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
-    assert sum(counts(gateway).values()) == 6
-    assert_median(gateway, later)
+    change_part(app, Database, clock=lambda: later)
+    feed(app, event("chain.head", at=0, chain_id=1, block=1))
+    assert sum(counts(database).values()) == 6
+    assert_median(database, later)
 
 
-def test_count_ends_with_the_window(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1, at=-10))
-    assert sum(counts(gateway).values()) == 2
+def test_count_ends_with_the_window(app: Flask, database: Database) -> None:
+    feed(app, sent(1), released(1, at=-10))
+    assert sum(counts(database).values()) == 2
     later = NOW + timedelta(days=7)
-    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
-    assert counts(gateway) == {}
-    with reading(gateway.engine) as connection:
+    change_part(app, Database, clock=lambda: later)
+    feed(app, event("chain.head", at=0, chain_id=1, block=1))
+    assert counts(database) == {}
+    with reading(database.engine) as connection:
         assert connection.scalar(select(LatencyWindow.since)) == window(later)[0]

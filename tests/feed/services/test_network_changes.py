@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import delete, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.verifying.run import verify
 from app.network.document import export_network, import_network
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.feed.services.world import (
     KEYS,
     event,
@@ -25,53 +28,56 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 
 
-def without_network(gateway: Gateway) -> bytes:
+def without_network(database: Database) -> bytes:
     """Take the configuration away, as if the feed came first; returns it as a document."""
-    document = export_network(gateway.database)
-    with writing(gateway.engine) as connection:
+    document = export_network(database)
+    with writing(database.engine) as connection:
         for model in (PeggedPair, OpeningValidator, Token, Chain):
             connection.execute(delete(model))
     return document
 
 
-def test_refund_counts_once_network_is_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
-    document = without_network(gateway)
+def test_refund_counts_once_network_is_known(
+    app: Flask, database: Database, editing: Editing, status: Callable[[int], Any]
+) -> None:
+    document = without_network(database)
     wd = request(1)
-    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 7
-    import_network(*gateway.editing, document, actor=TESTER)
+    import_network(*editing, document, actor=TESTER)
     assert status(1).status == 8
 
 
-def test_release_counts_once_decimals_are_known(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_release_counts_once_decimals_are_known(
+    app: Flask, database: Database, editing: Editing, status: Callable[[int], Any]
+) -> None:
     """A release that has no amount."""
-    document = without_network(gateway)
-    feed(gateway, sent(1), released(1))
+    document = without_network(database)
+    feed(app, sent(1), released(1))
     assert status(1).relayed_amount is None
-    import_network(*gateway.editing, document, actor=TESTER)
+    import_network(*editing, document, actor=TESTER)
     assert status(1).relayed_amount == 10**21
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
 
 
-def test_liquidity_counts_once_its_symbol_is_known(gateway: Gateway) -> None:
+def test_liquidity_counts_once_its_symbol_is_known(app: Flask, database: Database, editing: Editing) -> None:
     """Its symbol is written as the configuration writes it, in whatever letter case it was reported."""
-    document = without_network(gateway)
+    document = without_network(database)
     added = event("liquidity.added", chain_id=2, symbol="usdt", amount="70", block=5)
-    feed(gateway, added, event("liquidity.withdrawn", chain_id=2, symbol="Usdt", amount="3", block=6))
-    assert liquidity(gateway) == {"usdt": (70, 0), "Usdt": (0, 3)}
-    import_network(*gateway.editing, document, actor=TESTER)
-    assert liquidity(gateway) == {"USDT": (70, 3)}
-    verify(gateway.database, lambda found: pytest.fail(str(found)))
+    feed(app, added, event("liquidity.withdrawn", chain_id=2, symbol="Usdt", amount="3", block=6))
+    assert liquidity(database) == {"usdt": (70, 0), "Usdt": (0, 3)}
+    import_network(*editing, document, actor=TESTER)
+    assert liquidity(database) == {"USDT": (70, 3)}
+    verify(database, lambda found: pytest.fail(str(found)))
 
 
-def liquidity(gateway: Gateway) -> dict[str, tuple[int, int]]:
+def liquidity(database: Database) -> dict[str, tuple[int, int]]:
     """What was added and withdrawn on chain 2, by symbol, where there is any."""
     counter = PoolCounter
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(
             select(counter.symbol, counter.added, counter.withdrawn).where(counter.chain_id == 2)
         )
@@ -79,11 +85,11 @@ def liquidity(gateway: Gateway) -> dict[str, tuple[int, int]]:
 
 
 def test_new_opening_validators_validate_refunds_again(
-    gateway: Gateway, status: Callable[[int], Any]
+    app: Flask, database: Database, editing: Editing, status: Callable[[int], Any]
 ) -> None:
     wd = request(1)
-    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 8
-    document = export_network(gateway.database).replace(b'"power": "10"', b'"power": "1000"')
-    import_network(*gateway.editing, document, actor=TESTER)
+    document = export_network(database).replace(b'"power": "10"', b'"power": "1000"')
+    import_network(*editing, document, actor=TESTER)
     assert status(1).status == 7

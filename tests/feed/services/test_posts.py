@@ -11,17 +11,20 @@ from itertools import groupby
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.lines import ReadLine, read_line
 from app.feed.models import JournalRow
 from app.feed.projection.journal import Published
 from app.feed.services.ingest import (
     IngestResult,
+    Intake,
     Post,
     PostQueue,
     Sender,
@@ -30,9 +33,11 @@ from app.feed.services.ingest import (
     commit_posts,
     ingest_lines,
 )
+from app.http.application import part_of
 from app.refunds.models import SignatureAside
 from app.transfers.models import Event
 from app.values.errors import Unauthorized
+from tests.applications import change_part
 from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.everything import everything
@@ -51,7 +56,6 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 from tests.steps import statements
 
 Told = tuple[str, Events]
@@ -73,14 +77,14 @@ def outcome(result: IngestResult) -> tuple[Any, ...]:
     return dict(result.outcomes), [(each.line, each.id, each.reason) for each in result.refused]
 
 
-def together(gateway: Gateway, posts: Sequence[Post]) -> None:
+def together(app: Flask, posts: Sequence[Post]) -> None:
     while left := [post for post in posts if not post.is_done]:
-        commit_posts(gateway.database, gateway.intake, lambda left=left: left)  # type: ignore[misc]
+        commit_posts(part_of(app, Database), part_of(app, Intake), lambda left=left: left)  # type: ignore[misc]
 
 
-def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    found = everything(gateway)
-    with reading(gateway.engine) as connection:
+def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    found = everything(database)
+    with reading(database.engine) as connection:
         for model in (Event, JournalRow, SignatureAside):
             found[model.__tablename__] = sorted(
                 map(tuple, connection.execute(select(model.__table__))), key=repr
@@ -101,20 +105,22 @@ def posts_of_reporters(draw: st.DrawFn) -> list[Told]:
 
 @settings(max_examples=volume(2_000, 15))
 @given(data=st.data())
-def test_grouped_posts_equal_single_posts(gateway: Gateway, data: st.DataObject) -> None:
-    gateway = gateway.but(clock=Clock(), max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
+def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> None:
+    change_part(app, Database, clock=Clock())
+    change_part(app, Intake, max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
+    database = part_of(app, Database)
     told = data.draw(posts_of_reporters())
     groups = data.draw(st.lists(st.integers(0, 3), min_size=len(told), max_size=len(told)))
-    forget_events(gateway)
+    forget_events(app)
     one_by_one, grouped = made(told), made(told)
     for post in one_by_one:
-        together(gateway, [post])
-    apart = state(gateway)
-    forget_events(gateway)
+        together(app, [post])
+    apart = state(database)
+    forget_events(app)
     for _, group in groupby(zip(sorted(groups), grouped, strict=True), key=lambda pair: pair[0]):
-        together(gateway, [post for _, post in group])
+        together(app, [post for _, post in group])
     assert [outcome(post.result) for post in grouped] == [outcome(post.result) for post in one_by_one]
-    for name, rows in state(gateway).items():
+    for name, rows in state(database).items():
         assert rows == apart[name], name
 
 
@@ -137,65 +143,67 @@ HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
     ],
     ids=["signatures that waited", "heads that left the log"],
 )
-def test_related_posts_keep_their_order(gateway: Gateway, before: Events, told: list[Told]) -> None:
-    gateway = gateway.but(max_reorg_blocks=40)
+def test_related_posts_keep_their_order(
+    app: Flask, database: Database, before: Events, told: list[Told]
+) -> None:
+    change_part(app, Intake, max_reorg_blocks=40)
     states = []
     for groups in ([[post] for post in made(told)], [made(told)]):
-        forget_events(gateway)
-        feed(gateway, *before, reporter="a")
+        forget_events(app)
+        feed(app, *before, reporter="a")
         for group in groups:
-            together(gateway, group)
-        states.append(([outcome(post.result) for group in groups for post in group], state(gateway)))
+            together(app, group)
+        states.append(([outcome(post.result) for group in groups for post in group], state(database)))
     assert states[0] == states[1]
 
 
-def test_each_post_publishes_its_change(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_post_publishes_its_change(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[int] = []
 
     def note(_connection: Connection, changes: Sequence[Published], _now: datetime) -> None:
         published.extend(int(each.change.status) for each in changes)
 
     monkeypatch.setattr("app.feed.projection.transfers.STATUSES_CHANGED", note)
-    together(gateway, made([("a", [sent(1)]), ("b", [about(1, "transfer.confirmed")])]))
+    together(app, made([("a", [sent(1)]), ("b", [about(1, "transfer.confirmed")])]))
     assert published == [1, 3]
 
 
-def test_grouped_posts_share_statements(gateway: Gateway) -> None:
+def test_grouped_posts_share_statements(app: Flask, database: Database) -> None:
     def posts(first: int) -> list[Post]:
         lines = [[sent(n), about(n, "transfer.confirmed"), released(n)] for n in range(first, first + 8)]
         return made([(name, events) for name, events in zip("abababab", lines, strict=True)])
 
-    together(gateway, posts(1))
-    with statements(gateway) as of_one:
-        together(gateway, posts(11)[:1])
-    with statements(gateway) as of_eight:
-        together(gateway, many := posts(21))
+    together(app, posts(1))
+    with statements(database) as of_one:
+        together(app, posts(11)[:1])
+    with statements(database) as of_eight:
+        together(app, many := posts(21))
     assert [post.result.accepted for post in many] == [3] * 8
     assert len(of_eight) == len(of_one) < 35
 
 
-def test_event_in_two_posts_counts_once(gateway: Gateway) -> None:
+def test_event_in_two_posts_counts_once(app: Flask) -> None:
     posts = made([("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])])
-    together(gateway, posts)
+    together(app, posts)
     assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
         (1, 0, 0), (0, 1, 0), (0, 0, 1),
     ]  # fmt: skip
 
 
-def test_each_line_keeps_its_reporter(gateway: Gateway) -> None:
-    together(gateway, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
-    with reading(gateway.engine) as connection:
+def test_each_line_keeps_its_reporter(app: Flask, database: Database) -> None:
+    together(app, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
+    with reading(database.engine) as connection:
         assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
 
 
 @contextmanager
-def held(gateway: Gateway) -> Iterator[None]:
+def held(database: Database) -> Iterator[None]:
     """Until the block ends, nobody else writes."""
-    with writing(gateway.engine):
+    with writing(database.engine):
         yield
 
 
-def posting(gateway: Gateway, posts: Sequence[Told], terms: Callable[[int], Terms]) -> list[Any]:
+def posting(app: Flask, posts: Sequence[Told], terms: Callable[[int], Terms]) -> list[Any]:
     """Post all while the writer is busy; what each got, or the error."""
     outcomes: list[Any] = [None] * len(posts)
 
@@ -204,17 +212,17 @@ def posting(gateway: Gateway, posts: Sequence[Told], terms: Callable[[int], Term
         try:
             lines = [json.dumps(each).encode() for each in events]
             outcomes[number] = ingest_lines(
-                gateway.database, gateway.intake, lines, reporter, terms=terms(number)
+                part_of(app, Database), part_of(app, Intake), lines, reporter, terms=terms(number)
             ).accepted
         except Exception as error:
             outcomes[number] = type(error)
 
     threads = []
-    with held(gateway):
+    with held(part_of(app, Database)):
         for number in range(len(posts)):
             threads.append(threading.Thread(target=post, args=(number,)))
             threads[-1].start()
-            while len(gateway.intake.queue._posts) <= number:
+            while len(part_of(app, Intake).queue._posts) <= number:
                 assert threads[-1].is_alive()
     for thread in threads:
         thread.join(SECONDS)
@@ -235,22 +243,22 @@ def breaking(connection: Connection, _lines: int) -> None:
     "bad",
     [Terms(admit=refusing), Terms(charge=refusing), Terms(charge=breaking), Terms(refusing, refusing, 10)],
 )
-def test_error_affects_one_post_only(gateway: Gateway, bad: Terms) -> None:
+def test_error_affects_one_post_only(app: Flask, database: Database, intake: Intake, bad: Terms) -> None:
     posts = [("a", [sent(n), sent(n + 10)]) for n in range(4)]
-    outcomes = posting(gateway, posts, lambda number: bad if number == 2 else Terms())
+    outcomes = posting(app, posts, lambda number: bad if number == 2 else Terms())
     assert outcomes[:2] + outcomes[3:] == [2, 2, 2]
     assert isinstance(outcomes[2], type) and issubclass(outcomes[2], Exception)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert len(connection.scalars(select(Event.seq)).all()) == 6
-    assert not gateway.intake.queue._posts
-    assert feed(gateway, sent(2)).accepted == 1
+    assert not intake.queue._posts
+    assert feed(app, sent(2)).accepted == 1
 
 
 @pytest.mark.every_database
-def test_posts_that_waited_are_one_transaction(gateway: Gateway) -> None:
+def test_posts_that_waited_are_one_transaction(app: Flask) -> None:
     admitted: list[int] = []
     terms = lambda number: Terms(admit=lambda connection: admitted.append(id(connection)))  # noqa: E731
-    assert posting(gateway, [("a", [sent(n)]) for n in range(6)], terms) == [1] * 6
+    assert posting(app, [("a", [sent(n)]) for n in range(6)], terms) == [1] * 6
     assert len(admitted) == 6
     assert len(set(admitted)) == 1
 

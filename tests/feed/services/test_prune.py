@@ -7,28 +7,34 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import func, insert, select, update
 
+from app.credentials.rules.ingest_token import EnvironmentTokens
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.models import PrunedEvent
-from app.feed.services.ingest import cursor
+from app.feed.services.ingest import Intake, cursor
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.http.application import add_part, part_of
 from app.network.models import Pool
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, Event
-from app.transfers.services.status import transfer_status
+from app.transfers.services.status import StatusRows, transfer_status
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from tests.actors import TESTER
+from tests.applications import Audited, audited_of, change_part
 from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
-from tests.feed.services.pruning import LATER, OF_TRANSFERS, Rows, pruned_ids, without
+from tests.feed.services.pruning import LATER, OF_TRANSFERS, Rows, prune_later, pruned_ids, without
 from tests.feed.services.world import (
     NOW,
     about,
@@ -40,17 +46,10 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 
-@pytest.fixture
-def later(gateway: Gateway) -> Gateway:
-    """The gateway a month after what the tests tell."""
-    return gateway.but(clock=lambda: LATER)
-
-
-def state(gateway: Gateway) -> Rows:
-    with reading(gateway.engine) as connection:
+def state(database: Database) -> Rows:
+    with reading(database.engine) as connection:
         return projections(connection)
 
 
@@ -58,46 +57,47 @@ def state(gateway: Gateway) -> Rows:
     max_examples=volume(40, 5), phases=(Phase.explicit, Phase.generate)
 )  # finding a smaller example takes minutes
 @given(data=st.data())
-def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
+def test_no_answer_changes(app: Flask, database: Database, data: st.DataObject) -> None:
+    add_part(app, Database, database)  # as late as before the last example
     events = data.draw(st.lists(st.sampled_from(EVERYTHING), min_size=20, unique_by=lambda e: e["id"]))
     reorg = data.draw(st.lists(st.sampled_from(REORGS), max_size=1))
-    answers_after(gateway, data.draw(arrival(events)), [reorg], data.draw(arrival(events)) if reorg else [])
-    later = gateway.but(clock=lambda: LATER)
-    with writing(gateway.engine) as connection:
+    answers_after(app, data.draw(arrival(events)), [reorg], data.draw(arrival(events)) if reorg else [])
+    with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW))
-    replay(*later.audited, actor=TESTER)  # as replay has it, to the last time of a chain
-    before, limit = state(gateway), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
+    change_part(app, Database, clock=lambda: LATER)
+    replay(*audited_of(app), actor=TESTER)  # as replay has it, to the last time of a chain
+    before, limit = state(database), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
 
-    told = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
-    assert state(gateway) == before
-    done = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER)
+    told = prune_later(app, limit, dry_run=True)
+    assert state(database) == before
+    done = prune_later(app, limit)
     assert done == told
-    gone = pruned_ids(gateway)
+    gone = pruned_ids(database)
     assert done.transfers.total() == len(gone)
-    after = state(gateway)
+    after = state(database)
     assert without(after, set()) == without(before, gone)
 
-    replay(*later.audited, actor=TESTER)
-    assert state(gateway) == after
+    replay(*audited_of(app), actor=TESTER)
+    assert state(database) == after
     about_gone = [e for e in events if bytes.fromhex(e.get("transfer_id", "")[2:]) in gone]
-    assert feed(later, *about_gone).accepted == 0
-    assert without(state(gateway), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
+    assert feed(app, *about_gone).accepted == 0
+    assert without(state(database), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
 
 
-def test_chain_progress_survives_pruning(gateway: Gateway, later: Gateway) -> None:
+def test_chain_progress_survives_pruning(app: Flask, database: Database, audited: Audited) -> None:
     wrong = event("chain.head", chain_id=1, block=10**12)
-    feed(gateway, sent(1, block=500), released(1, at=-10), wrong)
-    prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
-    assert pruned_ids(gateway)
-    retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert [row[:2] for row in state(gateway)["chain_progress"] if row[0] == 1] == [(1, 500)]
+    feed(app, sent(1, block=500), released(1, at=-10), wrong)
+    prune_later(app, NOW)
+    assert pruned_ids(database)
+    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
+    assert [row[:2] for row in state(database)["chain_progress"] if row[0] == 1] == [(1, 500)]
 
 
-def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
-    feed(gateway, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
-    feed(gateway, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
-    told = prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
+def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
+    feed(app, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
+    feed(app, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
+    feed(app, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
+    told = prune_later(app, NOW)
     statuses = (Status.TRANSFER_COMPLETED, Status.TRANSFER_FAILED, Status.TRANSFER_REFUNDED)
     assert told.transfers == dict.fromkeys(statuses, 1)
     assert (told.events, told.oldest, told.newest) == (
@@ -109,149 +109,145 @@ def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None
         (1, "USDT"): (1_000_000_000, 0),
         (2, "USDT"): (0, 1_000_000_000 * 10**12),
     }
-    assert pruned_ids(gateway) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 3, 4)}
+    assert pruned_ids(database) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 3, 4)}
 
 
-def test_what_answers_need_is_kept(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1, at=-10))
+def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
+    feed(app, sent(1), released(1, at=-10))
     for clock, kept in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
-        at_clock = gateway.but(clock=lambda clock=clock: clock)  # type: ignore[misc]
-        told = prune(at_clock.database, at_clock.audit_keys, at_clock.intake, LATER, actor=TESTER)
+        change_part(app, Database, clock=lambda clock=clock: clock)  # type: ignore[misc]
+        told = prune(*audited_of(app), intake, LATER, actor=TESTER)
         assert told.before == clock - timedelta(days=7)
         assert told.transfers.total() == 1 - kept
 
 
-def test_epoch_of_capped_pool_is_kept(gateway: Gateway, later: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def test_epoch_of_capped_pool_is_kept(app: Flask, database: Database) -> None:
+    with writing(database.engine) as connection:
         values = dict.fromkeys(
             ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
         )
         days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
         connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", total_cap=None, **days, **values))
-    assert prune(
-        later.database, later.audit_keys, later.intake, LATER, actor=TESTER, dry_run=True
-    ).before == datetime(2026, 5, 7, tzinfo=UTC)
+    assert prune_later(app, LATER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
 
 
-def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1), released(1), about(1, "refund.completed"))
-    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).retained == {
-        "has an open anomaly": 1
-    }
-    with writing(gateway.engine) as connection:
+def test_an_open_anomaly_keeps_its_transfer(app: Flask, database: Database) -> None:
+    feed(app, sent(1), released(1), about(1, "refund.completed"))
+    assert prune_later(app, LATER).retained == {"has an open anomaly": 1}
+    with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW))
-    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).transfers.total() == 1
-    assert state(gateway)["anomalies"] == []
+    assert prune_later(app, LATER).transfers.total() == 1
+    assert state(database)["anomalies"] == []
 
 
-def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
+def test_a_retraction_keeps_its_transfer(app: Flask, audited: Audited) -> None:
     wrong = about(1, "transfer.delayed")
-    feed(gateway, sent(1), released(1), wrong)
-    retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).retained == {
-        "has retracted events": 1
-    }
+    feed(app, sent(1), released(1), wrong)
+    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
+    assert prune_later(app, LATER).retained == {"has retracted events": 1}
 
 
-def test_pruned_ids_stay_known(gateway: Gateway, later: Gateway) -> None:
+def test_pruned_ids_stay_known(app: Flask, database: Database) -> None:
     gone = [sent(1), released(1)]
-    feed(gateway, *gone)
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    before = state(gateway)
-    verdict = feed(later, *gone, gone[0] | {"amount": "5"}, about(1, "refund.completed"), sent(2))
+    feed(app, *gone)
+    prune_later(app, LATER)
+    before = state(database)
+    verdict = feed(app, *gone, gone[0] | {"amount": "5"}, about(1, "refund.completed"), sent(2))
     assert (verdict.accepted, verdict.repeated) == (1, 2)
     assert [(r.line, r.reason.partition(":")[0]) for r in verdict.refused] == [(3, "id"), (4, "transfer_id")]
-    assert feed(later, sent(3) | {"id": gone[0]["id"]}).accepted == 1, "another transfer's is another fact"
-    assert state(gateway)["latency_records"] == before["latency_records"] == []
-    assert [row[1] for row in state(gateway)["anomalies"]] == [
+    assert feed(app, sent(3) | {"id": gone[0]["id"]}).accepted == 1, "another transfer's is another fact"
+    assert state(database)["latency_records"] == before["latency_records"] == []
+    assert [row[1] for row in state(database)["anomalies"]] == [
         f"event:transfer:{gone[0]['transfer_id']}:{gone[0]['id']}"
     ]
 
 
-def test_pruned_content_may_have_fewer_fields(gateway: Gateway, later: Gateway) -> None:
+def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
     """More or fewer fields are the same content; other values are refused."""
     gone = sent(1, log_index=4, nonce=9)
-    feed(gateway, gone, released(1))
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    feed(app, gone, released(1))
+    prune_later(app, LATER)
     bare = {name: value for name, value in gone.items() if name not in ("block", "nonce")}
-    again = feed(later, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
+    again = feed(app, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
     assert (again.repeated, again.refused) == (4, [])
-    others = feed(later, gone | {"log_index": 5}, bare | {"nonce": 1})
+    others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
     assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
 
 
-def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1), released(1))
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+def test_its_status_says_where_it_went(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    feed(app, sent(1), released(1))
+    prune_later(app, LATER)
     with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
-        transfer_status(later.database, later.snapshots, later.rows, bytes.fromhex(transfer_id(1)[2:]))
+        transfer_status(database, snapshots, part_of(app, StatusRows), bytes.fromhex(transfer_id(1)[2:]))
 
 
-def test_the_log_goes_on_where_it_was(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1), released(1))
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    feed(later, sent(2))
-    with reading(gateway.engine) as connection:
+def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:
+    feed(app, sent(1), released(1))
+    prune_later(app, LATER)
+    feed(app, sent(2))
+    with reading(database.engine) as connection:
         assert connection.scalars(select(Event.seq)).all() == [3]
 
 
-def test_the_cursor_of_a_silent_reporter_stays(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1), released(1), reporter="env-test")
-    token = replace(gateway.environment_tokens[0], name="env-test")
-    before = cursor(gateway.database, token)
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    assert cursor(later.database, token) == before is not None
+def test_the_cursor_of_a_silent_reporter_stays(
+    app: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
+    feed(app, sent(1), released(1), reporter="env-test")
+    token = replace(environment_tokens[0], name="env-test")
+    before = cursor(database, token)
+    prune_later(app, LATER)
+    assert cursor(database, token) == before is not None
 
 
-def test_reorg_reaching_pruned_is_refused(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1, block=100), released(1, block=205), sent(2, block=101))
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    verdict = feed(later, event("chain.reorged", chain_id=1, from_block=100))
+def test_reorg_reaching_pruned_is_refused(app: Flask) -> None:
+    feed(app, sent(1, block=100), released(1, block=205), sent(2, block=101))
+    prune_later(app, LATER)
+    verdict = feed(app, event("chain.reorged", chain_id=1, from_block=100))
     assert "must be above block 100 of the chain, which is final" in verdict.refused[0].reason
-    assert feed(later, event("chain.reorged", chain_id=2, from_block=205)).accepted == 0
-    assert feed(later, event("chain.reorged", chain_id=1, from_block=101)).accepted == 1
+    assert feed(app, event("chain.reorged", chain_id=2, from_block=205)).accepted == 0
+    assert feed(app, event("chain.reorged", chain_id=1, from_block=101)).accepted == 1
 
 
-def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1, event_id="the-send"), released(1), reporter="relayer")
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+def test_what_went_cannot_be_retracted(app: Flask) -> None:
+    feed(app, sent(1, event_id="the-send"), released(1), reporter="relayer")
+    prune_later(app, LATER)
     with pytest.raises(NothingToRetract, match="'the-send' belongs to a pruned transfer"):
-        retract_ids(*later.audited, ["the-send"], "wrong", actor=TESTER)
+        retract_ids(*audited_of(app), ["the-send"], "wrong", actor=TESTER)
     with pytest.raises(NothingToRetract, match="were pruned"):
-        retract_reporter(*later.audited, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
+        retract_reporter(*audited_of(app), "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
-def test_double_retraction_restores_nothing_pruned(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, sent(1, event_id="the-send"), released(1))
-    (first,) = retract_ids(*gateway.audited, ["the-send"], "wrong", actor=TESTER)
-    (second,) = retract_ids(*gateway.audited, [first], "it was right", actor=TESTER)
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    assert pruned_ids(gateway)
-    before = state(gateway)
+def test_double_retraction_restores_nothing_pruned(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1, event_id="the-send"), released(1))
+    (first,) = retract_ids(*audited, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(*audited, [first], "it was right", actor=TESTER)
+    prune_later(app, LATER)
+    assert pruned_ids(database)
+    before = state(database)
     with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
-        retract_ids(*later.audited, [second], "it was wrong after all", actor=TESTER)
-    assert state(gateway) == before
+        retract_ids(*audited_of(app), [second], "it was wrong after all", actor=TESTER)
+    assert state(database) == before
 
 
-def test_an_export_has_what_was_kept(gateway: Gateway, later: Gateway) -> None:
+def test_an_export_has_what_was_kept(app: Flask, database: Database) -> None:
     """Into an empty database it gives the same transfers; the pools lack what was pruned."""
     feed(
-        gateway,
+        app,
         sent(1),
         released(1),
         sent(2),
         event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
     )
-    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
-    before, lines = state(gateway), list(export_log(later.database))
+    prune_later(app, LATER)
+    before, lines = state(database), list(export_log(database))
     assert len(lines) == 2
-    answers_after(gateway, [])
-    with reading(gateway.engine) as connection:
+    answers_after(app, [])
+    with reading(database.engine) as connection:
         assert not connection.scalar(select(func.count()).select_from(PrunedEvent))
-    assert feed(later, *map(json.loads, lines)).accepted == 2
-    again = state(gateway)
+    assert feed(app, *map(json.loads, lines)).accepted == 2
+    again = state(database)
     assert {name: again[name] for name in OF_TRANSFERS} == {name: before[name] for name in OF_TRANSFERS}
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         row = connection.execute(select(PoolCounter.__table__)).one()
     assert (row.added, row.sent, row.relayed) == (7, 1_000_000_000, 0)
 
@@ -266,12 +262,12 @@ def liquidity(name: str, kind: str, at: float, amount: int, **fields: Any) -> di
     return event(f"liquidity.{kind}", name, at=at, **pool, **fields)
 
 
-def log_ids(gateway: Gateway) -> list[str]:
-    with reading(gateway.engine) as connection:
+def log_ids(database: Database) -> list[str]:
+    with reading(database.engine) as connection:
         return list(connection.scalars(select(Event.event_id).order_by(Event.seq)))
 
 
-def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gateway) -> None:
+def test_fees_and_liquidity_that_decide_nothing_go(app: Flask, database: Database, audited: Audited) -> None:
     told = [
         fee("f1", -90, 1),
         fee("f2", -80, 2),
@@ -281,67 +277,67 @@ def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gate
         liquidity("a3", "added", -60, 9, block=110),
         liquidity("a4", "added", -5, 11, block=111),
     ]
-    feed(gateway, *told, reporter="other")
-    feed(gateway, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
-    retract_ids(*gateway.audited, ["a2"], "wrong", actor=TESTER)
-    before = state(gateway)
+    feed(app, *told, reporter="other")
+    feed(app, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
+    retract_ids(*audited, ["a2"], "wrong", actor=TESTER)
+    before = state(database)
     limit = NOW - timedelta(seconds=30)
-    dry = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
-    assert state(gateway) == before
-    assert prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER) == dry
+    dry = prune_later(app, limit, dry_run=True)
+    assert state(database) == before
+    assert prune_later(app, limit) == dry
     assert dry.others == {"fees": 2, "liquidity": 2}
-    assert [i for i in log_ids(gateway) if not i.startswith("retract-")] == ["f3", "a1", "a4", "r"]
-    assert state(gateway) == before
-    replay(*later.audited, actor=TESTER)
-    assert state(gateway) == before
-    again = feed(later, *told)
+    assert [i for i in log_ids(database) if not i.startswith("retract-")] == ["f3", "a1", "a4", "r"]
+    assert state(database) == before
+    replay(*audited_of(app), actor=TESTER)
+    assert state(database) == before
+    again = feed(app, *told)
     assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
-    assert [row[2:] for row in state(gateway)["pool_counters"]] == [(77, 0, 0, 0)], "and stand again"
-    assert [row[3] for row in state(gateway)["fed_fees"]] == [3]
+    assert [row[2:] for row in state(database)["pool_counters"]] == [(77, 0, 0, 0)], "and stand again"
+    assert [row[3] for row in state(database)["fed_fees"]] == [3]
 
 
-def test_export_after_pruning_is_equivalent(gateway: Gateway, later: Gateway) -> None:
-    feed(gateway, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
+def test_export_after_pruning_is_equivalent(app: Flask, database: Database) -> None:
+    feed(app, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
     feed(
-        gateway,
+        app,
         liquidity("a2", "added", -60, 7, block=103),
         event("chain.reorged", chain_id=1, from_block=101),
     )
-    before = state(gateway)
-    assert prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER).others == {
+    before = state(database)
+    assert prune_later(app, NOW).others == {
         "fees": 1,
         "liquidity": 1,
     }
-    lines = [json.loads(line) for line in export_log(later.database)]
-    answers_after(gateway, [])
-    assert feed(gateway, *lines).accepted == len(lines) == 3
-    assert state(gateway) == before
+    lines = [json.loads(line) for line in export_log(database)]
+    answers_after(app, [])
+    assert feed(app, *lines).accepted == len(lines) == 3
+    assert state(database) == before
 
 
-def test_heads_of_before_go_at_once(
-    gateway: Gateway, later: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heads_of_before_go_at_once(app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that an earlier release left, also of a reporter that is silent now."""
     monkeypatch.setattr("app.feed.services.write.drop_heads", lambda *_: None)
     told = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
-    feed(gateway, *told, reporter="silent")
-    before = state(gateway)
-    dry = prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER, dry_run=True)
-    assert prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER) == dry
+    feed(app, *told, reporter="silent")
+    before = state(database)
+    dry = prune_later(app, NOW, dry_run=True)
+    assert prune_later(app, NOW) == dry
     assert dry.others == {"heads": 998}
-    assert len(log_ids(gateway)) == 1002
-    assert state(gateway) == before
-    replay(*later.audited, actor=TESTER)
-    assert state(gateway) == before
+    assert len(log_ids(database)) == 1002
+    assert state(database) == before
+    replay(*audited_of(app), actor=TESTER)
+    assert state(database) == before
 
 
-def test_cursors_of_all_reporters_stay(gateway: Gateway, later: Gateway) -> None:
+def test_cursors_of_all_reporters_stay(
+    app: Flask, database: Database, environment_tokens: EnvironmentTokens
+) -> None:
     by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}
     for reporter, told in by.items():
-        feed(gateway, told, reporter=f"env-{reporter}")
-    feed(gateway, sent(2), released(2), reporter="env-one")
-    tokens = [replace(gateway.environment_tokens[0], name=f"env-{reporter}") for reporter in by]
-    before = [cursor(gateway.database, token) for token in tokens]
-    assert prune(*later.audited, later.intake, LATER, actor=TESTER).transfers.total() == 2
-    assert [cursor(later.database, token) for token in tokens] == before
+        feed(app, told, reporter=f"env-{reporter}")
+    feed(app, sent(2), released(2), reporter="env-one")
+    tokens = [replace(environment_tokens[0], name=f"env-{reporter}") for reporter in by]
+    before = [cursor(database, token) for token in tokens]
+    assert prune_later(app, LATER).transfers.total() == 2
+    assert [cursor(database, token) for token in tokens] == before
     assert None not in before

@@ -7,12 +7,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
@@ -20,6 +23,7 @@ from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
 from app.values.codes import XferStatus
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.everyday import volume
 from tests.feed.services.any_order import arrival, ingest, of_transfer
 from tests.feed.services.world import (
@@ -35,17 +39,16 @@ from tests.feed.services.world import (
     sent,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 Status = Callable[[int], Any]
 
 pytestmark = pytest.mark.every_database
 
 
-def keep_ask(gateway: Gateway, n: int, at: float = -20) -> None:
+def keep_ask(database: Database, n: int, at: float = -20) -> None:
     """The ask as the service keeps it, at any status."""
     key = bytes.fromhex(transfer_id(n)[2:])
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(insert(UserRefundRequest), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
         project_again(connection, [key], load_network_facts(connection), NOW)
 
@@ -58,9 +61,9 @@ def held(row: Any) -> tuple[int, int]:
     return row.status, row.refund_reason
 
 
-def test_request_counts_while_status_is_6(gateway: Gateway, status: Status) -> None:
-    feed(gateway, sent(1), bad(1))
-    keep_ask(gateway, 1)
+def test_request_counts_while_status_is_6(app: Flask, database: Database, status: Status) -> None:
+    feed(app, sent(1), bad(1))
+    keep_ask(database, 1)
     assert held(status(1)) == (7, 0)
     assert status(1).status_since == NOW - timedelta(seconds=20)
     assert status(1).updated_at == NOW - timedelta(seconds=20)
@@ -83,98 +86,95 @@ def test_request_counts_while_status_is_6(gateway: Gateway, status: Status) -> N
     ],
 )
 def test_it_masks_nothing(
-    gateway: Gateway, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
+    app: Flask, database: Database, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
 ) -> None:
-    feed(gateway, sent(1), bad(1))
-    keep_ask(gateway, 1)
-    feed(gateway, *later)
+    feed(app, sent(1), bad(1))
+    keep_ask(database, 1)
+    feed(app, *later)
     assert held(status(1)) == expected
 
 
-def test_what_made_it_6_is_retracted(gateway: Gateway, status: Status) -> None:
+def test_what_made_it_6_is_retracted(
+    app: Flask, database: Database, audited: Audited, status: Status
+) -> None:
     refusal = bad(1)
-    feed(gateway, sent(1), refusal)
-    keep_ask(gateway, 1)
-    retract_ids(*gateway.audited, [refusal["id"]], "a mistake", actor=TESTER)
+    feed(app, sent(1), refusal)
+    keep_ask(database, 1)
+    retract_ids(*audited, [refusal["id"]], "a mistake", actor=TESTER)
     assert held(status(1)) == (1, 0)
 
 
-def test_a_word_after_the_ask_dates_it(gateway: Gateway, status: Status) -> None:
-    feed(gateway, sent(1), bad(1))
-    keep_ask(gateway, 1)
-    feed(gateway, bad(1, -5, XferStatus.BAD_TOKEN))
+def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: Status) -> None:
+    feed(app, sent(1), bad(1))
+    keep_ask(database, 1)
+    feed(app, bad(1, -5, XferStatus.BAD_TOKEN))
     assert status(1).status_since == NOW - timedelta(seconds=5)
 
 
 @settings(max_examples=volume(25))
 @given(data=st.data())
-def test_any_order(gateway: Gateway, data: st.DataObject) -> None:
+def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
     """The ask among everything that can be said of its transfer, at any place."""
     events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
     events = [sent(1), *data.draw(st.lists(st.sampled_from([bad(1), bad(1, -49)]), max_size=2)), *events]
 
     def once() -> Any:
-        forget_events(gateway)
+        forget_events(app)
         batches = data.draw(arrival(events))
         place = data.draw(st.integers(0, len(batches)))
-        ingest(gateway, batches[:place])
-        keep_ask(gateway, 1)
-        ingest(gateway, batches)
-        with reading(gateway.engine) as connection:
+        ingest(app, batches[:place])
+        keep_ask(database, 1)
+        ingest(app, batches)
+        with reading(database.engine) as connection:
             return projections(connection)
 
     assert once() == once()
 
 
-def test_a_replay_leaves_it(gateway: Gateway, status: Status) -> None:
-    feed(gateway, sent(1), bad(1), sent(2), bad(2))
-    keep_ask(gateway, 1)
-    with reading(gateway.engine) as connection:
+def test_a_replay_leaves_it(app: Flask, database: Database, audited: Audited, status: Status) -> None:
+    feed(app, sent(1), bad(1), sent(2), bad(2))
+    keep_ask(database, 1)
+    with reading(database.engine) as connection:
         before = projections(connection)
-    replay(*gateway.audited, actor=TESTER)
-    with reading(gateway.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert projections(connection) == before
     assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
 
 
-def test_pruning_takes_it_with_its_transfer_alone(gateway: Gateway, status: Status) -> None:
+def test_pruning_takes_it_with_its_transfer_alone(
+    app: Flask, database: Database, intake: Intake, audited: Audited, status: Status
+) -> None:
     old = -60 * 86400
-    feed(gateway, sent(1, at=old), bad(1, old), sent(2, at=old), bad(2, old))
+    feed(app, sent(1, at=old), bad(1, old), sent(2, at=old), bad(2, old))
     for n in (1, 2):
-        keep_ask(gateway, n, old)
-    feed(gateway, about(1, "refund.completed", at=old + 1))
-    assert (
-        sum(
-            prune(
-                gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER
-            ).transfers.values()
-        )
-        == 1
-    )
+        keep_ask(database, n, old)
+    feed(app, about(1, "refund.completed", at=old + 1))
+    assert sum(prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER).transfers.values()) == 1
     assert status(1) is None
     assert held(status(2)) == (7, 0)
-    last = seqs(gateway)
+    last = seqs(database)
     assert len(last) == 1
-    feed(gateway, sent(3), bad(3))
-    keep_ask(gateway, 3)
-    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
-    assert seqs(gateway)[-1] > last[-1]
+    feed(app, sent(3), bad(3))
+    keep_ask(database, 3)
+    prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
+    assert seqs(database)[-1] > last[-1]
 
 
-def test_a_seq_is_never_given_twice(gateway: Gateway) -> None:
+def test_a_seq_is_never_given_twice(app: Flask, database: Database, intake: Intake, audited: Audited) -> None:
     """Reporters read on behind the last one they know, also when that was pruned."""
     old = -60 * 86400
-    feed(gateway, sent(1, at=old), bad(1, old))
-    keep_ask(gateway, 1, old)
-    (last,) = seqs(gateway)
-    feed(gateway, about(1, "refund.completed", at=old + 1))
-    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
-    assert seqs(gateway) == []
-    feed(gateway, sent(2), bad(2))
-    keep_ask(gateway, 2)
-    assert seqs(gateway)[0] > last
+    feed(app, sent(1, at=old), bad(1, old))
+    keep_ask(database, 1, old)
+    (last,) = seqs(database)
+    feed(app, about(1, "refund.completed", at=old + 1))
+    prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
+    assert seqs(database) == []
+    feed(app, sent(2), bad(2))
+    keep_ask(database, 2)
+    assert seqs(database)[0] > last
 
 
-def seqs(gateway: Gateway) -> list[int]:
-    with reading(gateway.engine) as connection:
+def seqs(database: Database) -> list[int]:
+    with reading(database.engine) as connection:
         return list(connection.scalars(select(UserRefundRequest.seq).order_by(UserRefundRequest.seq)))

@@ -6,8 +6,10 @@ from collections.abc import Collection
 from datetime import datetime
 
 import pytest
+from flask import Flask
 from sqlalchemy import Connection, delete
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolVolume
 from app.feed.services.reprojection import replay
@@ -15,12 +17,14 @@ from app.feed.verifying import run
 from app.feed.verifying.mismatches import Difference
 from app.transfers.models import TrendCount
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.everything import everything
 from tests.feed.services.world import feed, sent
-from tests.gateway import Gateway
 
 
-def test_lock_is_released_between_sums(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_is_released_between_sums(
+    app: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pool has a volume for each minute of years, and all of them may be missing."""
     monkeypatch.setattr("app.feed.services.reprojection.SUMS_AT_ONCE", 2)
     at_once: list[int] = []
@@ -34,11 +38,11 @@ def test_lock_is_released_between_sums(gateway: Gateway, monkeypatch: pytest.Mon
             repair(connection, found, now)  # type: ignore[operator]
 
         monkeypatch.setattr(run, name, repaired)
-    feed(gateway, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
-    before = everything(gateway)
-    with writing(gateway.engine) as connection:
+    feed(app, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
+    before = everything(database)
+    with writing(database.engine) as connection:
         connection.execute(delete(PoolVolume))
         connection.execute(delete(TrendCount))
-    replay(*gateway.audited, actor=TESTER)
+    replay(*audited, actor=TESTER)
     assert at_once == [2, 2, 1] + [2] * 5
-    assert everything(gateway) == before
+    assert everything(database) == before

@@ -6,16 +6,18 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import select
 
 from app.console.network.validators import validator_sets
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.network.models import ReportedValidatorSet
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.world import feed, forget_events, projections, rotation
-from tests.gateway import Gateway
 
 ORDERED: dict[str, list[dict[str, Any]]] = {
     "the log index, not the text of the id": [
@@ -37,32 +39,34 @@ ORDERED: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("rotations", ORDERED.values(), ids=ORDERED)
-def test_the_latest_counts_everywhere_in_any_order(gateway: Gateway, rotations: list[dict[str, Any]]) -> None:
+def test_the_latest_counts_everywhere_in_any_order(
+    app: Flask, database: Database, audited: Audited, rotations: list[dict[str, Any]]
+) -> None:
     found = []
     for order in permutations(rotations):
-        forget_events(gateway)
+        forget_events(app)
         for each in order:
-            feed(gateway, each)
-        with reading(gateway.engine) as connection:
+            feed(app, each)
+        with reading(database.engine) as connection:
             assert connection.scalar(select(ReportedValidatorSet.event_id)) == rotations[-1]["id"]
             found.append(projections(connection))
     assert all(each == found[0] for each in found)
-    replay(*gateway.audited, actor=TESTER)
-    with reading(gateway.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert projections(connection) == found[0]
-    shown = validator_sets(gateway.database, ChainId(1))
+    shown = validator_sets(database, ChainId(1))
     assert [version.event_id for version in shown] == [
         *(each["id"] for each in reversed(rotations)),
         None,
     ]
 
 
-def test_later_log_index_counts(gateway: Gateway) -> None:
+def test_later_log_index_counts(app: Flask, database: Database) -> None:
     first, second = ORDERED["the log index, not the text of the id"]
     bare = [{name: value for name, value in each.items() if name != "log_index"} for each in (first, second)]
-    feed(gateway, *bare)
-    with reading(gateway.engine) as connection:
+    feed(app, *bare)
+    with reading(database.engine) as connection:
         assert connection.scalar(select(ReportedValidatorSet.event_id)) == first["id"]
-    assert feed(gateway, first, second).repeated == 2
-    with reading(gateway.engine) as connection:
+    assert feed(app, first, second).repeated == 2
+    with reading(database.engine) as connection:
         assert connection.scalar(select(ReportedValidatorSet.event_id)) == second["id"]

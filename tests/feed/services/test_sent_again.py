@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.db.database import Database
+from app.feed.services.ingest import Intake
+from tests.applications import change_part
 from tests.everyday import volume
 from tests.feed.services.belated import DAY, Line, answers, head, liquidity, others, reorg
 from tests.feed.services.everything import everything
 from tests.feed.services.world import about, event, feed, forget_events, released, sent
-from tests.gateway import Gateway
 
 
 class Chain:
@@ -79,19 +82,19 @@ def stories(draw: st.DrawFn) -> list[Line]:
 @settings(max_examples=volume(100, 6))
 @given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
 def test_a_reporter_that_sends_everything_again_changes_nothing(
-    gateway: Gateway, story: list[Line], since: int, batch: int, times: int
+    app: Flask, database: Database, story: list[Line], since: int, batch: int, times: int
 ) -> None:
     """However its chain had reorganised, and whatever another reporter said of the last blocks since then."""
-    shallow = gateway.but(max_reorg_blocks=10)
-    forget_events(gateway)
-    assert feed(shallow, *story, reporter="a").refused == []
+    change_part(app, Intake, max_reorg_blocks=10)
+    forget_events(app)
+    assert feed(app, *story, reporter="a").refused == []
     told = [each | {"id": f"b:{each['id']}"} for each in others()]
     last = [1000 + since % 5, 1000 + since % 7]
     told += [liquidity("b:low", last[0], 5), released(3, event_id="b:paid", block=last[1], chain_id=2)]
-    assert feed(shallow, *told, reporter="b").refused == []
-    before = everything(shallow)
+    assert feed(app, *told, reporter="b").refused == []
+    before = everything(database)
     for _ in range(times):
         for start in range(0, len(story), batch):
-            assert feed(shallow, *story[start : start + batch], reporter="a").refused == []
-        assert everything(shallow) == before
-    answers(shallow)
+            assert feed(app, *story[start : start + batch], reporter="a").refused == []
+        assert everything(database) == before
+    answers(app)

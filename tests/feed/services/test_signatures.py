@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 from coincurve import PrivateKey
+from flask import Flask
 from sqlalchemy import func, select
 
 from app.credentials.rules.ingest_token import Scope
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import IngestResult, ingest_lines
+from app.feed.services.ingest import IngestResult, Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.http.application import part_of
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
 from app.transfers.models import Event, Refund
@@ -27,6 +30,7 @@ from app.transfers.rules.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from tests.actors import TESTER
+from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
     KEYS,
     about,
@@ -42,7 +46,6 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 WD = request(1)
 ID = bytes.fromhex(transfer_id(1)[2:])
@@ -66,13 +69,13 @@ ROTATION = rotation(*NEW)
 BY_NEW = [signed(1, signature(WD, key)) for key in NEW]
 
 
-def count(gateway: Gateway, table: Any) -> int:
-    with reading(gateway.engine) as connection:
+def count(database: Database, table: Any) -> int:
+    with reading(database.engine) as connection:
         return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(gateway.engine) as connection:
+def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(database.engine) as connection:
         return projections(connection)
 
 
@@ -88,170 +91,174 @@ def another_signature(key: bytes, nonce: int) -> bytes:
     return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
 
 
-def feed_limited(gateway: Gateway, event: dict[str, Any], chains: set[int]) -> IngestResult:
+def feed_limited(app: Flask, event: dict[str, Any], chains: set[int]) -> IngestResult:
     """Ingest one event of a reporter that is limited to these chains."""
     line, scope = json.dumps(event).encode(), Scope(chains=frozenset(chains))
-    return ingest_lines(gateway.database, gateway.intake, [line], f"of {sorted(chains)}", scope=scope)
+    return ingest_lines(
+        part_of(app, Database), part_of(app, Intake), [line], f"of {sorted(chains)}", scope=scope
+    )
 
 
-def assert_log_gives_the_same(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+def assert_log_gives_the_same(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
     """Everything that answers are made of, which a replay must not change."""
-    before = state(gateway)
-    replay(*gateway.audited, actor=TESTER)
-    assert state(gateway) == before
+    before = state(part_of(app, Database))
+    replay(*audited_of(app), actor=TESTER)
+    assert state(part_of(app, Database)) == before
     return before
 
 
 class TestAside:
     def test_rotation_activates_waiting_signature(
-        self, gateway: Gateway, status: Callable[[int], Any]
+        self, app: Flask, database: Database, status: Callable[[int], Any]
     ) -> None:
         """Without its being sent again."""
-        verdict = feed(gateway, sent(1), prepared(1, WD), *BY_NEW)
+        verdict = feed(app, sent(1), prepared(1, WD), *BY_NEW)
         assert [refused.line for refused in verdict.refused] == [3, 4, 5]
         assert all(
             "must be made by a current validator of chain 1" in refused.reason for refused in verdict.refused
         )
-        assert (status(1).status, count(gateway, SignatureAside)) == (7, 3)
-        assert feed(gateway, ROTATION).accepted == 1
-        assert (status(1).status, count(gateway, SignatureAside)) == (8, 0)
-        assert feed(gateway, *BY_NEW).repeated == 3
+        assert (status(1).status, count(database, SignatureAside)) == (7, 3)
+        assert feed(app, ROTATION).accepted == 1
+        assert (status(1).status, count(database, SignatureAside)) == (8, 0)
+        assert feed(app, *BY_NEW).repeated == 3
 
-    def test_any_order_gives_the_same(self, gateway: Gateway) -> None:
+    def test_any_order_gives_the_same(self, app: Flask, database: Database) -> None:
         found = []
         for order in permutations([sent(1), prepared(1, WD), ROTATION, BY_NEW[0]]):
-            forget_events(gateway)
-            feed(gateway, *BY_NEW[1:])
+            forget_events(app)
+            feed(app, *BY_NEW[1:])
             for each in order:
-                feed(gateway, each)
-            found.append(state(gateway))
+                feed(app, each)
+            found.append(state(database))
         assert found[0]["refunds"]
         assert all(each == found[0] for each in found)
 
     @pytest.mark.parametrize("undone", ["reorg", "retraction"])
     def test_rotation_undone_and_done_again(
-        self, gateway: Gateway, status: Callable[[int], Any], undone: str
+        self, app: Flask, audited: Audited, status: Callable[[int], Any], undone: str
     ) -> None:
-        feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
+        feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
         assert status(1).status == 8
         old = signed(1, signature(WD, KEYS[0]))
-        assert len(feed(gateway, old).refused) == 1
+        assert len(feed(app, old).refused) == 1
         if undone == "reorg":
-            feed(gateway, event("chain.reorged", chain_id=1, from_block=110))
+            feed(app, event("chain.reorged", chain_id=1, from_block=110))
         else:
-            retract_ids(*gateway.audited, [ROTATION["id"]], "wrong", actor=TESTER)
+            retract_ids(*audited, [ROTATION["id"]], "wrong", actor=TESTER)
         assert status(1).status == 7
-        assert feed(gateway, old).repeated == 1, "it is of a current validator again, and was kept aside"
-        feed(gateway, ROTATION)
+        assert feed(app, old).repeated == 1, "it is of a current validator again, and was kept aside"
+        feed(app, ROTATION)
         assert status(1).status == 8
 
-    def test_signatures_aside_are_bounded_and_unique(self, gateway: Gateway) -> None:
-        feed(gateway, sent(1), prepared(1, WD))
+    def test_signatures_aside_are_bounded_and_unique(self, app: Flask, database: Database) -> None:
+        feed(app, sent(1), prepared(1, WD))
         strangers = [signed(1, signature(WD, keccak256(b"stranger %d" % n))) for n in range(MAX_ASIDE + 20)]
         for _ in range(2):
-            assert len(feed(gateway, *strangers).refused) == len(strangers)
-            assert count(gateway, SignatureAside) == MAX_ASIDE
-        feed(gateway, sent(2), prepared(2, request(2)))
-        feed(gateway, signed(2, signature(request(2), NEW[0])))
-        assert count(gateway, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
+            assert len(feed(app, *strangers).refused) == len(strangers)
+            assert count(database, SignatureAside) == MAX_ASIDE
+        feed(app, sent(2), prepared(2, request(2)))
+        feed(app, signed(2, signature(request(2), NEW[0])))
+        assert count(database, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
 
-    def test_a_malformed_one_is_not_kept(self, gateway: Gateway) -> None:
-        feed(gateway, sent(1), prepared(1, WD))
-        assert len(feed(gateway, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
-        assert count(gateway, SignatureAside) == 0
+    def test_a_malformed_one_is_not_kept(self, app: Flask, database: Database) -> None:
+        feed(app, sent(1), prepared(1, WD))
+        assert len(feed(app, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
+        assert count(database, SignatureAside) == 0
 
-    def test_export_and_replay_give_same(self, gateway: Gateway) -> None:
-        feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        before = assert_log_gives_the_same(gateway)
-        lines = list(export_log(gateway.database))
-        forget_events(gateway)
-        assert ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES).refused == []
-        assert state(gateway) == before
+    def test_export_and_replay_give_same(self, app: Flask, database: Database, intake: Intake) -> None:
+        feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
+        before = assert_log_gives_the_same(app)
+        lines = list(export_log(database))
+        forget_events(app)
+        assert ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES).refused == []
+        assert state(database) == before
 
 
 class TestTooMany:
-    def test_few_wait_for_request_others_come_with_it(
-        self, gateway: Gateway, status: Callable[[int], Any]
-    ) -> None:
+    def test_few_wait_for_request_others_come_with_it(self, app: Flask, status: Callable[[int], Any]) -> None:
         junk = [signed(1, signature(WD, keccak256(b"junk %d" % n))) for n in range(MAX_WAITING)]
         true = [signed(1, signature(WD, key)) for key in KEYS[:4]]
-        verdict = feed(gateway, *junk, *true)
+        verdict = feed(app, *junk, *true)
         assert (verdict.accepted, len(verdict.refused)) == (MAX_WAITING, 4)
         assert "64 signatures of this transfer already wait" in verdict.refused[0].reason
-        feed(gateway, sent(1), prepared(1, WD))
+        feed(app, sent(1), prepared(1, WD))
         assert status(1).status == 8
-        assert feed(gateway, *true).repeated == 4
+        assert feed(app, *true).repeated == 4
 
-    def test_least_signature_wins_in_any_order(self, gateway: Gateway) -> None:
+    def test_least_signature_wins_in_any_order(self, app: Flask, database: Database) -> None:
         many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(1000, 1040)]
         found = []
         for order in (many, many[::-1], sorted(many, key=lambda e: e["signature"])):
-            forget_events(gateway)
-            feed(gateway, sent(1), prepared(1, WD))
+            forget_events(app)
+            feed(app, sent(1), prepared(1, WD))
             for start in range(0, len(order), 16):
-                verdict = feed(gateway, *order[start : start + 16])
+                verdict = feed(app, *order[start : start + 16])
                 assert verdict.accepted == len(order[start : start + 16])
-            assert feed(gateway, *many).repeated == len(many)
-            feed(gateway, event("chain.reorged", chain_id=1, from_block=100), sent(1))
-            assert feed(gateway, *many).repeated == len(many), "also after a reorganisation"
-            feed(gateway, signed(1, signature(WD, KEYS[1])))
-            with reading(gateway.engine) as connection:
+            assert feed(app, *many).repeated == len(many)
+            feed(app, event("chain.reorged", chain_id=1, from_block=100), sent(1))
+            assert feed(app, *many).repeated == len(many), "also after a reorganisation"
+            feed(app, signed(1, signature(WD, KEYS[1])))
+            with reading(database.engine) as connection:
                 log = load_histories(connection, [ID])[ID].log
                 served = connection.scalar(select(Refund.sorted_sigs))
             assert sum(logged.event.type == "refund.signed" for logged in log) == 2
-            found.append((state(gateway), served))
+            found.append((state(database), served))
         assert found[0] == found[1] == found[2]
         least = min(many, key=lambda each: base64.b64decode(each["signature"]))
         assert least["signature"] in served
 
-    def test_copied_signatures_fold_and_return(self, gateway: Gateway, status: Callable[[int], Any]) -> None:
+    def test_copied_signatures_fold_and_return(
+        self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
+    ) -> None:
         """A retraction brings them back."""
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
-        feed(gateway, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
-        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 19)
-        retract_ids(*gateway.audited, [copies[-1]["id"]], "wrong", actor=TESTER)
-        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 18)
-        retract_ids(*gateway.audited, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER)
-        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
-        assert feed(gateway, copies[3]).accepted == 1
+        feed(app, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (8, 19)
+        retract_ids(*audited, [copies[-1]["id"]], "wrong", actor=TESTER)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (8, 18)
+        retract_ids(*audited, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (7, 0)
+        assert feed(app, copies[3]).accepted == 1
         assert status(1).status == 8
-        assert_log_gives_the_same(gateway)
+        assert_log_gives_the_same(app)
 
-    def test_their_ids_are_taken(self, gateway: Gateway) -> None:
+    def test_their_ids_are_taken(self, app: Flask, database: Database) -> None:
         """Also by one that another replaces, which no history has."""
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
-        feed(gateway, sent(1), prepared(1, WD), *copies)
-        assert count(gateway, SignatureNotNeeded) == 1
+        feed(app, sent(1), prepared(1, WD), *copies)
+        assert count(database, SignatureNotNeeded) == 1
         others = [about(1, "refund.requested") | {"id": each["id"]} for each in copies]
-        found = feed(gateway, *others, about(1, "refund.requested"))
+        found = feed(app, *others, about(1, "refund.requested"))
         assert (found.accepted, [each.line for each in found.refused]) == (1, [1, 2])
         assert {each.reason[:24] for each in found.refused} == {"id: was reported before "}
-        feed(gateway, event("chain.reorged", chain_id=2, from_block=500))
-        assert feed(gateway, *copies).repeated == 2
+        feed(app, event("chain.reorged", chain_id=2, from_block=500))
+        assert feed(app, *copies).repeated == 2
 
-    def test_tokens_with_other_limits_do_not_share_them(self, gateway: Gateway) -> None:
+    def test_tokens_with_other_limits_do_not_share_them(self, app: Flask, database: Database) -> None:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
         one, other, third = ({1}, {1, 2}, {1, 3})
-        feed(gateway, sent(1), prepared(1, WD))
+        feed(app, sent(1), prepared(1, WD))
         told = [(copies[0], one), (copies[0], other), (copies[1], one)]
-        assert [feed_limited(gateway, event, chains).accepted for event, chains in told] == [1, 1, 1]
-        assert count(gateway, SignatureNotNeeded) == 1
-        assert feed_limited(gateway, copies[0], third).accepted == 1
+        assert [feed_limited(app, event, chains).accepted for event, chains in told] == [1, 1, 1]
+        assert count(database, SignatureNotNeeded) == 1
+        assert feed_limited(app, copies[0], third).accepted == 1
         another = about(1, "refund.requested") | {"id": copies[0]["id"]}
-        assert feed_limited(gateway, another, {1, 2, 3}).accepted == 1
-        again = [feed_limited(gateway, copies[0], chains).repeated for chains in (one, other, third)]
+        assert feed_limited(app, another, {1, 2, 3}).accepted == 1
+        again = [feed_limited(app, copies[0], chains).repeated for chains in (one, other, third)]
         assert again == [1, 1, 1]
-        assert_log_gives_the_same(gateway)
+        assert_log_gives_the_same(app)
 
-    def test_all_of_them_stay_in_the_log(self, gateway: Gateway) -> None:
+    def test_all_of_them_stay_in_the_log(self, app: Flask, database: Database) -> None:
         many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(5, 9)]
-        feed(gateway, sent(1), prepared(1, WD), *many)
-        assert count(gateway, Event) == 6
+        feed(app, sent(1), prepared(1, WD), *many)
+        assert count(database, Event) == 6
 
 
-def test_signature_of_other_request_is_kept(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_signature_of_other_request_is_kept(
+    app: Flask, database: Database, status: Callable[[int], Any]
+) -> None:
     other = request(1, amount=5)
-    feed(gateway, sent(1), prepared(1, WD), prepared(1, other), about(1, "refund.requested"))
+    feed(app, sent(1), prepared(1, WD), prepared(1, other), about(1, "refund.requested"))
     both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]
-    assert feed(gateway, *both).accepted == 4
-    assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
+    assert feed(app, *both).accepted == 4
+    assert (status(1).status, count(database, SignatureNotNeeded)) == (7, 0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import Flask
+
+from app.db.database import Database
 from tests.feed.services.world import about, event, feed, released, sent
-from tests.gateway import Gateway
 from tests.steps import statements
 
 
@@ -15,20 +17,20 @@ def transfers(first: int, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_large_batch_takes_as_many_statements(gateway: Gateway) -> None:
-    feed(gateway, *transfers(1, 1))
-    with statements(gateway) as of_one:
-        assert feed(gateway, *transfers(2, 1)).accepted == 3
-    with statements(gateway) as of_many:
-        assert feed(gateway, *transfers(3, 40)).accepted == 120
-    assert len(of_many) == len(of_one) <= (20 if gateway.engine.dialect.name == "postgresql" else 33)
+def test_large_batch_takes_as_many_statements(app: Flask, database: Database) -> None:
+    feed(app, *transfers(1, 1))
+    with statements(database) as of_one:
+        assert feed(app, *transfers(2, 1)).accepted == 3
+    with statements(database) as of_many:
+        assert feed(app, *transfers(3, 40)).accepted == 120
+    assert len(of_many) == len(of_one) <= (20 if database.engine.dialect.name == "postgresql" else 33)
 
 
-def test_what_no_event_needs_is_not_read(gateway: Gateway) -> None:
+def test_what_no_event_needs_is_not_read(app: Flask, database: Database) -> None:
     """The configuration and histories are for transfers; what is pruned, where anything was."""
-    feed(gateway, event("chain.head", chain_id=1, block=1))
-    with statements(gateway) as executed:
-        assert feed(gateway, event("chain.head", chain_id=1, block=2)).accepted == 1
+    feed(app, event("chain.head", chain_id=1, block=1))
+    with statements(database) as executed:
+        assert feed(app, event("chain.head", chain_id=1, block=2)).accepted == 1
     read = " ".join(executed)
     assert not any(table in read for table in ("tokens", "transfer_blocks", "pruned_events", "fed_fees"))
     assert len(executed) <= 8

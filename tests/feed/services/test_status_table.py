@@ -11,6 +11,7 @@ import base64
 from typing import Final
 
 import pytest
+from flask import Flask
 from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -24,11 +25,14 @@ from hypothesis.stateful import (
 from msgspec.structs import replace
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
-from app.http.limits import RefundRequestLimit
+from app.http.application import part_of
+from app.http.limits import LimitStore, RefundRequestLimit
 from app.network.document import NetworkRefused, import_network
+from app.network.snapshot import SnapshotSource
 from app.refunds.services import request_refund
 from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
@@ -37,6 +41,7 @@ from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
+from tests.applications import audited_of, editing_of
 from tests.builders import network as build
 from tests.everyday import SEED, volume
 from tests.feed.services.any_order import Events, of_transfer
@@ -55,7 +60,6 @@ from tests.feed.services.world import (
     token,
     transfer_id,
 )
-from tests.gateway import Gateway, parts
 from tests.transfers.services.followed import Process, Writer
 
 COUNT = volume(2_000, 4)
@@ -142,15 +146,15 @@ OF_ALL: Final = st.lists(st.one_of(_names(n) for n in TRANSFERS), min_size=1, ma
 class Histories(RuleBasedStateMachine):
     """A gateway beside the table."""
 
-    gateway: Gateway
+    app: Flask
     """Of the test; each history begins with it empty."""
 
     def __init__(self) -> None:
         super().__init__()
-        forget_events(self.gateway)
-        import_network(*self.gateway.editing, build.text(NETWORKS[0]), actor=TESTER)
-        self.unlimited = RefundRequestLimit("1000/minute", self.gateway.limit_store)
-        self.here, self.elsewhere = Writer(self.gateway), Process(self.gateway)
+        forget_events(self.app)
+        import_network(*editing_of(self.app), build.text(NETWORKS[0]), actor=TESTER)
+        self.unlimited = RefundRequestLimit("1000/minute", part_of(self.app, LimitStore))
+        self.here, self.elsewhere = Writer(self.app), Process(self.app)
         self.here.look()
         self.table = Table(NETWORKS[0], REQUESTS, SIGNATURES)
 
@@ -182,7 +186,7 @@ class Histories(RuleBasedStateMachine):
 
     def _feed(self, lines: Events) -> None:
         """Feed them. What is refused must be about refunds; all else that does not stand yet is accepted."""
-        verdict = feed(self.gateway, *lines)
+        verdict = feed(self.app, *lines)
         refused = {each.line for each in verdict.refused}
         new = signatures = 0
         for number, line in enumerate(lines, start=1):
@@ -202,7 +206,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, len(REORGANISATIONS) - 1))
     def reorganise(self, number: int) -> None:
-        assert not feed(self.gateway, REORGANISATIONS[number]).refused
+        assert not feed(self.app, REORGANISATIONS[number]).refused
         self.table.log.append(REORGANISATIONS[number])
 
     @precondition(lambda self: self._accepted())
@@ -211,7 +215,7 @@ class Histories(RuleBasedStateMachine):
         found = self._accepted()
         event = found[place % len(found)]
         about = f"transfer:{event['transfer_id']}" if "transfer_id" in event else f"chain:{event['chain_id']}"
-        retract_ids(*self.gateway.audited, [event["id"]], "wrong", actor=TESTER, subject=about)
+        retract_ids(*audited_of(self.app), [event["id"]], "wrong", actor=TESTER, subject=about)
         self.table.log.append({"type": "events.retracted", "id": "", "targets": [key_of(event)]})
 
     def _accepted(self) -> Events:
@@ -223,7 +227,9 @@ class Histories(RuleBasedStateMachine):
         before = self.table.answer(transfer_id(n))
         asked = WithdrawRequest(TransferId(bytes.fromhex(transfer_id(n)[2:])), 0)
         try:
-            request_refund(*parts(self.gateway, "database", "snapshots"), self.unlimited, asked, None)
+            request_refund(
+                part_of(self.app, Database), part_of(self.app, SnapshotSource), self.unlimited, asked, None
+            )
         except GatewayError:
             assert before is None or not 6 <= before.status <= 10, before
         else:
@@ -234,7 +240,7 @@ class Histories(RuleBasedStateMachine):
     @rule(number=st.integers(0, len(NETWORKS) - 1))
     def configure(self, number: int) -> None:
         try:
-            import_network(*self.gateway.editing, build.text(NETWORKS[number]), actor=TESTER)
+            import_network(*editing_of(self.app), build.text(NETWORKS[number]), actor=TESTER)
         except NetworkRefused:  # transfers use what it would remove
             return
         self.table.network = NETWORKS[number]
@@ -262,14 +268,14 @@ class Histories(RuleBasedStateMachine):
     def _statuses(self, rows: StatusRows | None = None) -> list[TransferStatus | GatewayError]:
         """From these rows, else from the database."""
         keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
-        source = Process(self.gateway).rows if rows is None else rows
-        return transfer_statuses(*parts(self.gateway, "database", "snapshots"), source, keys)
+        source = Process(self.app).rows if rows is None else rows
+        return transfer_statuses(part_of(self.app, Database), part_of(self.app, SnapshotSource), source, keys)
 
     @invariant()
     def the_journal_leads_to_every_status(self) -> None:
         """Each row goes on where the one before ended."""
         last: dict[bytes, tuple[int, int]] = {}
-        with reading(self.gateway.engine) as connection:
+        with reading(part_of(self.app, Database).engine) as connection:
             for row in connection.execute(select(JournalRow.__table__).order_by(JournalRow.sequence)):
                 assert row.previous_status == last.get(row.transfer_id, (0, 0))[0], row
                 last[row.transfer_id] = row.status, row.refund_reason
@@ -296,7 +302,7 @@ def _answer(told: TransferStatus | GatewayError) -> Answer | None:
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
-def test_every_status_is_the_tables(gateway: Gateway, first: int) -> None:
-    machine = type("Histories", (Histories,), {"gateway": gateway})
+def test_every_status_is_the_tables(app: Flask, first: int) -> None:
+    machine = type("Histories", (Histories,), {"app": app})
     chosen = settings(max_examples=AT_ONCE, stateful_step_count=STEPS, database=None)
     seed(SEED * 100_000 + first)(get_state_machine_test(machine, settings=chosen))()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.values.codes import XferStatus
 from tests.feed.services.world import (
@@ -18,7 +19,6 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 
 TX = "0x" + "dd" * 32
 WD = request(1)
@@ -74,9 +74,9 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
 
 @pytest.mark.parametrize(("events", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_status(
-    gateway: Gateway, status: Callable[[int], Any], events: list[dict[str, Any]], expected: int
+    app: Flask, status: Callable[[int], Any], events: list[dict[str, Any]], expected: int
 ) -> None:
-    verdict = feed(gateway, *events)
+    verdict = feed(app, *events)
     assert (verdict.accepted, verdict.refused) == (len(events), [])
     row = status(1)
     assert row.status == expected
@@ -84,23 +84,23 @@ def test_status(
     assert row.refund_reason == (words[-1] if expected == 6 else 0)
 
 
-def test_links_prefer_release_over_delay(gateway: Gateway, status: Callable[[int], Any]) -> None:
-    feed(gateway, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
+def test_links_prefer_release_over_delay(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
     assert status(1).src_tx_hash == "0x" + "01" * 32
     assert status(1).dst_tx_hash == "0x" + "11" * 32
-    feed(gateway, about(1, "refund.submitted", tx_hash=TX), released(1))
+    feed(app, about(1, "refund.submitted", tx_hash=TX), released(1))
     assert status(1).dst_tx_hash == "0x" + "ee" * 32
 
 
-def test_earliest_event_supplies_links_and_amounts(gateway: Gateway, status: Callable[[int], Any]) -> None:
+def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[[int], Any]) -> None:
     feed(
-        gateway,
+        app,
         sent(1, at=-90, amount="5", src_tx_hash="0x" + "22" * 32),
         sent(1, at=-95, amount="7", src_tx_hash="0x" + "33" * 32),
     )
     assert (status(1).amount, status(1).src_tx_hash) == (7, "0x" + "33" * 32)
 
 
-def test_a_reorg_of_another_chain_changes_nothing(gateway: Gateway, status: Callable[[int], Any]) -> None:
-    feed(gateway, sent(1), event("chain.reorged", chain_id=2, from_block=1))
+def test_a_reorg_of_another_chain_changes_nothing(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1), event("chain.reorged", chain_id=2, from_block=1))
     assert status(1).status == 1

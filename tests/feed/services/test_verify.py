@@ -10,16 +10,21 @@ from datetime import timedelta
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import OperationalError
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
+from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.run import every_part
+from app.http.application import part_of
 from app.latency.models import LatencyCount, LatencyRecord
 from app.network.models import ReportedValidatorSet
 from app.refunds.models import WithdrawDone, WithdrawId
@@ -36,6 +41,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.feed.services.any_order import REORGS
@@ -43,7 +49,6 @@ from tests.feed.services.everything import PROJECTIONS, everything, forget_proje
 from tests.feed.services.histories import EVENTS
 from tests.feed.services.whole import LATENCIES, differing, full, stored
 from tests.feed.services.world import NOW, feed, released, sent, transfer_id, write_network
-from tests.gateway import Gateway, current_gateway, parts
 
 ALL = (*PROJECTIONS, Anomaly, *LATENCIES)
 
@@ -87,105 +92,109 @@ WRONG: dict[str, Damage] = {
 
 
 @pytest.fixture
-def filled(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    """A gateway whose log has something of everything."""
-    gateway = current_gateway().but(clock=lambda: NOW)
+def filled(app: Flask, shared_database: SharedDatabase) -> Flask:
+    """The application, its log with something of everything."""
 
     def fill() -> None:
-        write_network(gateway.engine)
-        full(gateway)
+        write_network(part_of(app, Database).engine)
+        full(app)
 
+    shared_database.empty()
     shared_database.fill(full, fill)
-    return gateway
+    return app
 
 
-def test_every_table_is_tried(filled: Gateway) -> None:
+def test_every_table_is_tried(filled: Flask, database: Database) -> None:
     """And the log of these tests has something for each."""
     names = {model.__tablename__ for model in ALL}
     assert WRONG.keys() == names - {"signatures_not_needed"}
-    with reading(filled.engine) as connection:
+    with reading(database.engine) as connection:
         for model in ALL:
             assert connection.scalar(select(func.count()).select_from(model)), model
-    assert differing(filled) == []
+    assert differing(database) == []
 
 
 @pytest.mark.parametrize("table", sorted({m.__tablename__ for m in ALL} - {"signatures_not_needed"}))
-def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None:
-    before = stored(filled)
+def test_what_differs_is_found_and_repaired(
+    filled: Flask, database: Database, audited: Audited, table: str
+) -> None:
+    before = stored(database)
     model = next(each for each in ALL if each.__tablename__ == table)
     damages: list[Damage] = [WRONG[table], lambda connection: connection.execute(delete(model))]
     for damage in damages:
-        with writing(filled.engine) as connection:
+        with writing(database.engine) as connection:
             damage(connection)
-        found = differing(filled)
+        found = differing(database)
         assert any(line.startswith(table) for line in found), found
         repaired: list[object] = []
-        replay(*filled.audited, actor=TESTER, found=repaired.append)
+        replay(*audited, actor=TESTER, found=repaired.append)
         assert repaired
-        assert differing(filled) == []
-        after = stored(filled)
+        assert differing(database) == []
+        after = stored(database)
         for name in before:
             assert after[name] == before[name], name
 
 
-def test_missing_needed_signature_is_found(filled: Gateway) -> None:
-    with writing(filled.engine) as connection:
+def test_missing_needed_signature_is_found(filled: Flask, database: Database, audited: Audited) -> None:
+    with writing(database.engine) as connection:
         query = select(func.max(RefundBasis.event_id)).where(RefundBasis.transfer_id == id_of(5))
         assert connection.scalar(query)
         from_log = "SELECT seq, transfer_id FROM events WHERE type = 'refund.signed'"
         connection.exec_driver_sql("DELETE FROM signatures_not_needed")
         connection.exec_driver_sql(f"INSERT INTO signatures_not_needed (seq, transfer_id) {from_log}")
-    assert [line for line in differing(filled) if line.startswith("signatures_not_needed")]
-    replay(*filled.audited, actor=TESTER)
-    assert differing(filled) == []
+    assert [line for line in differing(database) if line.startswith("signatures_not_needed")]
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
 
 
-def test_what_differs_is_said_in_words(filled: Gateway) -> None:
-    with writing(filled.engine) as connection:
+def test_what_differs_is_said_in_words(filled: Flask, database: Database) -> None:
+    with writing(database.engine) as connection:
         connection.execute(update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4))
         connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 2))
         connection.execute(insert(TransferHash).values(transfer_id=id_of(11), tx_hash="0x77"))
-    lines = set(differing(filled))
+    lines = set(differing(database))
     assert f"transfers transfer_id={transfer_id(10)}: status is 4 and should be 5" in lines
     assert "chain_progress chain_id=2: is missing" in lines
     wrong = f"transfer_hashes transfer_id={transfer_id(11)} tx_hash=0x77: does not follow from the log"
     assert wrong in lines
 
 
-def test_chain_known_from_transfers_is_compared(gateway: Gateway) -> None:
-    feed(gateway, sent(1), released(1, block=200))
-    before = everything(gateway)
-    with writing(gateway.engine) as connection:
+def test_chain_known_from_transfers_is_compared(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1), released(1, block=200))
+    before = everything(database)
+    with writing(database.engine) as connection:
         connection.execute(delete(ChainProgress))
-    assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
-    replay(*gateway.audited, actor=TESTER)
-    assert everything(gateway) == before
+    assert differing(database) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
+    replay(*audited, actor=TESTER)
+    assert everything(database) == before
 
 
-def test_it_waits_for_no_writer(filled: Gateway) -> None:
-    with writing(filled.engine) as connection:
+def test_it_waits_for_no_writer(filled: Flask, database: Database) -> None:
+    with writing(database.engine) as connection:
         connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
-        assert differing(filled) == []
+        assert differing(database) == []
         connection.rollback()
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
-    with writing(filled.engine) as connection:
+def test_a_transfer_without_a_log_goes(filled: Flask, database: Database, audited: Audited) -> None:
+    with writing(database.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
-    replay(*filled.audited, actor=TESTER)
-    assert differing(filled) == []
-    with reading(filled.engine) as connection:
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
+    with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
         assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_feed_continues_during_replay(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feed_continues_during_replay(
+    filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
     monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 2)
-    before = stored(filled)
-    forget_projections(filled)
+    before = stored(database)
+    forget_projections(database)
     reported: list[int] = []
 
     def report(_transfers: int) -> None:
@@ -193,13 +202,13 @@ def test_feed_continues_during_replay(filled: Gateway, monkeypatch: pytest.Monke
         if n > 110:
             return
         assert feed(filled, sent(n), released(n)).accepted == 2
-        retract_ids(*filled.audited, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER)
+        retract_ids(*audited, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER)
         reported.append(n)
 
-    replay(*filled.audited, report, actor=TESTER)
+    replay(*audited, report, actor=TESTER)
     assert len(reported) > 4
-    assert differing(filled) == []
-    after = stored(filled)
+    assert differing(database) == []
+    after = stored(database)
     ours = {id_of(n) for n in range(1, 20)}
     for name in ("transfers", "transfer_hashes", "refunds", "latency_records"):
         assert [row for row in after[name] if row[0] in ours] == before[name]
@@ -212,11 +221,11 @@ class Killed(BaseException):
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
 @pytest.mark.parametrize("after", [1, 3, 6])
 def test_one_that_was_ended_is_started_again(
-    filled: Gateway, monkeypatch: pytest.MonkeyPatch, after: int
+    filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 1)
-    before = stored(filled)
-    forget_projections(filled)
+    before = stored(database)
+    forget_projections(database)
     left = after
 
     def kill(_transfers: int) -> None:
@@ -226,89 +235,89 @@ def test_one_that_was_ended_is_started_again(
             raise Killed
 
     with pytest.raises(Killed):
-        replay(*filled.audited, kill, actor=TESTER)
-    some = {row[0]: row for row in stored(filled)["transfers"]}
+        replay(*audited, kill, actor=TESTER)
+    some = {row[0]: row for row in stored(database)["transfers"]}
     assert 0 < len(some) < len(before["transfers"])
     assert all(row in before["transfers"] for row in some.values() if row[0] != id_of(5))
-    replay(*filled.audited, actor=TESTER)
-    after_all = stored(filled)
+    replay(*audited, actor=TESTER)
+    after_all = stored(database)
     for name in before:
         if name != "latency_counts":
             assert after_all[name] == before[name], name
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
+def test_a_sum_is_repaired_while_it_changes(filled: Flask, database: Database) -> None:
     """Found as it was at one moment, and added when more was reported."""
-    with writing(filled.engine) as connection:
+    with writing(database.engine) as connection:
         WRONG["pool_counters"](connection)
         WRONG["pool_volumes"](connection)
         WRONG["course_counts"](connection)
-    for n, part in enumerate(every_part(filled.database), start=50):
-        with reading_consistently(filled.engine) as connection:
+    for n, part in enumerate(every_part(database), start=50):
+        with reading_consistently(database.engine) as connection:
             found = part.compare(connection)
         if not found:
             continue
         assert part.by_difference
         feed(filled, sent(n), released(n))
-        with writing(filled.engine) as connection:
+        with writing(database.engine) as connection:
             part.repair(connection, found, NOW)
-    assert differing(filled) == []
+    assert differing(database) == []
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_second_replay_ends_the_first(filled: Gateway) -> None:
+def test_second_replay_ends_the_first(filled: Flask, database: Database, audited: Audited) -> None:
     """Else both might add what a sum lacks."""
-    with writing(filled.engine) as connection:
+    with writing(database.engine) as connection:
         WRONG["pool_counters"](connection)
 
     def again(_transfers: int) -> None:
-        replay(*filled.audited, actor=TESTER)
+        replay(*audited, actor=TESTER)
 
     with pytest.raises(AnotherReplay, match="another replay began"):
         # The second one repairs all that there is; then something else is wrong.
-        replay(*filled.audited, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
-    replay(*filled.audited, actor=TESTER)
-    assert differing(filled) == []
+        replay(*audited, lambda n: (again(n), _damage(database)), actor=TESTER)  # type: ignore[arg-type,return-value]
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_earlier_end_stops_no_later_replay(filled: Gateway) -> None:
+def test_earlier_end_stops_no_later_replay(filled: Flask, database: Database, audited: Audited) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     def wait(_transfers: int) -> None:
         begun.set()
         may_end.wait()
 
-    earlier = threading.Thread(target=lambda: replay(*filled.audited, wait, actor=TESTER))
+    earlier = threading.Thread(target=lambda: replay(*audited, wait, actor=TESTER))
     earlier.start()
     begun.wait()
 
     def let_it_end(_transfers: int) -> None:
         may_end.set()
         earlier.join()
-        _damage(filled)
+        _damage(database)
 
-    replay(*filled.audited, let_it_end, actor=TESTER)
-    assert differing(filled) == []
+    replay(*audited, let_it_end, actor=TESTER)
+    assert differing(database) == []
 
 
-def _damage(gateway: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def _damage(database: Database) -> None:
+    with writing(database.engine) as connection:
         WRONG["pool_counters"](connection)
 
 
-def test_acknowledged_anomalies_stay_so(filled: Gateway) -> None:
-    with writing(filled.engine) as connection:
+def test_acknowledged_anomalies_stay_so(filled: Flask, database: Database, audited: Audited) -> None:
+    with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="me"))
         connection.execute(delete(Transfer))
-    replay(*filled.audited, actor=TESTER)
-    with reading(filled.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
 
 
 @pytest.fixture
-def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
+def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterator[threading.Event]:
     """Reporters and operators who never rest, until the event is set."""
     stop, failed = threading.Event(), list[BaseException]()
 
@@ -322,12 +331,11 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
                         feed(filled, choice.choice(REORGS))
                     with suppress(NothingToRetract):
                         if choice.random() < 0.2:
-                            retract_ids(*filled.audited, [choice.choice(EVENTS)["id"]], "wrong", actor=TESTER)
+                            retract_ids(*audited, [choice.choice(EVENTS)["id"]], "wrong", actor=TESTER)
                     if choice.random() < 0.05:
                         prune(
-                            filled.database,
-                            filled.audit_keys,
-                            filled.intake,
+                            *audited,
+                            intake,
                             NOW - timedelta(days=8),
                             actor=TESTER,
                         )
@@ -348,11 +356,12 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threading.Event) -> None:
+def test_what_is_written_meanwhile_is_no_difference(
+    database: Database, audit_keys: AuditKeys, busy: threading.Event
+) -> None:
     for _ in range(volume(15, 4)):
-        assert differing(filled) == []
-    replay(
-        *parts(filled.but(engine=filled.feed), "database", "audit_keys"), actor=TESTER
-    )  # which waits longer for its turn
+        assert differing(database) == []
+    patient = replace(database, engine=database.feed)  # which waits longer for its turn
+    replay(patient, audit_keys, actor=TESTER)
     busy.set()
-    assert differing(filled) == []
+    assert differing(database) == []

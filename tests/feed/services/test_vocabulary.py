@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.db.database import Database
 from app.feed.lines import ReadLine, RefusedLine, read_line
 from app.feed.services.log import export_log
 from tests.feed.services.world import NOW, about, address, event, feed, sent
-from tests.gateway import Gateway
 
 DELAYED_ID = "0x" + "d1" * 32
 TX = "0x" + "dd" * 32
@@ -27,10 +28,10 @@ KEPT: list[dict[str, Any]] = [
 ]
 
 
-def test_every_field_is_kept(gateway: Gateway) -> None:
-    verdict = feed(gateway, *KEPT)
+def test_every_field_is_kept(app: Flask, database: Database) -> None:
+    verdict = feed(app, *KEPT)
     assert (verdict.accepted, verdict.refused) == (len(KEPT), [])
-    written = [json.loads(line) for line in export_log(gateway.database)]
+    written = [json.loads(line) for line in export_log(database)]
     for sent_in, out in zip(KEPT, written, strict=True):
         out["transfer_id"] = "0x" + out["transfer_id"] if "transfer_id" in out else None
         assert {name: out[name] for name in sent_in} == sent_in

@@ -6,14 +6,17 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
+from flask import Flask
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.feed.queries.pools import canonical_liquidity, load_liquidity
+from app.feed.services.ingest import Intake
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
@@ -21,10 +24,10 @@ from app.transfers.models import Event
 from app.transfers.rules.events.canonical import standing_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
+from tests.applications import audited_of, change_part
 from tests.everyday import volume
 from tests.feed.services.in_memory import every_reorg, liquidity
 from tests.feed.services.world import about, event, feed, forget_events, sent, transfer_id
-from tests.gateway import Gateway
 
 HUGE = 2**255
 KINDS = ("added", "withdrawn", "reorg")
@@ -72,10 +75,10 @@ def reorg(block: int) -> dict[str, Any]:
 @example(told=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
 @settings(max_examples=volume(60, 10))
 @given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
-def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
-    forget_events(gateway)
-    tell(gateway, told, batch)
-    compare(gateway)
+def test_as_in_memory(app: Flask, database: Database, told: list[dict[str, Any]], batch: int) -> None:
+    forget_events(app)
+    tell(app, told, batch)
+    compare(database)
 
 
 @example(first=[deposit(2), deposit(3), reorg(2)], again=[deposit(3), reorg(2)], batch=1)
@@ -92,18 +95,18 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
     batch=st.integers(1, 12),
 )
 def test_as_in_memory_with_belated_reorgs(
-    gateway: Gateway, first: list[dict[str, Any]], again: list[dict[str, Any]], batch: int
+    app: Flask, database: Database, first: list[dict[str, Any]], again: list[dict[str, Any]], batch: int
 ) -> None:
     """The chains were read so far meanwhile that no reorg from before would be believed if it were new."""
-    shallow = gateway.but(max_reorg_blocks=2)
-    forget_events(gateway)
-    tell(gateway, first, batch)
-    tell(gateway, [event("chain.head", f"far-{n}", chain_id=n, block=100) for n in (1, 2)], batch)
-    tell(shallow, again, batch)
-    compare(gateway)
+    change_part(app, Intake, max_reorg_blocks=2)
+    forget_events(app)
+    tell(app, first, batch)
+    tell(app, [event("chain.head", f"far-{n}", chain_id=n, block=100) for n in (1, 2)], batch)
+    tell(app, again, batch)
+    compare(database)
 
 
-def tell(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
+def tell(app: Flask, told: list[dict[str, Any]], batch: int) -> None:
     """Feed the lines, and retract what others of them name."""
     for retraction, group in groupby(told, key=lambda line: "retract" in line):
         some = list(group)
@@ -111,16 +114,16 @@ def tell(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
             for line in some:
                 with suppress(NothingToRetract):
                     retract_ids(
-                        *gateway.audited, [line["retract"]], "wrong", actor=TESTER, subject=line["subject"]
+                        *audited_of(app), [line["retract"]], "wrong", actor=TESTER, subject=line["subject"]
                     )
         else:
             for start in range(0, len(some), batch):
-                feed(gateway, *some[start : start + batch])
+                feed(app, *some[start : start + batch])
 
 
-def compare(gateway: Gateway) -> None:
+def compare(database: Database) -> None:
     """Compare what the database finds out with what the whole log says, and the stored sums."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         for chain in (ChainId(1), ChainId(2)):
             expected = {name: sums for name, sums in liquidity(connection, chain).items() if sums}
             assert canonical_liquidity(connection, chain) == expected
@@ -137,19 +140,19 @@ def compare(gateway: Gateway) -> None:
             assert found == standing_of_transfer(whole.counted(), whole.reorgs, origin)
 
 
-def added(gateway: Gateway) -> int:
+def added(database: Database) -> int:
     """What providers have added to the first chain's pool of USDT."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return load_liquidity(connection, ChainId(1)).get("USDT", PoolCounters()).added
 
 
-def test_a_reorg_reads_what_it_reaches(gateway: Gateway) -> None:
+def test_a_reorg_reads_what_it_reaches(app: Flask, database: Database) -> None:
     """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
-    feed(gateway, *(deposit(block) for block in (1, 2, 3, 9, 10)))
-    with writing(gateway.engine) as connection:
+    feed(app, *(deposit(block) for block in (1, 2, 3, 9, 10)))
+    with writing(database.engine) as connection:
         connection.execute(update(Event).where(Event.block < 9).values(body="not to be read"))
-    assert feed(gateway, reorg(9)).accepted == 1
-    assert added(gateway) == 3 * HUGE
-    assert feed(gateway, deposit(9)).accepted == 1
-    assert feed(gateway, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
-    assert added(gateway) == 3 * HUGE
+    assert feed(app, reorg(9)).accepted == 1
+    assert added(database) == 3 * HUGE
+    assert feed(app, deposit(9)).accepted == 1
+    assert feed(app, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
+    assert added(database) == 3 * HUGE

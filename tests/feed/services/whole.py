@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import Flask
 from sqlalchemy import insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.run import verify
+from app.http.application import part_of
 from app.latency.models import LatencyCount
 from app.network.models import Pool
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.feed.services.any_order import EVERYTHING, REORGS, members
 from tests.feed.services.everything import everything
 from tests.feed.services.world import (
@@ -26,22 +30,21 @@ from tests.feed.services.world import (
     signature,
     signed,
 )
-from tests.gateway import Gateway
 
 LATENCIES = (LatencyCount,)
 
 
-def differing(gateway: Gateway) -> list[str]:
+def differing(database: Database) -> list[str]:
     """What differs, in words."""
     found: list[str] = []
-    verify(gateway.database, lambda difference: found.append(str(difference)))
+    verify(database, lambda difference: found.append(str(difference)))
     return found
 
 
-def full(gateway: Gateway) -> None:
+def full(app: Flask) -> None:
     """Something of everything."""
     wd = request(5, seqnum=99)
-    with writing(gateway.engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         empty = dict.fromkeys(
             ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
         )
@@ -50,10 +53,10 @@ def full(gateway: Gateway) -> None:
                 chain_id=3, symbol="USDT", total_cap=None, epoch_cap=None, epoch_seconds=1, **empty
             )
         )
-    feed(gateway, *EVERYTHING, *REORGS)
-    feed(gateway, *EVERYTHING)
+    feed(app, *EVERYTHING, *REORGS)
+    feed(app, *EVERYTHING)
     feed(
-        gateway,
+        app,
         *(each for n in (10, 11, 12) for each in (sent(n), released(n, at=-10 - n))),
         event("validators.updated", "now", at=-1, chain_id=1, block=300, **members(0, 1, 2, 3)),
         sent(5),
@@ -65,13 +68,13 @@ def full(gateway: Gateway) -> None:
         event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
         event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
     )
-    retract_ids(*gateway.audited, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(*audited_of(app), ["wrong"], "wrong", actor=TESTER)
 
 
-def stored(gateway: Gateway) -> dict[str, Any]:
+def stored(database: Database) -> dict[str, Any]:
     """Every projection, and what else is compared, as it is stored."""
-    found: dict[str, Any] = everything(gateway)
-    with reading(gateway.engine) as connection:
+    found: dict[str, Any] = everything(database)
+    with reading(database.engine) as connection:
         for model in LATENCIES:
             found[model.__tablename__] = sorted(map(tuple, connection.execute(select(model.__table__))))
     return found

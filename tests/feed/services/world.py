@@ -8,12 +8,15 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from flask import Flask
 from sqlalchemy import Connection, Engine, select, text
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
-from app.feed.services.ingest import IngestResult, ingest_lines
+from app.feed.services.ingest import IngestResult, Intake, ingest_lines
+from app.http.application import part_of
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet
@@ -32,10 +35,12 @@ from app.transfers.rules.refunds.claimable import signing_digest
 from app.transfers.rules.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
+from app.values.times import Clock
+from app.waiting.register import Waiting
+from tests.applications import change_part
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
 from tests.databases import SharedDatabase, filled_tables
-from tests.gateway import Gateway, current_gateway
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]
@@ -108,23 +113,20 @@ def fill_network(shared_database: SharedDatabase, engine: Engine) -> None:
     shared_database.fill(fill_network, lambda: write_network(engine))
 
 
-def small_network(shared_database: SharedDatabase, **changes: Any) -> Gateway:
-    """The gateway of the current application, on the empty database filled with the small network.
-
-    :param changes: to its fields, such as the clock.
-    """
-    gateway = current_gateway().but(**changes)
-    fill_network(shared_database, gateway.engine)
-    return gateway
+def small_network(app: Flask, shared_database: SharedDatabase, *, clock: Clock) -> Flask:
+    """The application with this clock, on the empty database filled with the small network."""
+    change_part(app, Database, clock=clock)
+    fill_network(shared_database, part_of(app, Database).engine)
+    return app
 
 
-def forget_events(gateway: Gateway) -> None:
+def forget_events(app: Flask) -> None:
     """Empty every table but those of the network, for the next example of a test."""
-    with writing(gateway.engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         for name in filled_tables(connection):
             if name not in NETWORK_TABLES:
                 connection.execute(text(f'DELETE FROM "{name}"'))
-    gateway.waiting.rows.end_following()  # the journal begins again with the same numbers
+    part_of(app, Waiting).rows.end_following()  # the journal begins again with the same numbers
 
 
 def token(chain_id: int, symbol: str) -> str:
@@ -226,9 +228,11 @@ def rotation(event_id: str, key: int, at: float, **fields: Any) -> dict[str, Any
     return event("validators.updated", event_id, at, chain_id=1, **members, **fields)
 
 
-def feed(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> IngestResult:
+def feed(app: Flask, *events: dict[str, Any], reporter: str = "test") -> IngestResult:
     """Ingest events as lines."""
-    return ingest_lines(gateway.database, gateway.intake, [json.dumps(e).encode() for e in events], reporter)
+    return ingest_lines(
+        part_of(app, Database), part_of(app, Intake), [json.dumps(e).encode() for e in events], reporter
+    )
 
 
 def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:

@@ -9,10 +9,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app.db.database import Database
+from app.http.application import part_of
 from tests.applications import Applications, OpenApp
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, fill_network
-from tests.gateway import Gateway, gateway_of
 
 
 @pytest.fixture
@@ -24,14 +25,9 @@ def open_app(applications: Applications, shared_database: SharedDatabase) -> Ope
 @pytest.fixture
 def app(open_app: OpenApp, shared_database: SharedDatabase) -> Iterator[Flask]:
     application = open_app()
-    fill_network(shared_database, gateway_of(application).engine)
+    fill_network(shared_database, part_of(application, Database).engine)
     with application.app_context():
         yield application
-
-
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return gateway_of(app)
 
 
 @pytest.fixture

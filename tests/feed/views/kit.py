@@ -7,13 +7,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers import models as log
-from tests.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"
 CURSOR = "/ingest/v1/cursor"
@@ -74,8 +76,8 @@ def refused(response: TestResponse, status: int, reason: str) -> str:
     return str(body["err"]["msg"])
 
 
-def kept(gateway: Gateway) -> list[tuple[str, str]]:
+def kept(app: Flask) -> list[tuple[str, str]]:
     """Id and reporter of every acceptance, in the order of the log."""
-    with reading(gateway.engine) as connection:
+    with reading(part_of(app, Database).engine) as connection:
         rows = connection.execute(select(log.Event.event_id, log.Event.reporter).order_by(log.Event.seq))
         return [(row.event_id, row.reporter) for row in rows]

@@ -19,15 +19,17 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import create_engine, text
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed.services.ingest import BATCH
+from app.http.application import part_of
 from tests.applications import application
 from tests.databases import BACKENDS, empty_tables
 from tests.feed.services.world import sent, transfer_id
 from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
-from tests.gateway import Gateway, gateway_of
 from tests.serving.server import ROOT, Server, environment, serving
 
 
@@ -244,18 +246,17 @@ def test_operator_precedes_waiting_reporters(feed: Feed) -> None:
     """On SQLite, which lets anybody go next, this went well by chance once in five times."""
     connections = [feed.server.connect() for _ in range(4)]
 
-    def count_first(gateway: Gateway) -> int:
-        with writing(gateway.engine):
+    def count_first(app: Flask) -> int:
+        with writing(part_of(app, Database).engine):
             return feed.count("later-%")
 
     with application(feed.url) as app, ThreadPoolExecutor(5) as pool:
-        gateway = gateway_of(app)
         for turn in range(4):
-            with writing(gateway.feed):
+            with writing(part_of(app, Database).feed):
                 bodies = [ndjson(*events(f"later-{turn}-{n}", 1)) for n in range(4)]
                 posts = [pool.submit(post, *each) for each in zip(connections, bodies, strict=True)]
                 time.sleep(1)  # until all of them wait
-                first = pool.submit(count_first, gateway)
+                first = pool.submit(count_first, app)
                 time.sleep(0.3)
             assert first.result() == 4 * turn, "a reporter wrote first"
             assert [each.result()[0] for each in posts] == [200] * 4

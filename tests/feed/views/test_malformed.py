@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.feed.services.world import NOW, event, sent, transfer_id
 from tests.feed.views.kit import kept, post, post_gzip, verdict
-from tests.gateway import Gateway
 
 pytestmark = pytest.mark.one_database
 
@@ -156,14 +156,14 @@ def test_there_is_enough_to_refuse() -> None:
 
 
 @pytest.mark.parametrize("send", [post, post_gzip])
-def test_bad_lines_are_refused_good_ones_kept(client: FlaskClient, gateway: Gateway, send: Any) -> None:
+def test_bad_lines_are_refused_good_ones_kept(client: FlaskClient, app: Flask, send: Any) -> None:
     good = [sent(n) for n in range(2, len(LINES) + 2)]
     body = b"".join(
         bad + b"\n" + line(around) + b"\n" for (bad, _, _), around in zip(LINES, good, strict=True)
     )
     answer = verdict(send(client, body))
     assert answer["accepted"] == len(good)
-    assert [event_id for event_id, _ in kept(gateway)] == [around["id"] for around in good]
+    assert [event_id for event_id, _ in kept(app)] == [around["id"] for around in good]
     assert [told["line"] for told in answer["refused"]] == list(range(1, 2 * len(LINES), 2))
     for told, (bad, event_id, reason) in zip(answer["refused"], LINES, strict=True):
         assert list(told) == ["line", "id", "reason"]

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event as sql_event
 
+from app.db.database import Database
 from app.db.engine import writing
-from app.feed.services.ingest import ingest_within
+from app.feed.services.ingest import Intake, ingest_within
 from app.network.document import import_network, import_within, read_document
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import OpenApp, editing_of
 from tests.builders import network as build
 from tests.feed.services.world import (
     KEYS,
@@ -29,7 +31,6 @@ from tests.feed.services.world import (
     signed,
 )
 from tests.feed.views.kit import post, verdict
-from tests.gateway import Gateway, gateway_of
 
 CONFIGURATION = ("chains", "tokens", "pegged_pairs", "routes", "opening_validators")
 """Of pools a batch reads those whose counters it moves."""
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.every_database
 
 
 @contextmanager
-def rows_read(gateway: Gateway) -> Iterator[list[str]]:
+def rows_read(database: Database) -> Iterator[list[str]]:
     """The statements of batches that read tables of the configuration."""
     found: list[str] = []
 
@@ -46,17 +47,17 @@ def rows_read(gateway: Gateway) -> Iterator[list[str]]:
         if any(f"FROM {table}" in " ".join(statement.split()) for table in CONFIGURATION):
             found.append(statement)
 
-    sql_event.listen(gateway.feed, "before_cursor_execute", note)
+    sql_event.listen(database.feed, "before_cursor_execute", note)
     try:
         yield found
     finally:
-        sql_event.remove(gateway.feed, "before_cursor_execute", note)
+        sql_event.remove(database.feed, "before_cursor_execute", note)
 
 
 @pytest.fixture
-def elsewhere(open_app: OpenApp) -> Gateway:
-    """The gateway of another process on the same database."""
-    return gateway_of(open_app(own=True))
+def elsewhere(open_app: OpenApp) -> Flask:
+    """The application of another process on the same database."""
+    return open_app(own=True)
 
 
 def listing(symbol_address: str) -> bytes:
@@ -71,35 +72,37 @@ def naming(n: int) -> dict[str, Any]:
     return sent(n, symbol="NEW", token=address(7001))
 
 
-def test_configuration_is_read_once_for_batches(client: FlaskClient, gateway: Gateway) -> None:
+def test_configuration_is_read_once_for_batches(client: FlaskClient, database: Database) -> None:
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
-    with rows_read(gateway) as found:
+    with rows_read(database) as found:
         for n in range(2, 6):
             assert verdict(post(client, [sent(n), prepared(n, request(n))]))["accepted"] == 2
     assert found == []
 
 
 def test_foreign_change_counts_in_next_batch(
-    client: FlaskClient, gateway: Gateway, elsewhere: Gateway
+    client: FlaskClient, database: Database, elsewhere: Flask
 ) -> None:
     """One by another process."""
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
-    import_network(*elsewhere.editing, listing(address(7002)), actor=TESTER)
-    with rows_read(gateway) as found:
+    import_network(*editing_of(elsewhere), listing(address(7002)), actor=TESTER)
+    with rows_read(database) as found:
         (refused,) = verdict(post(client, [naming(2)]))["refused"]
     assert refused["reason"].startswith("token: is not what is configured as NEW on chain 1")
     assert found, "the new version is read"
-    import_network(*elsewhere.editing, listing(address(7001)), actor=TESTER)
+    import_network(*editing_of(elsewhere), listing(address(7001)), actor=TESTER)
     assert verdict(post(client, [naming(3)]))["accepted"] == 1
 
 
-def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, elsewhere: Gateway) -> None:
+def test_what_is_rolled_back_is_not_used(
+    client: FlaskClient, database: Database, intake: Intake, elsewhere: Flask
+) -> None:
     """The next change has its version, and with the clock of this test its time as well."""
-    with pytest.raises(ZeroDivisionError), writing(gateway.feed) as connection:
+    with pytest.raises(ZeroDivisionError), writing(database.feed) as connection:
         import_within(connection, read_document(listing(address(7002))), NOW)
-        ingest_within(connection, gateway.database, gateway.intake, [build.text(sent(9))], "test")
+        ingest_within(connection, database, intake, [build.text(sent(9))], "test")
         raise ZeroDivisionError
-    import_network(*elsewhere.editing, listing(address(7001)), actor=TESTER)
+    import_network(*editing_of(elsewhere), listing(address(7001)), actor=TESTER)
     assert verdict(post(client, [naming(1)]))["accepted"] == 1
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import writing
 from app.refunds import services
 from app.refunds.models import UserRefundRequest
 from tests.actors import TESTER
 from tests.api.shapes import assert_refused
+from tests.applications import Editing
 from tests.feed.services.world import about, feed, sent, transfer_id
 from tests.feed.views.kit import TOKEN, bearer
-from tests.gateway import Gateway
 from tests.refunds.asking import ask, withdraw_req
 
 REQUESTS = "/ingest/v1/refund-requests"
@@ -41,10 +43,10 @@ def ids(answer: dict[str, Any]) -> list[int]:
 
 
 @pytest.fixture
-def asked(client: FlaskClient, gateway: Gateway) -> None:
+def asked(client: FlaskClient, app: Flask) -> None:
     """Refunds of transfers from chain 1, 2, 1 and of one without a send were asked for."""
     feed(
-        gateway,
+        app,
         sent(1),
         sent(2, src_chain_id=2, dst_chain_id=1),
         sent(3),
@@ -78,16 +80,14 @@ def test_they_come_in_order(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("asked")
-def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> None:
+def test_those_of_the_tokens_chains(client: FlaskClient, app: Flask, editing: Editing) -> None:
     """One whose send is not known is of no chain yet."""
-    token = issue(*gateway.editing, new_token("one", [], [1]), actor=TESTER).text
+    token = issue(*editing, new_token("one", [], [1]), actor=TESTER).text
     assert ids(read(client, token=token)) == [1, 3]
     assert read(client, token=token)["next"] == read(client)["next"]
-    feed(gateway, sent(4))
+    feed(app, sent(4))
     assert ids(read(client, token=token)) == [1, 3, 4]
-    assert ids(
-        read(client, token=issue(*gateway.editing, new_token("both", [], [1, 2]), actor=TESTER).text)
-    ) == [
+    assert ids(read(client, token=issue(*editing, new_token("both", [], [1, 2]), actor=TESTER).text)) == [
         1,
         2,
         3,
@@ -97,10 +97,10 @@ def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> No
 
 @pytest.mark.usefixtures("asked")
 def test_a_page_is_bounded_and_leads_on(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    client: FlaskClient, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PAGE", 1)
-    token = issue(*gateway.editing, new_token("two", [], [2]), actor=TESTER).text
+    token = issue(*editing, new_token("two", [], [2]), actor=TESTER).text
     found, after, pages = [], 0, 0
     while (answer := read(client, after, token))["next"] != after:
         found += ids(answer)
@@ -121,10 +121,10 @@ def test_a_token_is_needed(client: FlaskClient) -> None:
     assert_refused(client.get(REQUESTS, headers=bearer("gwi_wrong")), 401, "unauthorized", None)
 
 
-def test_more_asks_than_a_page(client: FlaskClient, gateway: Gateway) -> None:
+def test_more_asks_than_a_page(client: FlaskClient, database: Database) -> None:
     """A page has no more than it says, however many there are."""
-    rows = [{"transfer_id": n.to_bytes(32, "big"), "at": gateway.clock()} for n in range(1, 1201)]
-    with writing(gateway.engine) as connection:
+    rows = [{"transfer_id": n.to_bytes(32, "big"), "at": database.clock()} for n in range(1, 1201)]
+    with writing(database.engine) as connection:
         connection.execute(insert(UserRefundRequest), rows)
     first = read(client)
     assert len(first["requests"]) == services.PAGE

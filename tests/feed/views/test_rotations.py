@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event as sql_event
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services import ingest
 from app.feed.services.reprojection import replay
@@ -19,15 +21,15 @@ from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
 from app.transfers.rules.events import bounds
 from tests.actors import TESTER
+from tests.applications import Audited
 from tests.feed.services.world import projections, rotation, sent
 from tests.feed.views.kit import post, verdict
-from tests.gateway import Gateway
 
 pytestmark = pytest.mark.every_database
 
 
 @contextmanager
-def work(gateway: Gateway) -> Iterator[Counter[str]]:
+def work(database: Database) -> Iterator[Counter[str]]:
     """How many statements of each kind are run, those for each row counted as often, and transactions."""
     done: Counter[str] = Counter()
 
@@ -38,13 +40,13 @@ def work(gateway: Gateway) -> Iterator[Counter[str]]:
     def begin(_connection: Any) -> None:
         done["transactions"] += 1
 
-    sql_event.listen(gateway.feed, "before_cursor_execute", note)
-    sql_event.listen(gateway.feed, "begin", begin)
+    sql_event.listen(database.feed, "before_cursor_execute", note)
+    sql_event.listen(database.feed, "begin", begin)
     try:
         yield done
     finally:
-        sql_event.remove(gateway.feed, "before_cursor_execute", note)
-        sql_event.remove(gateway.feed, "begin", begin)
+        sql_event.remove(database.feed, "before_cursor_execute", note)
+        sql_event.remove(database.feed, "begin", begin)
 
 
 def rotations(first: int, count: int) -> list[dict[str, Any]]:
@@ -52,39 +54,39 @@ def rotations(first: int, count: int) -> list[dict[str, Any]]:
     return [rotation(f"r{n}", n % 2, -500, block=n) for n in range(first, first + count)]
 
 
-def told_of(gateway: Gateway) -> tuple[int | None, int]:
+def told_of(database: Database) -> tuple[int | None, int]:
     """How many sets stand, and how many anomalies there are about them."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         version = connection.scalar(select(ReportedValidatorSet.version))
         return version, len(connection.scalars(select(Anomaly.id)).all())
 
 
-def test_large_batch_takes_same_statements(client: FlaskClient, gateway: Gateway) -> None:
-    with work(gateway) as of_one:
+def test_large_batch_takes_same_statements(client: FlaskClient, database: Database) -> None:
+    with work(database) as of_one:
         assert verdict(post(client, rotations(0, 1)))["accepted"] == 1
-    with work(gateway) as of_many:
+    with work(database) as of_many:
         assert verdict(post(client, rotations(1, 60)))["accepted"] == 60
     assert of_many["SELECT"] <= of_one["SELECT"] + 2
     assert of_many["UPDATE"] == of_many["DELETE"] == 0, "what is known is not written again"
-    assert told_of(gateway) == (61, 61)
+    assert told_of(database) == (61, 61)
 
 
 def test_new_set_reads_only_latest(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict(post(client, rotations(0, 50)))
     monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
     assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
-    assert told_of(gateway) == (53, 53)
+    assert told_of(database) == (53, 53)
 
 
-def test_unordered_rotation_writes_only_changes(client: FlaskClient, gateway: Gateway) -> None:
+def test_unordered_rotation_writes_only_changes(client: FlaskClient, database: Database) -> None:
     verdict(post(client, rotations(0, 40)))
-    with work(gateway) as done:
+    with work(database) as done:
         late = rotation("late", 2, -500, block=20, log_index=5)
         assert verdict(post(client, [late]))["accepted"] == 1
     assert done["UPDATE"] == 0
-    assert told_of(gateway) == (41, 41)
+    assert told_of(database) == (41, 41)
 
 
 PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
@@ -103,37 +105,35 @@ AFTERWARDS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("last", AFTERWARDS.values(), ids=AFTERWARDS)
 @pytest.mark.parametrize("split", (1, 7, 60))
 def test_any_split_equals_replay(
-    client: FlaskClient, gateway: Gateway, last: list[dict[str, Any]], split: int
+    client: FlaskClient, database: Database, audited: Audited, last: list[dict[str, Any]], split: int
 ) -> None:
     reported = [*rotations(0, 30), *PLACED]
     for batch in [*(reported[start : start + split] for start in range(0, len(reported), split)), last]:
         assert not verdict(post(client, batch))["refused"]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         found = projections(connection)
-    replay(*gateway.audited, actor=TESTER)
-    with reading(gateway.engine) as connection:
+    replay(*audited, actor=TESTER)
+    with reading(database.engine) as connection:
         assert projections(connection) == found
-    assert told_of(gateway)[0] == 33
+    assert told_of(database)[0] == 33
 
 
 def test_the_lock_is_given_back_between_parts(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is committed stays where a later part fails, and is repeated when all of it is sent again."""
     reported = [each for n in range(4) for each in (rotation(f"r{n}", n, -9, block=n), sent(n))]
     monkeypatch.setattr(ingest, "HOLD_SECONDS", 0)
-    with work(gateway) as done:
+    with work(database) as done:
         assert verdict(post(client, reported))["accepted"] == 8
     assert done["transactions"] == 8
     monkeypatch.setattr(ingest, "HOLD_SECONDS", 60)
-    with work(gateway) as done:
+    with work(database) as done:
         assert verdict(post(client, reported))["repeated"] == 8
     assert done["transactions"] == 1
 
 
-def test_token_bound_is_per_chain(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_token_bound_is_per_chain(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MAX_ROTATIONS", 5)
     taken = verdict(post(client, rotations(0, 4)))
     assert (taken["accepted"], taken["refused"]) == (4, [])

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from app.credentials.rules.ingest_token import UNPROVEN
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.transfers.models import Anomaly
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.feed.services.world import (
     SENDER,
     about,
@@ -31,7 +34,6 @@ from tests.feed.services.world import (
     token,
 )
 from tests.feed.views.kit import TOKEN, kept, post, verdict
-from tests.gateway import Gateway
 
 
 def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[int, str]:
@@ -39,9 +41,9 @@ def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[in
     return {line["line"]: line["reason"] for line in verdict(post(client, events, token))["refused"]}
 
 
-def limited(gateway: Gateway, chain: int) -> str:
+def limited(editing: Editing, chain: int) -> str:
     """A token for one chain."""
-    return issue(*gateway.editing, new_token(f"only-{chain}", chains=[chain]), actor=TESTER).text
+    return issue(*editing, new_token(f"only-{chain}", chains=[chain]), actor=TESTER).text
 
 
 def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
@@ -56,12 +58,12 @@ def history_of(client: FlaskClient) -> Any:
     return client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9}).get_json()
 
 
-def test_types(client: FlaskClient, gateway: Gateway) -> None:
-    token = issue(*gateway.editing, new_token("sends", ["transfer.sent", "chain.head"]), actor=TESTER).text
+def test_types(client: FlaskClient, app: Flask, editing: Editing) -> None:
+    token = issue(*editing, new_token("sends", ["transfer.sent", "chain.head"]), actor=TESTER).text
     head = event("chain.head", chain_id=77, block=5)
     told = reasons(client, token, sent(1), released(1), head)
     assert told == {2: "type: transfer.released is outside this token's scope"}
-    assert [name for name, _ in kept(gateway)] == [sent(1)["id"], head["id"]]
+    assert [name for name, _ in kept(app)] == [sent(1)["id"], head["id"]]
 
 
 FEE = {"symbol": "USDT", "base_fee": "1"}
@@ -89,9 +91,9 @@ SIGNERS = {"signers": [address(1)], "powers": ["1"]}
     ids=lambda value: value["type"] if isinstance(value, dict) else str(value),
 )
 def test_events_that_name_their_chain(
-    client: FlaskClient, gateway: Gateway, reported: dict[str, Any], outside: int | None
+    client: FlaskClient, editing: Editing, reported: dict[str, Any], outside: int | None
 ) -> None:
-    token = issue(*gateway.editing, new_token("one-and-two", chains=[1, 2]), actor=TESTER).text
+    token = issue(*editing, new_token("one-and-two", chains=[1, 2]), actor=TESTER).text
     expected = {} if outside is None else {1: f"chain {outside} is outside this token's scope"}
     assert reasons(client, token, reported) == expected
 
@@ -105,8 +107,8 @@ UNPROVEN_SENDS = [
 
 
 @pytest.mark.parametrize("send", UNPROVEN_SENDS)
-def test_a_send_must_give_its_id(client: FlaskClient, gateway: Gateway, send: dict[str, Any]) -> None:
-    of_one = limited(gateway, 1)
+def test_a_send_must_give_its_id(client: FlaskClient, editing: Editing, send: dict[str, Any]) -> None:
+    of_one = limited(editing, 1)
     assert reasons(client, of_one, send) == {1: UNPROVEN}
     assert reasons(client, of_one, proven(1)) == {}
 
@@ -125,10 +127,10 @@ DESTINATION = [("transfer.delayed", {}), ("transfer.released", {"dst_tx_hash": "
 
 @pytest.mark.parametrize(("kind", "fields"), SOURCE + DESTINATION)
 def test_early_event_counts_with_its_send(
-    client: FlaskClient, gateway: Gateway, kind: str, fields: dict[str, Any]
+    client: FlaskClient, app: Flask, editing: Editing, kind: str, fields: dict[str, Any]
 ) -> None:
     chain, other = (1, 2) if (kind, fields) in SOURCE else (2, 1)
-    inside, outside = limited(gateway, chain), limited(gateway, other)
+    inside, outside = limited(editing, chain), limited(editing, other)
     send = proven(1)
     early, foreign = of(send, about(1, kind, **fields)), of(send, about(1, kind, at=-60, **fields))
     assert reasons(client, inside, early) == {}
@@ -136,22 +138,24 @@ def test_early_event_counts_with_its_send(
     assert answer(client, send)["err"]["msg"].startswith("transfer not found")
     post(client, [send])
     told = answer(client, send)
-    forget_events(gateway)
+    forget_events(app)
     post(client, [send, early])
     assert answer(client, send) == told
-    inside, outside = limited(gateway, chain), limited(gateway, other)
+    inside, outside = limited(editing, chain), limited(editing, other)
     late = foreign | {"id": "late"}
     assert reasons(client, outside, late) == {1: f"chain {chain} is outside this token's scope"}
     assert reasons(client, inside, late) == {}
 
 
-def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) -> None:
-    of_one = limited(gateway, 1)
+def test_quarantine_outlives_an_export(
+    client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
+) -> None:
+    of_one = limited(editing, 1)
     refunds = [of(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
     assert reasons(client, of_one, *refunds) == {}
-    exported = list(export_log(gateway.database))
-    forget_events(gateway)
-    taken = ingest_lines(gateway.database, gateway.intake, exported, "cli", types=EVENT_CLASSES)
+    exported = list(export_log(database))
+    forget_events(app)
+    taken = ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES)
     assert (taken.accepted, taken.refused) == (2, [])
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
     refunds[1] = of(sends[1], refunds[1])
@@ -159,16 +163,16 @@ def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) ->
     assert [answer(client, send)["status"] for send in sends] == [10, 1]
 
 
-def test_refund_requests_are_of_the_source(client: FlaskClient, gateway: Gateway) -> None:
-    of_one, of_two = limited(gateway, 1), limited(gateway, 2)
+def test_refund_requests_are_of_the_source(client: FlaskClient, editing: Editing) -> None:
+    of_one, of_two = limited(editing, 1), limited(editing, 2)
     post(client, [sent(1)])
     ready = prepared(1, request(1))
     assert reasons(client, of_two, ready) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, ready) == {}
 
 
-def test_submission_sets_chain_of_failure_only(client: FlaskClient, gateway: Gateway) -> None:
-    of_one, of_two = limited(gateway, 1), limited(gateway, 2)
+def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Editing) -> None:
+    of_one, of_two = limited(editing, 1), limited(editing, 2)
     send = proven(1)
     post(client, [of(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
     assert reasons(client, of_one, of(send, about(1, "transfer.confirmed"))) == {}
@@ -184,8 +188,8 @@ FALSE = {"src_chain_id": 3, "dst_chain_id": 3, "block": 1}
 
 
 @pytest.mark.parametrize("first", ["the send", "the attack"])
-def test_token_affects_only_its_chains(client: FlaskClient, gateway: Gateway, first: str) -> None:
-    of_three = limited(gateway, 3)
+def test_token_affects_only_its_chains(client: FlaskClient, editing: Editing, app: Flask, first: str) -> None:
+    of_three = limited(editing, 3)
     send = proven(1)
     attack = [
         of(send, about(1, "transfer.submitted", at=-5000, src_tx_hash="0x" + "cc" * 32, **FALSE)),
@@ -201,13 +205,13 @@ def test_token_affects_only_its_chains(client: FlaskClient, gateway: Gateway, fi
         told = verdict(post(client, honest))
         assert (told["accepted"], told["refused"]) == (2, [])
     found = answer(client, send), history_of(client)
-    forget_events(gateway)
+    forget_events(app)
     post(client, honest)
     assert (answer(client, send), history_of(client)) == found
 
 
-def test_id_of_limited_token_stays_free(client: FlaskClient, gateway: Gateway) -> None:
-    of_three = limited(gateway, 3)
+def test_id_of_limited_token_stays_free(client: FlaskClient, editing: Editing) -> None:
+    of_three = limited(editing, 3)
     send = proven(1)
     taken = of(send, released(1)) | {"id": send["id"]}
     assert reasons(client, of_three, taken) == {}
@@ -215,27 +219,29 @@ def test_id_of_limited_token_stays_free(client: FlaskClient, gateway: Gateway) -
     assert answer(client, send)["status"] == 1
 
 
-def test_retracted_send_still_names_chain(client: FlaskClient, gateway: Gateway) -> None:
-    of_one = limited(gateway, 1)
+def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing) -> None:
+    of_one = limited(editing, 1)
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     send = proven(1)
     assert reasons(client, of_one, send, reorg, of(send, about(1, "transfer.failed"))) == {}
     assert answer(client, send)["status"] == 2
 
 
-def test_reporter_affects_nothing_outside_scope(client: FlaskClient, gateway: Gateway) -> None:
+def test_reporter_affects_nothing_outside_scope(
+    client: FlaskClient, database: Database, editing: Editing
+) -> None:
     """It neither learns nor raises anything."""
-    of_one = limited(gateway, 1)
+    of_one = limited(editing, 1)
     foreign = proven(1, src_chain_id=2, dst_chain_id=1)
     post(client, [foreign])
     outside = "chain 2 is outside this token's scope"
     assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
 
 
-def test_both_limits_together(client: FlaskClient, gateway: Gateway) -> None:
-    token = issue(*gateway.editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
+def test_both_limits_together(client: FlaskClient, editing: Editing) -> None:
+    token = issue(*editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
     told = reasons(
         client,
         token,

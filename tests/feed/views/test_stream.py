@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed import views as limits
 from app.feed.services import ingest
@@ -28,7 +30,6 @@ from tests.feed.views.kit import (
     refused,
     verdict,
 )
-from tests.gateway import Gateway
 
 GZIP = {"Content-Encoding": "gzip"}
 MEGABYTE = 1 << 20
@@ -73,13 +74,13 @@ def in_pieces(body: bytes, size: int) -> Iterator[bytes]:
     return (body[start : start + size] for start in range(0, len(body), size))
 
 
-def test_gzip(client: FlaskClient, gateway: Gateway) -> None:
+def test_gzip(client: FlaskClient, app: Flask) -> None:
     assert verdict(post_gzip(client, sends(3)))["accepted"] == 3
     answer = verdict(post(client, gzip.compress(sends(4)), headers={"Content-Encoding": "X-GZIP"}))
     assert answer == {"accepted": 1, "repeated": 3, "refused": []}
     assert verdict(post(client, sends(5), headers={"Content-Encoding": "identity"}))["accepted"] == 1
     assert verdict(post_gzip(client, b""))["accepted"] == 0
-    assert len(kept(gateway)) == 5
+    assert len(kept(app)) == 5
 
 
 def test_gzip_in_several_members(client: FlaskClient) -> None:
@@ -182,14 +183,14 @@ OTHER_TYPES = (
 OTHER_ENCODINGS = ("br", "deflate", "zstd", "gzip, gzip", "gzip,identity", "compress", "*")
 
 
-def test_other_types_and_encodings(client: FlaskClient, gateway: Gateway) -> None:
+def test_other_types_and_encodings(client: FlaskClient, app: Flask) -> None:
     for content_type in OTHER_TYPES:
         message = refused(post(client, sends(1), content_type=content_type), 415, "unsupported_media_type")
         assert "application/x-ndjson" in message
     for encoding in OTHER_ENCODINGS:
         response = post(client, sends(1), headers={"Content-Encoding": encoding})
         assert "gzip" in refused(response, 415, "unsupported_media_type")
-    assert kept(gateway) == []
+    assert kept(app) == []
 
 
 def test_spellings_of_the_type(client: FlaskClient) -> None:
@@ -226,9 +227,7 @@ class ServersOwn(Exception):
     """Gunicorn's errors for broken chunks are neither OSErrors nor the framework's."""
 
 
-def test_a_body_that_breaks_off(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_body_that_breaks_off(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
 
     def breaks_off(error: Exception) -> Iterator[bytes]:
@@ -239,21 +238,21 @@ def test_a_body_that_breaks_off(
         message = refused(post_stream(client, breaks_off(error)), 400, "bad_request")
         assert "ended early" in message
         assert "may be sent again" in message
-    assert len(kept(gateway)) == 4  # whole batches alone
+    assert len(kept(app)) == 4  # whole batches alone
     assert verdict(post(client, sends(5))) == {"accepted": 1, "repeated": 4, "refused": []}
 
 
-def test_a_body_shorter_than_declared(client: FlaskClient, gateway: Gateway) -> None:
+def test_a_body_shorter_than_declared(client: FlaskClient, app: Flask) -> None:
     """Gunicorn ends it without an error, as if that were all."""
     body = sends(3)
     for given in (b"", body[:-1], body[: len(body) // 2]):
         response = post_stream(client, iter([given]), length=len(body))
         assert "ended early" in refused(response, 400, "bad_request")
-    assert kept(gateway) == []
+    assert kept(app) == []
 
 
 def test_nobody_waits_for_another_s_network(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a line is waited for, others can write."""
     monkeypatch.setattr(ingest, "BATCH", 2)
@@ -261,7 +260,7 @@ def test_nobody_waits_for_another_s_network(
 
     def slow() -> Iterator[bytes]:
         for line in sends(7).splitlines(keepends=True):
-            with writing(gateway.engine) as connection:  # waits in vain where the turn is not given back
+            with writing(database.engine) as connection:  # waits in vain where the turn is not given back
                 turns.append(connection.exec_driver_sql("SELECT count(*) FROM events").scalar_one())
             yield line
 

@@ -12,13 +12,15 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import select
 
 from app.credentials.models import IngestUsage
+from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import CredentialRefused, revoke_token
 from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
+from app.db.database import Database
 from app.db.engine import reading
 from tests.actors import TESTER
+from tests.applications import Audited, Editing, change_part, editing_of
 from tests.feed.services.world import NOW, event, sent
 from tests.feed.views.kit import CURSOR, bearer, kept, post, refused, verdict
-from tests.gateway import Gateway, use_gateway
 
 
 @pytest.fixture
@@ -27,13 +29,11 @@ def cli(app: Flask) -> FlaskCliRunner:
 
 
 @pytest.fixture
-def at(app: Flask, gateway: Gateway) -> Callable[[float], Gateway]:
+def at(app: Flask) -> Callable[[float], None]:
     """Set the clock of the application to so many seconds after NOW."""
 
-    def change(seconds: float) -> Gateway:
-        later = gateway.but(clock=lambda: NOW + timedelta(seconds=seconds))
-        use_gateway(app, later)
-        return later
+    def change(seconds: float) -> None:
+        change_part(app, Database, clock=lambda: NOW + timedelta(seconds=seconds))
 
     return change
 
@@ -45,20 +45,22 @@ def heads(start: int, count: int) -> list[dict[str, Any]]:
 class TestExpiry:
     TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
 
-    def test_it_ends(self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
-        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+    def test_it_ends(
+        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
+    ) -> None:
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         at(3599.9)
         assert verdict(post(client, [sent(1)], token))["accepted"] == 1
         at(3600)
         for answer in (post(client, [sent(2)], token), client.get(CURSOR, headers=bearer(token))):
             assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
-        assert len(kept(gateway)) == 1
+        assert len(kept(app)) == 1
 
-    def test_ended_token_is_not_made(self, gateway: Gateway) -> None:
+    def test_ended_token_is_not_made(self, editing: Editing) -> None:
         with pytest.raises(CredentialRefused, match="is in the past"):
-            issue(*gateway.editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
+            issue(*editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
 
-    def test_the_commands_say_so(self, cli: FlaskCliRunner, at: Callable[[float], Gateway]) -> None:
+    def test_the_commands_say_so(self, cli: FlaskCliRunner, at: Callable[[float], None]) -> None:
         made = cli.invoke(args=["ingest-tokens", "create", "a", "--expires", "2026-06-01T15:00:00+02:00"])
         assert made.exit_code == 0
         assert "valid until 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
@@ -72,48 +74,46 @@ class TestQuota:
     TERMS = TokenTerms(quota_events=5, quota_seconds=60)
 
     def test_excess_waits_and_nothing_is_partial(
-        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
     ) -> None:
-        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         at(20)
         assert verdict(post(client, heads(0, 3), token))["accepted"] == 3
         answer = post(client, heads(100, 3), token)
         message = refused(answer, 429, "rate_limited")
         assert answer.headers["Retry-After"] == "40"
         assert "may report 5 events in 60 s, and 2 are left until 2026-06-01T12:01:00Z" in message
-        assert len(kept(gateway)) == 3, "nothing of the batch that was over it"
+        assert len(kept(app)) == 3, "nothing of the batch that was over it"
         assert verdict(post(client, heads(100, 2), token))["accepted"] == 2
         assert verdict(post(client, heads(0, 3), token))["repeated"] == 3, "what is repeated is free"
         at(60)
         assert verdict(post(client, heads(100, 3), token))["accepted"] == 1
 
     def test_repeated_large_portion_completes(
-        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
     ) -> None:
-        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         portion = heads(0, 12)
         for minute in range(2):
             at(60 * minute)
             assert post(client, portion, token).status_code == 429
-            assert len(kept(gateway)) == 5 * (minute + 1)
+            assert len(kept(app)) == 5 * (minute + 1)
         at(120)
         assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
 
-    def test_refused_and_unreadable_lines_count(self, client: FlaskClient, gateway: Gateway) -> None:
-        token = issue(
-            *gateway.editing, new_token("relayer-1", ["chain.head"], terms=self.TERMS), actor=TESTER
-        ).text
+    def test_refused_and_unreadable_lines_count(self, client: FlaskClient, editing: Editing) -> None:
+        token = issue(*editing, new_token("relayer-1", ["chain.head"], terms=self.TERMS), actor=TESTER).text
         lost = [event("transfer.lost"), sent(1), event("lost"), event("lost"), event("lost")]
         assert len(verdict(post(client, lost, token))["refused"]) == 5
         assert post(client, heads(0, 1), token).status_code == 429
 
-    def test_others_have_their_own(self, client: FlaskClient, gateway: Gateway) -> None:
+    def test_others_have_their_own(self, client: FlaskClient, database: Database, editing: Editing) -> None:
         one, two = (
-            issue(*gateway.editing, new_token(f"r{n}", terms=self.TERMS), actor=TESTER).text for n in range(2)
+            issue(*editing, new_token(f"r{n}", terms=self.TERMS), actor=TESTER).text for n in range(2)
         )
         assert verdict(post(client, heads(0, 5), one))["accepted"] == 5
         assert verdict(post(client, heads(10, 5), two))["accepted"] == 5
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             assert set(connection.scalars(select(IngestUsage.events))) == {5}
 
     @pytest.mark.parametrize(
@@ -133,18 +133,16 @@ class TestQuota:
 
 class TestRotation:
     def test_both_tokens_work_until_revocation(
-        self, cli: FlaskCliRunner, client: FlaskClient, gateway: Gateway
+        self, cli: FlaskCliRunner, client: FlaskClient, app: Flask, editing: Editing
     ) -> None:
         quota = TokenTerms(quota_events=3, quota_seconds=60)
-        old = issue(
-            *gateway.editing, new_token("relayer-1", ["chain.head"], [1], terms=quota), actor=TESTER
-        ).text
+        old = issue(*editing, new_token("relayer-1", ["chain.head"], [1], terms=quota), actor=TESTER).text
         made = cli.invoke(args=["ingest-tokens", "rotate", "relayer-1"])
         new = made.stdout.strip()
         assert (made.exit_code, new == old) == (0, False)
         for number, token in enumerate((old, new)):
             assert verdict(post(client, heads(number, 1), token))["accepted"] == 1
-        assert kept(gateway)[1][1] == "relayer-1", "the reporter is the same"
+        assert kept(app)[1][1] == "relayer-1", "the reporter is the same"
         assert verdict(post(client, [event("chain.head", chain_id=2, block=1)], new))["refused"], (
             "the scope too"
         )
@@ -159,45 +157,50 @@ class TestRotation:
         refused(post(client, heads(0, 1), old), 401, "unauthorized")
         assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
 
-    def test_two_are_the_most(self, gateway: Gateway) -> None:
-        issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
-        issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
+    def test_two_are_the_most(
+        self, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
+    ) -> None:
+        issue(*editing, new_token("relayer-1"), actor=TESTER)
+        issue(*editing, second_token("relayer-1"), actor=TESTER)
         with pytest.raises(CredentialRefused, match="already has 2 valid tokens"):
-            issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
-        revoke_token(
-            gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
-        )
+            issue(*editing, second_token("relayer-1"), actor=TESTER)
+        revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
         with pytest.raises(CredentialRefused, match="no valid token relayer-1 to replace"):
-            issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
+            issue(*editing, second_token("relayer-1"), actor=TESTER)
         with pytest.raises(CredentialRefused, match="is already used, or was used before"):
-            issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
+            issue(*editing, new_token("relayer-1"), actor=TESTER)
 
-    def test_an_expired_one_makes_room(self, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
-        issue(
-            *gateway.editing,
-            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
-            actor=TESTER,
-        )
-        issue(*gateway.editing, second_token("r", expires_at=NOW + timedelta(seconds=20)), actor=TESTER)
-        later = at(10)
-        assert issue(*later.editing, second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER).text
-
-    def test_second_token_inherits_lifetime(
-        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+    def test_an_expired_one_makes_room(
+        self, app: Flask, editing: Editing, at: Callable[[float], None]
     ) -> None:
         issue(
-            *gateway.editing,
+            *editing,
             new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
             actor=TESTER,
         )
-        token = issue(*at(5).editing, second_token("r"), actor=TESTER).text
+        issue(*editing, second_token("r", expires_at=NOW + timedelta(seconds=20)), actor=TESTER)
+        at(10)
+        assert issue(
+            *editing_of(app), second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER
+        ).text
+
+    def test_second_token_inherits_lifetime(
+        self, app: Flask, client: FlaskClient, editing: Editing, at: Callable[[float], None]
+    ) -> None:
+        issue(
+            *editing,
+            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
+            actor=TESTER,
+        )
+        at(5)
+        token = issue(*editing_of(app), second_token("r"), actor=TESTER).text
         at(13.9)
         assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
         at(14)
         assert post(client, heads(1, 1), token).status_code == 401
 
-    def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, gateway: Gateway) -> None:
-        other = issue(*gateway.editing, new_token("other"), actor=TESTER).text.split("_")[1]
-        issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
+    def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, editing: Editing) -> None:
+        other = issue(*editing, new_token("other"), actor=TESTER).text.split("_")[1]
+        issue(*editing, new_token("relayer-1"), actor=TESTER)
         tried = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", other])
         assert f"there is no token relayer-1 with the key ID {other}" in tried.stderr

@@ -9,21 +9,24 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
+from msgspec.structs import replace
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
+from app.audit.keys import AuditKeys
 from app.credentials.models import IngestToken
 from app.credentials.rules.credential import digest_of
-from app.credentials.rules.ingest_token import environment_token
+from app.credentials.rules.ingest_token import EnvironmentTokens, environment_token
 from app.credentials.services.issued import revoke_token
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services import ingest
+from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import OpenApp
+from tests.applications import Audited, Editing, OpenApp
 from tests.feed.services.world import NOW, proven, sent
 from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
-from tests.gateway import Gateway, current_gateway, gateway_of
 
 MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
 ENVIRONMENT_NAME = "env-" + digest_of(TOKEN.encode()).hex()[:8]
@@ -40,15 +43,17 @@ def elsewhere(open_app: OpenApp) -> Flask:
     return open_app()
 
 
-def test_token_is_shown_once_only(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
+def test_token_is_shown_once_only(
+    app: Flask, database: Database, cli: FlaskCliRunner, client: FlaskClient
+) -> None:
     made = cli.invoke(args=["ingest-tokens", "create", "relayer-1"])
     assert made.exit_code == 0
     token = made.stdout.strip()
     assert MADE.fullmatch(token)
     assert token not in made.stderr
     assert verdict(post(client, [sent(1)], token))["accepted"] == 1
-    assert kept(gateway) == [(sent(1)["id"], "relayer-1")]
-    with reading(gateway.engine) as connection:
+    assert kept(app) == [(sent(1)["id"], "relayer-1")]
+    with reading(database.engine) as connection:
         row = connection.execute(select(IngestToken.__table__)).one()
     assert row.digest == digest_of(token.encode())
     assert token.split("_", 2)[2] not in repr(row)
@@ -57,8 +62,8 @@ def test_token_is_shown_once_only(cli: FlaskCliRunner, client: FlaskClient, gate
     assert token.split("_", 2)[2] not in listed.output
 
 
-def test_every_token_is_another(gateway: Gateway) -> None:
-    assert len({issue(*gateway.editing, new_token(f"t{n}"), actor=TESTER).text for n in range(20)}) == 20
+def test_every_token_is_another(editing: Editing) -> None:
+    assert len({issue(*editing, new_token(f"t{n}"), actor=TESTER).text for n in range(20)}) == 20
 
 
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -99,23 +104,29 @@ NOT_MADE = [
 ]
 
 
-def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
+def test_what_is_not_made(
+    cli: FlaskCliRunner,
+    database: Database,
+    audited: Audited,
+    editing: Editing,
+    environment_tokens: EnvironmentTokens,
+) -> None:
     for name in ("taken", "gone"):
-        issue(*gateway.editing, new_token(name), actor=TESTER)
-    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "gone", actor=TESTER)
+        issue(*editing, new_token(name), actor=TESTER)
+    revoke_token(*audited, environment_tokens, "gone", actor=TESTER)
     for arguments, said in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
         assert tried.exit_code != 0, arguments
         assert said in tried.stderr
         assert tried.stdout == ""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert len(connection.execute(select(IngestToken.name)).all()) == 2
 
 
 def test_revoked_everywhere_at_once(
-    cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
+    cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, editing: Editing
 ) -> None:
-    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
+    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     other = elsewhere.test_client()
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
@@ -127,23 +138,18 @@ def test_revoked_everywhere_at_once(
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
 
 
-def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
-    issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
-    first = revoke_token(
-        gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
-    )
+def test_revoking_again_keeps_the_time(
+    database: Database,
+    audit_keys: AuditKeys,
+    audited: Audited,
+    editing: Editing,
+    environment_tokens: EnvironmentTokens,
+) -> None:
+    issue(*editing, new_token("relayer-1"), actor=TESTER)
+    first = revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
     assert first == NOW
-    a_day_later = gateway.but(clock=lambda: NOW + timedelta(days=1))
-    assert (
-        revoke_token(
-            a_day_later.database,
-            a_day_later.audit_keys,
-            a_day_later.environment_tokens,
-            "relayer-1",
-            actor=TESTER,
-        )
-        == NOW
-    )
+    a_day_later = replace(database, clock=lambda: NOW + timedelta(days=1))
+    assert revoke_token(a_day_later, audit_keys, environment_tokens, "relayer-1", actor=TESTER) == NOW
 
 
 @pytest.mark.parametrize(
@@ -156,23 +162,26 @@ def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, said: str) -> No
 
 
 def test_revoked_token_ends_its_upload(
-    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    client: FlaskClient,
+    app: Flask,
+    audited: Audited,
+    editing: Editing,
+    environment_tokens: EnvironmentTokens,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
-    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
+    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
-        if len(kept(gateway)) == 4:
-            revoke_token(
-                gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
-            )
+        if len(kept(app)) == 4:
+            revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
         return read(*arguments)
 
     monkeypatch.setattr(ingest, "_read", revoke_then_read)
     message = refused(post(client, [sent(n) for n in range(10)], token), 401, "unauthorized")
     assert "revoked" in message
-    assert len(kept(gateway)) == 4
+    assert len(kept(app)) == 4
 
 
 NOT_BEARERS = [
@@ -185,7 +194,7 @@ NOT_BEARERS = [
 ]  # fmt: skip
 
 
-def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
+def test_without_a_valid_token(client: FlaskClient, app: Flask) -> None:
     for header in NOT_BEARERS:
         headers = {} if header is None else {"Authorization": header}
         for response in (
@@ -195,18 +204,18 @@ def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
         ):
             refused(response, 401, "unauthorized")
             assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert kept(gateway) == []
+    assert kept(app) == []
 
 
-def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
-    for token in (TOKEN, issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text):
+def test_spellings_of_the_header(client: FlaskClient, editing: Editing) -> None:
+    for token in (TOKEN, issue(*editing, new_token("relayer-1"), actor=TESTER).text):
         for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
-def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
-    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
-    other = issue(*gateway.editing, new_token("relayer-2"), actor=TESTER).text
+def test_part_of_a_token_is_none(client: FlaskClient, editing: Editing) -> None:
+    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
+    other = issue(*editing, new_token("relayer-2"), actor=TESTER).text
     head, secret = token[:20], token[21:]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
@@ -221,7 +230,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         for n, token in enumerate(tokens):
             on_the_wire = token.encode().decode("latin-1")
             assert verdict(post(client, [sent(n)], on_the_wire))["accepted"] == 1
-        names = [reporter for _, reporter in kept(current_gateway())]
+        names = [reporter for _, reporter in kept(app)]
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
         assert len(set(names)) == 3
@@ -230,7 +239,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
 def test_environment_names_ignore_order(open_app: OpenApp) -> None:
     def names(*tokens: str) -> dict[str, str]:
         app = open_app(ingest_tokens=tokens)
-        known = gateway_of(app).environment_tokens
+        known = part_of(app, EnvironmentTokens)
         return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
 
     assert names("a", "b") == names("b", "a")
@@ -238,7 +247,7 @@ def test_environment_names_ignore_order(open_app: OpenApp) -> None:
 
 def test_duplicate_environment_token_is_one(open_app: OpenApp) -> None:
     app = open_app(ingest_tokens=("a", "b", "a"))
-    assert len(gateway_of(app).environment_tokens) == 2
+    assert len(part_of(app, EnvironmentTokens)) == 2
 
 
 def test_no_token_no_feed(open_app: OpenApp) -> None:
@@ -247,11 +256,11 @@ def test_no_token_no_feed(open_app: OpenApp) -> None:
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
 
 
-def test_token_lookup_is_one_read(client: FlaskClient, gateway: Gateway) -> None:
-    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
+def test_token_lookup_is_one_read(client: FlaskClient, database: Database, editing: Editing) -> None:
+    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     statements: list[str] = []
 
-    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
+    @sqlalchemy_event.listens_for(database.reads, "before_cursor_execute")
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         statements.append(statement)
 

@@ -6,44 +6,46 @@ import json
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services import ingest
 from app.transfers import models as log
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.applications import Editing
 from tests.feed.services.world import about, event, released, sent, transfer_id
 from tests.feed.views.kit import CURSOR, bearer, kept, ndjson, post, verdict
-from tests.gateway import Gateway
 
 
 def status_of(client: FlaskClient, n: int) -> Any:
     return client.post("/v2/getTransferStatus", json={"transfer_id": transfer_id(n)}).get_json()["status"]
 
 
-def test_what_is_reported_is_kept_and_counts(client: FlaskClient, gateway: Gateway) -> None:
-    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
+def test_what_is_reported_is_kept_and_counts(client: FlaskClient, app: Flask, editing: Editing) -> None:
+    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     answer = verdict(post(client, [sent(1), about(1, "network.status", xfer_status=2)], token))
     assert answer == {"accepted": 2, "repeated": 0, "refused": []}
     assert status_of(client, 1) == 4
     assert verdict(post(client, [released(1)], token))["accepted"] == 1
     assert status_of(client, 1) == 5
-    assert {reporter for _, reporter in kept(gateway)} == {"relayer-1"}
+    assert {reporter for _, reporter in kept(app)} == {"relayer-1"}
 
 
-def test_the_same_again_counts_once(client: FlaskClient, gateway: Gateway) -> None:
+def test_the_same_again_counts_once(client: FlaskClient, app: Flask, editing: Editing) -> None:
     body = ndjson(sent(1), sent(2), sent(1))
     assert verdict(post(client, body)) == {"accepted": 2, "repeated": 1, "refused": []}
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 3, "refused": []}
-    other = issue(*gateway.editing, new_token("another"), actor=TESTER).text
+    other = issue(*editing, new_token("another"), actor=TESTER).text
     assert verdict(post(client, body, other))["repeated"] == 3
-    assert len(kept(gateway)) == 2
+    assert len(kept(app)) == 2
 
 
-def test_id_with_other_content_is_refused(client: FlaskClient, gateway: Gateway) -> None:
+def test_id_with_other_content_is_refused(client: FlaskClient, database: Database) -> None:
     first = sent(1)
     post(client, [first])
     answer = verdict(post(client, [sent(2), first | {"amount": "1"}, sent(3)]))
@@ -55,7 +57,7 @@ def test_id_with_other_content_is_refused(client: FlaskClient, gateway: Gateway)
             "reason": "id: was reported before with other content: send a new fact with a new id",
         }
     ]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert connection.scalar(select(Anomaly.kind)) == "id_with_two_contents"
 
 
@@ -100,13 +102,13 @@ def test_repeated_event_is_accepted_after_retraction(client: FlaskClient) -> Non
     assert status_of(client, 1) == 1
 
 
-def test_the_answer_comes_after_the_commit(client: FlaskClient, gateway: Gateway, monkeypatch: Any) -> None:
+def test_the_answer_comes_after_the_commit(client: FlaskClient, database: Database, monkeypatch: Any) -> None:
     """Seen from another connection while the answer is being made."""
     seen: list[int | None] = []
     made = ingest.IngestResult.as_json
 
     def look(answer: ingest.IngestResult) -> dict[str, object]:
-        with gateway.engine.connect() as connection:
+        with database.engine.connect() as connection:
             seen.append(connection.scalar(select(func.count()).select_from(log.Event)))
         return made(answer)
 
@@ -115,10 +117,10 @@ def test_the_answer_comes_after_the_commit(client: FlaskClient, gateway: Gateway
     assert seen == [3]
 
 
-def test_the_cursor(client: FlaskClient, gateway: Gateway) -> None:
+def test_the_cursor(client: FlaskClient, editing: Editing) -> None:
     mine, other = (
-        issue(*gateway.editing, new_token("mine"), actor=TESTER).text,
-        issue(*gateway.editing, new_token("other"), actor=TESTER).text,
+        issue(*editing, new_token("mine"), actor=TESTER).text,
+        issue(*editing, new_token("other"), actor=TESTER).text,
     )
     empty = client.get(CURSOR, headers=bearer(mine))
     assert empty.get_json() == {"err": None, "cursor": None}

@@ -7,15 +7,18 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, table
 
 from app.credentials.services.issuing import issue, new_token
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
 from app.transfers.rules.signatures import MAX_WAITING
 from app.values.crypto import keccak256
 from tests.actors import TESTER
+from tests.applications import Audited, Editing
 from tests.databases import filled_tables
 from tests.everyday import volume
 from tests.feed.services.world import (
@@ -34,7 +37,6 @@ from tests.feed.services.world import (
     token,
 )
 from tests.feed.views.kit import TOKEN, post, verdict
-from tests.gateway import Gateway
 from tests.steps import steps
 
 Line = dict[str, Any]
@@ -45,14 +47,14 @@ OTHER_HASH = "0x" + "66" * 32
 
 
 @pytest.fixture
-def limited(gateway: Gateway) -> Callable[..., str]:
+def limited(editing: Editing) -> Callable[..., str]:
     """Gives the token for some chains."""
     made: dict[tuple[int, ...], str] = {}
 
     def for_chains(*chains: int) -> str:
         if chains not in made:
             name = "only-" + "-".join(map(str, chains))
-            made[chains] = issue(*gateway.editing, new_token(name, chains=chains), actor=TESTER).text
+            made[chains] = issue(*editing, new_token(name, chains=chains), actor=TESTER).text
         return made[chains]
 
     return for_chains
@@ -217,16 +219,16 @@ CRASHING = [
 ]
 
 
-def sizes(gateway: Gateway) -> dict[str, int]:
+def sizes(database: Database) -> dict[str, int]:
     """The number of rows of each table."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         names = filled_tables(connection)
         return {name: connection.scalar(select(func.count()).select_from(table(name))) or 0 for name in names}
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_log_that_is_sent_again_and_again_adds_nothing(
-    client: FlaskClient, gateway: Gateway, *, is_whole: bool
+    client: FlaskClient, database: Database, *, is_whole: bool
 ) -> None:
     def send_log() -> None:
         for part in [CRASHING] if is_whole else [[line] for line in CRASHING]:
@@ -234,10 +236,10 @@ def test_log_that_is_sent_again_and_again_adds_nothing(
 
     for _ in range(3):
         send_log()
-    before, answered, cost = sizes(gateway), answer(client), steps(send_log)
+    before, answered, cost = sizes(database), answer(client), steps(send_log)
     for _ in range(volume(300, 20)):
         send_log()
-    assert sizes(gateway) == before
+    assert sizes(database) == before
     assert answer(client) | {"as_of": 0} == answered | {"as_of": 0}
     assert steps(send_log) < 1.3 * cost
 
@@ -252,21 +254,21 @@ def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: p
     assert told["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
 
-def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, gateway: Gateway) -> None:
+def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, audited: Audited) -> None:
     junk = [of(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
     tell(client, *junk)
-    retract_ids(*gateway.audited, [junk[0]["id"]], "wrong", actor=TESTER)
+    retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
     told = verdict(post(client, [of(SEND, signed(1, signature(b"x", KEYS[6])))]))
     assert told["accepted"] == 1
     assert tell(client, junk[0])["accepted"] == 1, "it was accepted before"
 
 
 def test_signature_that_was_retracted_and_sent_again_counts_by_a_rotation(
-    client: FlaskClient, gateway: Gateway
+    client: FlaskClient, audited: Audited
 ) -> None:
     asked, early = refund(SEND, KEYS[5])
     tell(client, SEND, early, asked)
-    retract_ids(*gateway.audited, [early["id"]], "wrong", actor=TESTER)
+    retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
     told = verdict(post(client, [early]))
     assert told["refused"][0]["reason"].startswith("signature: ")
     tell(client, of(SEND, about(1, "transfer.confirmed")))
@@ -286,7 +288,7 @@ def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
 
 
 def test_link_is_that_of_the_first_send_in_any_order(
-    client: FlaskClient, gateway: Gateway, limited: Callable[..., str]
+    client: FlaskClient, app: Flask, limited: Callable[..., str]
 ) -> None:
     tell(client, SEND)
     for number, story in enumerate(stories(limited)):
@@ -303,9 +305,9 @@ def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callabl
     assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
 
 
-def test_release_that_was_sent_again_before_its_send_stands(client: FlaskClient, gateway: Gateway) -> None:
+def test_release_that_was_sent_again_before_its_send_stands(client: FlaskClient, audited: Audited) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
     tell(client, SEND, paid)
-    retract_ids(*gateway.audited, [SEND["id"]], "wrong", actor=TESTER)
+    retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
     tell(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
     assert status(client) == 5

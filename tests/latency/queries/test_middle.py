@@ -12,16 +12,17 @@ from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
+from app.http.application import current
 from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from app.latency.rules.median import window
-from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 
 
 def twice() -> int | None:
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         return twice_median(connection, 1, 56, *window(NOW))
 
 
@@ -29,12 +30,12 @@ def twice() -> int | None:
 @pytest.mark.parametrize(
     "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
 )
-def test_median_of_random_latencies(app: Flask, count: int, different: int) -> None:
+def test_median_of_random_latencies(count: int, different: int, database: Database) -> None:
     latencies = [random.Random(count).randrange(different) for _ in range(count)]
     record(latencies)
     for counted in (False, True):
         if counted:
-            with writing(current_gateway().engine) as connection:
+            with writing(database.engine) as connection:
                 recount(connection, NOW)
         assert twice() == 2 * median(latencies)
 
@@ -63,25 +64,25 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> N
     assert twice() == (10 if counted else None)
 
 
-def test_everything_has_left_the_window(app: Flask) -> None:
+def test_everything_has_left_the_window(database: Database) -> None:
     record([5, 6])
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         recount(connection, NOW)
     later = window(NOW + timedelta(days=7))
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         assert twice_median(connection, 1, 56, *later) is None
         assert twice_medians_by_pair(connection, *later) == ninth_tenths_by_pair(connection, *later) == {}
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
+def test_one_statement_finds_the_middle(counted: bool, database: Database) -> None:
     """From the records alone where nothing is counted."""
     record(list(range(1000)))
     if counted:
-        with writing(current_gateway().engine) as connection:
+        with writing(database.engine) as connection:
             recount(connection, NOW)
     statements: list[str] = []
-    engine = current_gateway().engine
+    engine = database.engine
 
     def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         statements.append(statement)
@@ -95,16 +96,16 @@ def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_pair_medians_match_single_ones(app: Flask, counted: bool) -> None:
+def test_pair_medians_match_single_ones(counted: bool, database: Database) -> None:
     draw = random.Random(7)
     pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
     for (src, dst), number in pairs.items():
         record([draw.choice((5, 700_000, draw.randrange(10**8))) for _ in range(number)], src=src, dst=dst)
     record([1], src=1, dst=999, ago=timedelta(days=8))
     if counted:
-        with writing(current_gateway().engine) as connection:
+        with writing(database.engine) as connection:
             recount(connection, NOW)
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         found = twice_medians_by_pair(connection, *window(NOW))
         ninth_tenths = ninth_tenths_by_pair(connection, *window(NOW))
         each = {pair: twice_median(connection, *pair, *window(NOW)) for pair in pairs}

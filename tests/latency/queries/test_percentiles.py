@@ -10,8 +10,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
+from app.http.application import current
 from app.latency.queries import (
     LatencyOrder,
     counted_since,
@@ -23,7 +25,6 @@ from app.latency.rules.median import window
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
 from tests.everyday import volume
-from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 
 PAIR = (ChainId(1), ChainId(56))
@@ -31,7 +32,7 @@ WEEK = window(NOW)
 
 
 def order(symbol: str | None = None) -> LatencyOrder | None:
-    with reading(current_gateway().engine) as connection:
+    with reading(current(Database).engine) as connection:
         if symbol is None:
             return latency_order(connection, *PAIR, *WEEK)
         return latency_order_of_token(connection, PAIR, symbol, *WEEK)
@@ -51,18 +52,18 @@ def expected(latencies: list[int], found: LatencyOrder | None) -> bool:
 
 def name_all(symbol: str) -> None:
     """Give transfers without a token this one."""
-    with writing(current_gateway().engine) as connection:
+    with writing(current(Database).engine) as connection:
         connection.execute(update(Transfer).where(Transfer.symbol.is_(None)).values(symbol=symbol))
 
 
 def count() -> None:
-    with writing(current_gateway().engine) as connection:
+    with writing(current(Database).engine) as connection:
         recount(connection, NOW)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 9, 10, 11, 99, 100, 101, 1003])
 @pytest.mark.parametrize("different", [10**10, 10**6, 3])
-def test_the_figures_of_random_latencies(app: Flask, number: int, different: int) -> None:
+def test_the_figures_of_random_latencies(number: int, different: int, database: Database) -> None:
     draw = random.Random(number * different)
     tokens = {symbol: [draw.randrange(different) for _ in range(number)] for symbol in ("USDT", "WETH")}
     for symbol, latencies in tokens.items():
@@ -77,16 +78,16 @@ def test_the_figures_of_random_latencies(app: Flask, number: int, different: int
         for symbol, latencies in tokens.items():
             assert expected(latencies, order(symbol))
         assert order("DAI") is None
-        with reading(current_gateway().engine) as connection:
+        with reading(database.engine) as connection:
             found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order()
         assert both is not None
         assert found == (both.twice_median, both.p90)
 
 
-def test_nothing_was_released(app: Flask) -> None:
+def test_nothing_was_released(database: Database) -> None:
     record([5], src=56, dst=1)
     assert order() is None
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         assert twice_median_and_p90(connection, *PAIR, *WEEK) is None
 
 
@@ -99,7 +100,7 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, latency: int) -> No
 
 
 @pytest.mark.parametrize("seed", range(volume(12)))
-def test_token_reads_are_bounded(app: Flask, seed: int) -> None:
+def test_token_reads_are_bounded(seed: int, database: Database) -> None:
     """The window is the longest of whole seconds that has at most that many, and all in it count."""
     draw = random.Random(seed)
     ages = sorted(draw.randrange(60_000) / 1000 for _ in range(30))
@@ -107,7 +108,7 @@ def test_token_reads_are_bounded(app: Flask, seed: int) -> None:
         record([latency], ago=timedelta(seconds=age))
         name_all(draw.choice(("USDT", "WETH")))
     most = draw.randrange(1, 40)
-    with reading(current_gateway().engine) as connection:
+    with reading(database.engine) as connection:
         after = counted_since(connection, PAIR, *WEEK, most)
         both = [latency_order_of_token(connection, PAIR, symbol, after, NOW) for symbol in ("USDT", "WETH")]
     seconds = (NOW - after).total_seconds()

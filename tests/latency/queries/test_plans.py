@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import Connection, text
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed.projection.latencies import recount
 from app.latency import queries as orders
 from app.latency.rules.median import FINE, window
-from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 
 IN_EACH, PAIRS = 20, ((1, 56), (56, 1), (1, 137))
@@ -28,12 +27,14 @@ STATEMENTS = {
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize("which", STATEMENTS)
 @pytest.mark.parametrize(("buckets", "with_a_middle"), [(200, 2), (201, 1)])
-def test_only_middle_buckets_are_read(app: Flask, which: str, buckets: int, with_a_middle: int) -> None:
+def test_only_middle_buckets_are_read(
+    which: str, buckets: int, with_a_middle: int, database: Database
+) -> None:
     """Planned without the parameters' values, as for the hot path; each bucket once."""
     for src, dst in PAIRS:
         record([bucket << FINE for bucket in range(buckets) for _ in range(IN_EACH)], src=src, dst=dst)
     statement, pairs = STATEMENTS[which]
-    with writing(current_gateway().engine) as connection:
+    with writing(database.engine) as connection:
         recount(connection, NOW)
         connection.execute(text("ANALYZE"))
         plan = _general_plan(connection, str(statement.compile(dialect=connection.dialect)))

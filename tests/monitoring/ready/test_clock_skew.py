@@ -10,9 +10,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
-from app.monitoring.readiness import EVERY_SECONDS, MOST_SECONDS, ClockSkew
+from app.db.database import Database
+from app.http.application import part_of
+from app.monitoring.readiness import EVERY_SECONDS, MOST_SECONDS, ClockSkew, Readiness
 from tests.api.shapes import READY, assert_refused
-from tests.gateway import gateway_of
 from tests.timer import Timer
 
 AN_HOUR = 3600.0
@@ -36,20 +37,20 @@ def timer() -> Timer:
 
 
 def skew(app: Flask, clock: Clock, timer: Timer) -> ClockSkew:
-    return ClockSkew(gateway_of(app).reads, clock, timer)
+    return ClockSkew(part_of(app, Database).reads, clock, timer)
 
 
 @pytest.fixture
-def statements(app: Flask) -> Iterator[list[str]]:
+def statements(database: Database) -> Iterator[list[str]]:
     """What is sent to the database."""
     sent: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         sent.append(statement)
 
-    event.listen(gateway_of(app).reads, "before_cursor_execute", note)
+    event.listen(database.reads, "before_cursor_execute", note)
     yield sent
-    event.remove(gateway_of(app).reads, "before_cursor_execute", note)
+    event.remove(database.reads, "before_cursor_execute", note)
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_skew_is_measured_by_one_statement(app: Flask, timer: Timer, statements:
 def test_not_ready_while_the_clocks_differ(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_gateway = gateway_of(app).readiness._look.args[2]
+    of_gateway = part_of(app, Readiness)._look.args[2]
     assert client.get("/readyz").status_code == 200
     monkeypatch.setattr(of_gateway, "_clock", Clock(AN_HOUR))
     monkeypatch.setattr(of_gateway, "_measured", None)

@@ -11,14 +11,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.api.shapes import READY, assert_refused
-from tests.applications import OpenApp
+from tests.applications import OpenApp, editing_of
 from tests.console.visitor import MovableClock
 from tests.feed.services.world import network, write_network
 from tests.feed.views.kit import post
-from tests.gateway import gateway_of
 
 LIMITS = ((0, 600), (2, 60), (3, 0))
 """Chain 2 must be newer than chain 1, and chain 3 may be silent."""
@@ -31,7 +32,7 @@ def clock() -> MovableClock:
 
 def open_with(open_app: OpenApp, clock: MovableClock, stale: str) -> Flask:
     app = open_app(clock=clock, feed_max_age_seconds=LIMITS, feed_stale=stale)
-    write_network(gateway_of(app).engine)
+    write_network(part_of(app, Database).engine)
     return app
 
 
@@ -78,7 +79,7 @@ def test_stopped_chain_may_be_silent(open_app: OpenApp, clock: MovableClock) -> 
     assert stale(client).keys() == {2}
     stopped = network()
     stopped["chains"][1]["disabled"] = True
-    import_network(*gateway_of(app).editing, json.dumps(stopped).encode(), actor=TESTER)
+    import_network(*editing_of(app), json.dumps(stopped).encode(), actor=TESTER)
     assert stale(client) == {}
 
 
@@ -114,10 +115,12 @@ def test_what_changes_is_logged_once(
 
 def test_without_limits_nothing_is_asked(open_app: OpenApp, clock: MovableClock) -> None:
     app = open_app(clock=clock)
-    write_network(gateway_of(app).engine)
+    write_network(part_of(app, Database).engine)
     statements: list[str] = []
     event.listen(
-        gateway_of(app).reads, "before_cursor_execute", lambda _c, _u, text, *_: statements.append(text)
+        part_of(app, Database).reads,
+        "before_cursor_execute",
+        lambda _c, _u, text, *_: statements.append(text),
     )
     assert stale(app.test_client()) == {}
     assert statements

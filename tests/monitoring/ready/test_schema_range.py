@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert, text
 
+from app.db.database import Database
 from app.db.models import SchemaFloor
 from app.db.schema import (
     database_complaint,
@@ -18,7 +19,6 @@ from app.db.schema import (
     schema_complaint,
 )
 from scripts.start import migrate_database
-from tests.gateway import gateway_of
 
 SetSchema = Callable[..., None]
 
@@ -83,11 +83,11 @@ def test_migrations_say_which_the_code_needs(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def set_schema(app: Flask) -> Iterator[SetSchema]:
+def set_schema(database: Database) -> Iterator[SetSchema]:
     """Sets the revision that the database has, and what its newer migrations say; undone afterwards."""
 
     def to(revision: str, **floors: str) -> None:
-        with gateway_of(app).engine.begin() as connection:
+        with database.engine.begin() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
             connection.execute(delete(SchemaFloor).where(SchemaFloor.revision >= NEWER))
             for made_by, oldest in floors.items():
@@ -115,24 +115,22 @@ def test_ready_on_every_schema_of_the_range(app: Flask, set_schema: SetSchema) -
 
 
 @pytest.mark.every_database
-def test_not_ready_without_needed_schema(app: Flask, set_schema: SetSchema) -> None:
+def test_not_ready_without_needed_schema(app: Flask, set_schema: SetSchema, database: Database) -> None:
     """A schema that took something away."""
     set_schema(NEWEST, **{f"by_{NEWER}": newest_schema(), f"by_{NEWEST}": NEWER})
     complaint = ready(app)
     assert complaint is not None
     assert f"which needs a version that knows {NEWER}" in complaint
-    assert (
-        database_complaint(gateway_of(app).database) == complaint
-    )  # which commands, watchers and senders ask
+    assert database_complaint(database) == complaint  # which commands, watchers and senders ask
     set_schema(f"{int(oldest_schema()) - 1:04}")
     needed = " to ".join(sorted({oldest_schema(), newest_schema()}))
     assert f"this version needs {needed}" in (ready(app) or "")
 
 
-def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema) -> None:
+def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema, database: Database) -> None:
     """Before revision 0035 there was no such table: it is asked only where the database is ahead."""
     set_schema(oldest_schema())
-    engine = gateway_of(app).engine
+    engine = database.engine
     with engine.begin() as connection:
         connection.execute(text("ALTER TABLE schema_floors RENAME TO elsewhere"))
     try:
@@ -142,9 +140,9 @@ def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema) ->
             connection.execute(text("ALTER TABLE elsewhere RENAME TO schema_floors"))
 
 
-def test_start_never_migrates_newer_schema(app: Flask, set_schema: SetSchema) -> None:
+def test_start_never_migrates_newer_schema(set_schema: SetSchema, database: Database) -> None:
     set_schema(NEWER)
-    migrate_database(gateway_of(app).database)
+    migrate_database(database)
     set_schema(NEWER, **{f"by_{NEWER}": NEWER})
     with pytest.raises(SystemExit, match=f"^DATABASE_URL: migrations: .* knows {NEWER}; this one knows"):
-        migrate_database(gateway_of(app).database)
+        migrate_database(database)

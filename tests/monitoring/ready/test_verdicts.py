@@ -14,11 +14,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import text
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.monitoring.readiness import READY_SECONDS
 from app.network.services import RETRY_SECONDS
 from tests.everyday import volume
-from tests.gateway import Gateway, gateway_of
 from tests.serving.watched import watched
 
 CALLERS = 150
@@ -26,20 +27,20 @@ CALLERS = 150
 
 def hold_all(app: Flask, stack: ExitStack) -> None:
     """Take every connection of public reads, as requests do under load."""
-    gateway = gateway_of(app)
-    size = gateway.reads.pool.size()  # type: ignore[attr-defined]
+    database = part_of(app, Database)
+    size = database.reads.pool.size()  # type: ignore[attr-defined]
     for _ in range(size):
-        stack.enter_context(reading(gateway.reads))
+        stack.enter_context(reading(database.reads))
 
 
 @contextmanager
-def answering(gateway: Gateway) -> Iterator[None]:
+def answering(database: Database) -> Iterator[None]:
     """While the database answers others."""
     over = Event()
 
     def work() -> None:
         while not over.wait(READY_SECONDS / 10):
-            with gateway.feed.connect() as connection:
+            with database.feed.connect() as connection:
                 connection.execute(text("SELECT 1"))
 
     busy = Thread(target=work)
@@ -52,9 +53,9 @@ def answering(gateway: Gateway) -> Iterator[None]:
 
 
 @pytest.mark.postgresql_alone
-def test_ready_with_busy_connections_and_answers(app: Flask, client: FlaskClient) -> None:
+def test_ready_with_busy_connections_and_answers(app: Flask, client: FlaskClient, database: Database) -> None:
     assert client.get("/readyz").status_code == 200
-    with answering(gateway_of(app)), ExitStack() as stack:
+    with answering(database), ExitStack() as stack:
         hold_all(app, stack)
         for _ in range(2):
             began = time.monotonic()
@@ -63,9 +64,9 @@ def test_ready_with_busy_connections_and_answers(app: Flask, client: FlaskClient
 
 
 @pytest.mark.postgresql_alone
-def test_not_ready_before_anything_was_looked_at(app: Flask, client: FlaskClient) -> None:
+def test_not_ready_before_anything_was_looked_at(app: Flask, client: FlaskClient, database: Database) -> None:
     """That the database answers others says nothing of its schema."""
-    with answering(gateway_of(app)):
+    with answering(database):
         with ExitStack() as stack:
             hold_all(app, stack)
             assert client.get("/readyz").status_code == 503

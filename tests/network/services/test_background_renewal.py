@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
+from app.db.database import Database
 from app.db.timeouts import Answers
 from app.network import services
 from app.network.document import import_network
@@ -25,7 +26,7 @@ from app.network.services import (
 from app.network.snapshot import NetworkSnapshot
 from app.values.errors import Unavailable
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Editing, editing_of
 from tests.network.services.network_kit import changed, network, text
 from tests.timer import Timer
 
@@ -62,10 +63,9 @@ class Loads:
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    gateway = current_gateway()
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    return gateway
+def app(app: Flask) -> Flask:
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return app
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def timer() -> Iterator[Timer]:
 
 
 @pytest.fixture
-def snapshots(gateway: Gateway, loads: Loads, timer: Timer) -> NetworkSnapshots:
-    snapshots = NetworkSnapshots(gateway.engine, MAX_AGE, timer, in_background=True)
+def snapshots(database: Database, loads: Loads, timer: Timer) -> NetworkSnapshots:
+    snapshots = NetworkSnapshots(database.engine, MAX_AGE, timer, in_background=True)
     snapshots.current()
     return snapshots
 
@@ -110,9 +110,9 @@ def seconds_of(read: Callable[[], object]) -> float:
 
 
 def test_change_is_seen_without_a_request_that_reads(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
+    editing: Editing, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
-    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += MAX_AGE - AHEAD_SECONDS
     eventually(lambda: snapshots.current().terms.chains[1].name == "Main")
 
@@ -154,9 +154,9 @@ def test_view_older_than_a_minute_is_refused(snapshots: NetworkSnapshots, loads:
     eventually(lambda: is_given(snapshots))
 
 
-def test_request_waits_while_the_database_answers(gateway: Gateway, loads: Loads, timer: Timer) -> None:
+def test_request_waits_while_the_database_answers(database: Database, loads: Loads, timer: Timer) -> None:
     answers = Answers()
-    snapshots = NetworkSnapshots(gateway.engine, MAX_AGE, timer, in_background=True, answers=answers)
+    snapshots = NetworkSnapshots(database.engine, MAX_AGE, timer, in_background=True, answers=answers)
     snapshots.current()
     loads.becomes("silent")  # one statement of many, the others of which are answered
     answers.last_at = time.monotonic() + 30
@@ -175,8 +175,8 @@ def test_unused_view_is_not_renewed(snapshots: NetworkSnapshots, loads: Loads, t
     assert threads()
 
 
-def test_without_an_allowed_age_no_thread_runs(gateway: Gateway) -> None:
-    NetworkSnapshots(gateway.engine, 0, in_background=True).current()
+def test_without_an_allowed_age_no_thread_runs(database: Database) -> None:
+    NetworkSnapshots(database.engine, 0, in_background=True).current()
     assert not threads()
 
 

@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.network import changes
-from app.network.document import NetworkRefused, export_network, import_network
+from app.network.document import ImportResult, NetworkRefused, export_network, import_network
 from app.network.models import NetworkPart, Route
 from app.network.queries import load_versions
 from app.transfers.models import Transfer
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway, parts
+from tests.applications import Editing, change_part
 from tests.network.services.network_kit import CONTRACT, VAULT, VILLAIN, changed, network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -27,33 +29,36 @@ ALL_PARTS = {"core", "blocked_addresses", "blocked_networks", "validators"}
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    """The gateway at noon on an empty database."""
-    return at(current_gateway(), NOON)
+def app(app: Flask) -> Flask:
+    """At noon, on an empty database."""
+    change_part(app, Database, clock=lambda: NOON)
+    return app
 
 
-def at(gateway: Gateway, now: datetime) -> Gateway:
-    return gateway.but(clock=lambda: now)
+def import_at(now: datetime, editing: Editing, document: dict[str, Any]) -> ImportResult:
+    database, audit_keys, two_persons = editing
+    later = replace(database, clock=lambda: now)
+    return import_network(later, audit_keys, two_persons, text(document), actor=TESTER)
 
 
-def versions(gateway: Gateway) -> dict[str, int]:
-    with reading(gateway.engine) as connection:
+def versions(database: Database) -> dict[str, int]:
+    with reading(database.engine) as connection:
         return {part: at.version for part, at in load_versions(connection).items()}
 
 
-def fee_ages(gateway: Gateway) -> dict[tuple[int, int], datetime]:
-    with reading(gateway.engine) as connection:
+def fee_ages(database: Database) -> dict[tuple[int, int], datetime]:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Route.src_chain_id, Route.dst_chain_id, Route.base_fee_changed_at))
         return {(row.src_chain_id, row.dst_chain_id): row.base_fee_changed_at for row in rows}
 
 
-def exported(gateway: Gateway) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(export_network(gateway.database))
+def exported(database: Database) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(export_network(database))
     return document
 
 
-def add_transfer(gateway: Gateway, src: int | None, dst: int | None, symbol: str | None = "USDT") -> None:
-    with writing(gateway.engine) as connection:
+def add_transfer(database: Database, src: int | None, dst: int | None, symbol: str | None = "USDT") -> None:
+    with writing(database.engine) as connection:
         connection.execute(
             insert(Transfer).values(
                 transfer_id=bytes(32),
@@ -67,46 +72,45 @@ def add_transfer(gateway: Gateway, src: int | None, dst: int | None, symbol: str
         )
 
 
-def test_import_and_export_keep_order(gateway: Gateway) -> None:
+def test_import_and_export_keep_order(database: Database, editing: Editing) -> None:
     document = network()
     document["chains"].reverse()
     document["routes"][0]["rate"]["value"] = "1.500"
     document["pools"][0]["total_cap"] = str(2**256 - 1)
     document["pools"][1]["total_cap"] = None
     document["chains"][0]["drop_gas_amt"] = str(2**256 - 1)
-    outcome = import_network(*gateway.editing, text(document), actor=TESTER)
+    outcome = import_network(*editing, text(document), actor=TESTER)
     assert outcome.applied
     assert "add token USDT on chain 1" in outcome.changes
-    assert exported(gateway) == document
+    assert exported(database) == document
 
 
-def test_an_empty_database_exports_an_empty_document(gateway: Gateway) -> None:
-    document = exported(gateway)
+def test_an_empty_database_exports_an_empty_document(database: Database) -> None:
+    document = exported(database)
     assert document.pop("version") == 1
     assert set(document) == set(network()) - {"version"}
     assert not any(document.values())
 
 
-def test_importing_what_was_exported_changes_nothing(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    before = versions(gateway)
+def test_importing_what_was_exported_changes_nothing(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
+    before = versions(database)
     assert before == dict.fromkeys(ALL_PARTS, 1)
-    later = at(gateway, NOON + timedelta(days=1))
-    assert import_network(*later.editing, export_network(gateway.database), actor=TESTER).changes == ()
-    assert versions(gateway) == before
-    assert set(fee_ages(gateway).values()) == {NOON}
+    assert import_at(NOON + timedelta(days=1), editing, exported(database)).changes == ()
+    assert versions(database) == before
+    assert set(fee_ages(database).values()) == {NOON}
 
 
-def test_the_same_in_other_words_changes_nothing(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def test_the_same_in_other_words_changes_nothing(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
     document = network()
     document["tokens"][0]["address"] = document["tokens"][0]["address"].lower()
     document["blocked_networks"][0]["expires_at"] = "2027-01-01T05:30:00.000000+05:30"
     document["blocked_networks"][1]["cidr"] = "2001:DB8:0:0::/32"
     document["blocked_addresses"][0]["address"] = VILLAIN.lower()
     document["chains"].reverse()
-    assert import_network(*gateway.editing, text(document), actor=TESTER).changes == ()
-    assert versions(gateway) == dict.fromkeys(ALL_PARTS, 1)
+    assert import_network(*editing, text(document), actor=TESTER).changes == ()
+    assert versions(database) == dict.fromkeys(ALL_PARTS, 1)
 
 
 @pytest.mark.parametrize(
@@ -150,88 +154,84 @@ def test_the_same_in_other_words_changes_nothing(gateway: Gateway) -> None:
     ],
 )
 def test_edit_is_reported_and_moves_one_part(
-    gateway: Gateway, path: str, value: Any, part: str, sentence: str
+    database: Database, editing: Editing, path: str, value: Any, part: str, sentence: str
 ) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+    import_network(*editing, text(network()), actor=TESTER)
     document = changed(path, value)
-    dry = import_network(*gateway.editing, text(document), dry_run=True, actor=TESTER)
-    assert exported(gateway) == network()
-    assert versions(gateway)[part] == 1
+    dry = import_network(*editing, text(document), dry_run=True, actor=TESTER)
+    assert exported(database) == network()
+    assert versions(database)[part] == 1
 
-    outcome = import_network(*gateway.editing, text(document), actor=TESTER)
+    outcome = import_network(*editing, text(document), actor=TESTER)
     assert outcome.changes == dry.changes
     assert len(outcome.changes) == 1
     assert outcome.changes[0].startswith(sentence)
     assert (outcome.applied, dry.applied) == (True, False)
-    assert versions(gateway) == dict.fromkeys(ALL_PARTS, 1) | {part: 2}
-    assert exported(gateway) == document
+    assert versions(database) == dict.fromkeys(ALL_PARTS, 1) | {part: 2}
+    assert exported(database) == document
 
 
-def test_fee_age_counts_from_last_change(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def test_fee_age_counts_from_last_change(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
     document = network()
     document["routes"][0]["base_fee"] = "1"
     document["routes"][1]["rate"]["value"] = "2"
     document["routes"][1]["base_fee_max_age_seconds"] = 60
     hour_later = NOON + timedelta(hours=1)
-    import_network(
-        *parts(at(gateway, hour_later), "database", "audit_keys", "two_persons"), text(document), actor=TESTER
-    )
-    assert fee_ages(gateway) == {(1, 56): hour_later, (56, 1): NOON, (1, 10): NOON}
+    import_at(hour_later, editing, document)
+    assert fee_ages(database) == {(1, 56): hour_later, (56, 1): NOON, (1, 10): NOON}
 
 
-def test_versions_tell_when_they_changed(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def test_versions_tell_when_they_changed(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
     later = NOON + timedelta(hours=1)
-    import_network(
-        *parts(at(gateway, later), "database", "audit_keys", "two_persons"),
-        text(changed("chains.0.name", "x")),
-        actor=TESTER,
-    )
-    with reading(gateway.engine) as connection:
+    import_at(later, editing, changed("chains.0.name", "x"))
+    with reading(database.engine) as connection:
         rows = connection.execute(select(NetworkPart.part, NetworkPart.changed_at))
         assert {row.part: row.changed_at for row in rows} == dict.fromkeys(ALL_PARTS, NOON) | {"core": later}
 
 
-def test_a_refused_import_changes_nothing(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def test_a_refused_import_changes_nothing(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
     document = changed("blocked_networks.0.cidr", "203.0.113.9/24")
     document["chains"][0]["name"] = "other"
     with pytest.raises(NetworkRefused):
-        import_network(*gateway.editing, text(document), actor=TESTER)
-    assert exported(gateway) == network()
-    assert versions(gateway) == dict.fromkeys(ALL_PARTS, 1)
+        import_network(*editing, text(document), actor=TESTER)
+    assert exported(database) == network()
+    assert versions(database) == dict.fromkeys(ALL_PARTS, 1)
 
 
-def test_a_failure_half_way_changes_nothing(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+def test_a_failure_half_way_changes_nothing(
+    database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
 
     def fail(*_: object) -> None:
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(changes, "raise_versions", fail)
     with pytest.raises(RuntimeError):
-        import_network(*gateway.editing, b'{"version": 1}', actor=TESTER)
-    assert exported(gateway) == network()
+        import_network(*editing, b'{"version": 1}', actor=TESTER)
+    assert exported(database) == network()
 
 
-def test_everything_can_be_removed_and_come_back(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    gone = import_network(*gateway.editing, b'{"version": 1}', actor=TESTER)
+def test_everything_can_be_removed_and_come_back(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
+    gone = import_network(*editing, b'{"version": 1}', actor=TESTER)
     assert "remove chain 1" in gone.changes
-    assert not any(exported(gateway)[section] for section in network() if section != "version")
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    assert exported(gateway) == network()
-    assert versions(gateway) == dict.fromkeys(ALL_PARTS, 3)
+    assert not any(exported(database)[section] for section in network() if section != "version")
+    import_network(*editing, text(network()), actor=TESTER)
+    assert exported(database) == network()
+    assert versions(database) == dict.fromkeys(ALL_PARTS, 3)
 
 
-def test_keys_may_be_exchanged_between_rows(gateway: Gateway) -> None:
+def test_keys_may_be_exchanged_between_rows(database: Database, editing: Editing) -> None:
     """What rows are about may be exchanged, with all that refers to them."""
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+    import_network(*editing, text(network()), actor=TESTER)
     document = json.loads(json.dumps(network()).replace("CELR", "USDT2").replace("USDT", "CELR"))
     document["tokens"] = document["tokens"][::-1]
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    assert {row["symbol"] for row in exported(gateway)["routes"]} == {"CELR"}
+    import_network(*editing, text(document), actor=TESTER)
+    assert {row["symbol"] for row in exported(database)["routes"]} == {"CELR"}
 
 
 def without(document: dict[str, Any], chain_id: int, symbol: str | None = None) -> dict[str, Any]:
@@ -283,19 +283,19 @@ DEPARTURES: list[tuple[str, Callable[[], dict[str, Any]], str]] = [
 
 @pytest.mark.parametrize("departure", DEPARTURES, ids=lambda departure: departure[0])
 def test_what_transfers_use_stays(
-    gateway: Gateway, departure: tuple[str, Callable[[], dict[str, Any]], str]
+    database: Database, editing: Editing, departure: tuple[str, Callable[[], dict[str, Any]], str]
 ) -> None:
     _, document, error = departure
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    before_any = import_network(*gateway.editing, text(document()), dry_run=True, actor=TESTER)
+    import_network(*editing, text(network()), actor=TESTER)
+    before_any = import_network(*editing, text(document()), dry_run=True, actor=TESTER)
     assert before_any.changes
-    add_transfer(gateway, 1, 56)
+    add_transfer(database, 1, 56)
     for dry_run in (True, False):
         with pytest.raises(NetworkRefused) as refused:
-            import_network(*gateway.editing, text(document()), dry_run=dry_run, actor=TESTER)
+            import_network(*editing, text(document()), dry_run=dry_run, actor=TESTER)
         assert any(line.startswith(error) for line in refused.value.errors)
         assert all("disabled" in line for line in refused.value.errors)
-    assert exported(gateway) == network()
+    assert exported(database) == network()
 
 
 @pytest.mark.parametrize(
@@ -310,29 +310,31 @@ def test_what_transfers_use_stays(
         changed("tokens.0.xfer_disabled", True),
     ],
 )
-def test_what_transfers_do_not_use_may_go(gateway: Gateway, document: dict[str, Any]) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    add_transfer(gateway, 1, 56)
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    assert exported(gateway) == document
+def test_what_transfers_do_not_use_may_go(
+    database: Database, editing: Editing, document: dict[str, Any]
+) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
+    add_transfer(database, 1, 56)
+    import_network(*editing, text(document), actor=TESTER)
+    assert exported(database) == document
 
 
-def test_missing_contract_may_be_added_later(gateway: Gateway) -> None:
+def test_missing_contract_may_be_added_later(database: Database, editing: Editing) -> None:
     """While there are transfers."""
-    import_network(*gateway.editing, text(changed("chains.0.contract_addr", "")), actor=TESTER)
-    add_transfer(gateway, 1, 56)
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    assert exported(gateway)["chains"][0]["contract_addr"] == CONTRACT[1]
+    import_network(*editing, text(changed("chains.0.contract_addr", "")), actor=TESTER)
+    add_transfer(database, 1, 56)
+    import_network(*editing, text(network()), actor=TESTER)
+    assert exported(database)["chains"][0]["contract_addr"] == CONTRACT[1]
 
 
-def test_announced_transfer_keeps_its_chain(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    add_transfer(gateway, 10, None, None)
+def test_announced_transfer_keeps_its_chain(database: Database, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
+    add_transfer(database, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
-        import_network(*gateway.editing, text(without(network(), 10)), actor=TESTER)
+        import_network(*editing, text(without(network(), 10)), actor=TESTER)
 
 
-def test_watch_settings_export_as_imported(gateway: Gateway) -> None:
+def test_watch_settings_export_as_imported(database: Database, editing: Editing) -> None:
     document = network()
     watched = {
         "watch_from_block": 12_345,
@@ -342,12 +344,12 @@ def test_watch_settings_export_as_imported(gateway: Gateway) -> None:
     }
     document["chains"][0] |= watched
     document["chains"][1] |= {"watch_from_block": 0, "finality": 0, "poll_seconds": 5, "rpc": []}
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    chains = exported(gateway)["chains"]
+    import_network(*editing, text(document), actor=TESTER)
+    chains = exported(database)["chains"]
     assert watched.items() <= chains[0].items()
     assert {key: chains[1].get(key) for key in watched} == {
         "watch_from_block": 0, "finality": 0, "poll_seconds": None, "rpc": None,
     }  # fmt: skip
     assert not watched.keys() & chains[2].keys()
-    again = import_network(*gateway.editing, text(exported(gateway)), actor=TESTER)
+    again = import_network(*editing, text(exported(database)), actor=TESTER)
     assert again.changes == ()

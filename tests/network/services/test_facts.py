@@ -6,25 +6,20 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
 from msgspec.structs import replace
 
+from app.db.database import Database
 from app.feed.services.reprojection import ContractsChanged, FactsChanged
 from app.network.changes import NETWORK_CHANGED
 from app.network.document import NetworkRefused, export_network, import_network
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Editing
 from tests.network.services import network_kit as kit
 from tests.network.services.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
-
-
-def exported(gateway: Gateway) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(export_network(gateway.database))
+def exported(database: Database) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(export_network(database))
     return document
 
 
@@ -95,50 +90,48 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
     ],
 )
 def test_changed_facts_validate_kept_events_again(
-    gateway: Gateway, path: str, value: Any, facts: FactsChanged
+    database: Database, editing: Editing, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
-    import_network(*gateway.editing, text(network()), actor=TESTER)
+    import_network(*editing, text(network()), actor=TESTER)
     NETWORK_CHANGED.hand_in(
-        gateway.database.engine, lambda _connection, changes, _now: told.append(FactsChanged.by(changes))
+        database.engine, lambda _connection, changes, _now: told.append(FactsChanged.by(changes))
     )
-    import_network(*gateway.editing, text(changed(path, value)), dry_run=True, actor=TESTER)
+    import_network(*editing, text(changed(path, value)), dry_run=True, actor=TESTER)
     assert told == []
-    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
+    import_network(*editing, text(changed(path, value)), actor=TESTER)
     assert told == [facts]
 
 
-def test_foreign_accounts_are_compared_caselessly(gateway: Gateway) -> None:
+def test_foreign_accounts_are_compared_caselessly(editing: Editing) -> None:
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
-        import_network(*gateway.editing, text(document), actor=TESTER)
+        import_network(*editing, text(document), actor=TESTER)
 
 
 def kit_account(address: str) -> dict[str, Any]:
     return {"address": address, "reason": "", "source": "", "expires_at": None}
 
 
-def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
+def test_a_network_of_every_size_of_list(database: Database, editing: Editing) -> None:
     document = network()
     document["blocked_networks"] = [
         {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)
     ]
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    assert exported(gateway) == document
+    import_network(*editing, text(document), actor=TESTER)
+    assert exported(database) == document
     document["tokens"].append(kit.token(1, "USDC"))
-    assert import_network(*gateway.editing, text(document), actor=TESTER).changes == (
-        "add token USDC on chain 1",
-    )
+    assert import_network(*editing, text(document), actor=TESTER).changes == ("add token USDC on chain 1",)
 
 
-def test_addresses_export_with_checksum(gateway: Gateway) -> None:
+def test_addresses_export_with_checksum(database: Database, editing: Editing) -> None:
     odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
-    import_network(*gateway.editing, text(changed("tokens.0.address", odd)), actor=TESTER)
-    assert exported(gateway)["tokens"][0]["address"] == VAULT
+    import_network(*editing, text(changed("tokens.0.address", odd)), actor=TESTER)
+    assert exported(database)["tokens"][0]["address"] == VAULT
 
 
-def test_block_may_precede_its_token(gateway: Gateway) -> None:
+def test_block_may_precede_its_token(database: Database, editing: Editing) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    assert exported(gateway)["route_blocks"] == document["route_blocks"]
+    import_network(*editing, text(document), actor=TESTER)
+    assert exported(database)["route_blocks"] == document["route_blocks"]

@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, event, update
 
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.network.changes import raise_versions
 from app.network.document import import_network
@@ -19,47 +20,46 @@ from app.network.sections import Part
 from app.network.services import NetworkSnapshots
 from app.values.crypto import parse_evm_address
 from tests.actors import TESTER
-from tests.gateway import Gateway, gateway_of
+from tests.applications import Editing, editing_of
 from tests.network.services.network_kit import CONTRACT, VAULT, changed, network, text
 
 pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    gateway = gateway_of(app)
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    return gateway
+def app(app: Flask) -> Flask:
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return app
 
 
 @pytest.fixture
-def memory(gateway: Gateway) -> NetworkSnapshots:
+def memory(database: Database) -> NetworkSnapshots:
     """As of another process, which nobody asks for anything meanwhile."""
-    memory = NetworkSnapshots(gateway.engine, 3600)
+    memory = NetworkSnapshots(database.engine, 3600)
     memory.current()
-    share_facts(gateway.engine, memory)
+    share_facts(database.engine, memory)
     return memory
 
 
 @pytest.fixture
-def tables(gateway: Gateway) -> Iterator[list[str]]:
+def tables(database: Database) -> Iterator[list[str]]:
     """The statements that read the tables of chains."""
     seen: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         seen.extend([statement] if "FROM chains" in statement else [])
 
-    event.listen(gateway.engine, "before_cursor_execute", note)
+    event.listen(database.engine, "before_cursor_execute", note)
     yield seen
-    event.remove(gateway.engine, "before_cursor_execute", note)
+    event.remove(database.engine, "before_cursor_execute", note)
 
 
 def of_tables(connection: Connection) -> NetworkFacts:
     return load_configured_facts(connection.execution_options(gateway_facts=None))
 
 
-def test_memory_equals_the_tables(gateway: Gateway, memory: NetworkSnapshots, tables: list[str]) -> None:
-    with reading_consistently(gateway.engine) as connection:
+def test_memory_equals_the_tables(database: Database, memory: NetworkSnapshots, tables: list[str]) -> None:
+    with reading_consistently(database.engine) as connection:
         facts, with_reported = load_configured_facts(connection), load_network_facts(connection)
         assert not tables
         assert facts.validators and facts.pairs
@@ -68,45 +68,47 @@ def test_memory_equals_the_tables(gateway: Gateway, memory: NetworkSnapshots, ta
 
 
 @pytest.mark.parametrize(("path", "value"), [("chains.0.contract_addr", VAULT), ("validators.0.power", "1")])
-def test_another_version_is_read(gateway: Gateway, memory: NetworkSnapshots, path: str, value: Any) -> None:
-    with reading_consistently(gateway.engine) as connection:
+def test_another_version_is_read(
+    database: Database, editing: Editing, memory: NetworkSnapshots, path: str, value: Any
+) -> None:
+    with reading_consistently(database.engine) as connection:
         before = load_configured_facts(connection)
-    share_facts(gateway.engine, NetworkSnapshots(gateway.engine, 3600))
-    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
-    share_facts(gateway.engine, memory)
-    with reading_consistently(gateway.engine) as connection:
+    share_facts(database.engine, NetworkSnapshots(database.engine, 3600))
+    import_network(*editing, text(changed(path, value)), actor=TESTER)
+    share_facts(database.engine, memory)
+    with reading_consistently(database.engine) as connection:
         now = load_configured_facts(connection)
         assert now == of_tables(connection) != before
         assert memory.facts_of(load_versions(connection)) is None, "a reader renews nothing"
 
 
-def test_transaction_sees_only_lasting_changes(gateway: Gateway, memory: NetworkSnapshots) -> None:
+def test_transaction_sees_only_lasting_changes(database: Database, memory: NetworkSnapshots) -> None:
     """Its own change at once, and none that was rolled back."""
-    with pytest.raises(ZeroDivisionError), writing(gateway.engine) as connection:
+    with pytest.raises(ZeroDivisionError), writing(database.engine) as connection:
         connection.execute(update(Chain).where(Chain.chain_id == 1).values(contract_addr=VAULT))
-        raise_versions(connection, [Part.CORE], gateway.clock())
+        raise_versions(connection, [Part.CORE], database.clock())
         assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(VAULT)
         1 / 0  # noqa: B018
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(CONTRACT[1])
 
 
 def test_writer_renews_memory_after_commit(
-    gateway: Gateway, memory: NetworkSnapshots, tables: list[str]
+    database: Database, editing: Editing, memory: NetworkSnapshots, tables: list[str]
 ) -> None:
-    import_network(*gateway.editing, text(changed("chains.0.contract_addr", VAULT)), actor=TESTER)
-    share_facts(gateway.engine, fresh := NetworkSnapshots(gateway.engine, 3600))
-    with writing(gateway.engine) as connection:
+    import_network(*editing, text(changed("chains.0.contract_addr", VAULT)), actor=TESTER)
+    share_facts(database.engine, fresh := NetworkSnapshots(database.engine, 3600))
+    with writing(database.engine) as connection:
         load_network_facts(connection)
         assert fresh.facts_of(load_versions(connection)) is None
     tables.clear()
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(VAULT)
     assert not tables
 
 
-def test_accounts_that_are_blocked_change_no_facts(gateway: Gateway, memory: NetworkSnapshots) -> None:
-    with writing(gateway.engine) as connection:
-        raise_versions(connection, [Part.BLOCKED_ADDRESSES], gateway.clock())
-    with reading_consistently(gateway.engine) as connection:
+def test_accounts_that_are_blocked_change_no_facts(database: Database, memory: NetworkSnapshots) -> None:
+    with writing(database.engine) as connection:
+        raise_versions(connection, [Part.BLOCKED_ADDRESSES], database.clock())
+    with reading_consistently(database.engine) as connection:
         assert memory.facts_of(load_versions(connection)) is not None

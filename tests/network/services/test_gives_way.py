@@ -10,15 +10,16 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from flask import Flask
 
 from app import cooperation
+from app.accounts.rules.proposal import TwoPersons
 from app.console.network.document import Picked, compare_document, picked_edits
+from app.db.database import Database
 from app.network.document import import_network
 from app.network.edits.save import preview_edit
 from app.network.history import network_at
 from tests.actors import TESTER
-from tests.gateway import gateway_of
+from tests.applications import Editing
 from tests.network.services.network_kit import network as small_network
 
 ROWS = 3_000
@@ -46,8 +47,9 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     gc.enable()
 
 
-def test_it_gives_way(app: Flask, turns: list[float]) -> None:
-    gateway = gateway_of(app)
+def test_it_gives_way(
+    turns: list[float], database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
 
     def pieces(work: Callable[[], object]) -> list[float]:
         turns[:] = [time.process_time()]
@@ -56,17 +58,17 @@ def test_it_gives_way(app: Flask, turns: list[float]) -> None:
         return [after - before for before, after in pairwise(turns)]
 
     text = large()
-    import_network(*gateway.editing, json.dumps(small_network()).encode(), actor=TESTER)
-    long_ago = gateway.clock() - timedelta(days=1)
+    import_network(*editing, json.dumps(small_network()).encode(), actor=TESTER)
+    long_ago = database.clock() - timedelta(days=1)
     found = {}
-    found["compare"] = pieces(lambda: compare_document(gateway.database, text))
-    shown = compare_document(gateway.database, text).fingerprint
+    found["compare"] = pieces(lambda: compare_document(database, text))
+    shown = compare_document(database, text).fingerprint
     picked = Picked((), ("blocked_addresses",))
-    edits = picked_edits(gateway.database, text, picked, shown=shown)
-    found["pick"] = pieces(lambda: picked_edits(gateway.database, text, picked, shown=shown))
-    found["preview"] = pieces(lambda: preview_edit(gateway.database, gateway.two_persons, edits))
-    import_network(*gateway.editing, text, actor=TESTER)
-    found["at"] = pieces(lambda: network_at(gateway.database, long_ago))
+    edits = picked_edits(database, text, picked, shown=shown)
+    found["pick"] = pieces(lambda: picked_edits(database, text, picked, shown=shown))
+    found["preview"] = pieces(lambda: preview_edit(database, two_persons, edits))
+    import_network(*editing, text, actor=TESTER)
+    found["at"] = pieces(lambda: network_at(database, long_ago))
     (counting,) = pieces(lambda: sum(number for number in range(1_000_000)))
     for name, each in found.items():
         print(f"{name}: at most {max(each):.3f} of {sum(each):.3f} s; counting took {counting:.3f} s")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -16,7 +15,9 @@ from msgspec.structs import replace
 from sqlalchemy import create_engine, delete, event
 from sqlalchemy.exc import OperationalError
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
@@ -29,14 +30,14 @@ from app.network.rules.terms import (
     TokenTerms,
 )
 from app.network.services import NetworkSnapshots
-from app.network.snapshot import NetworkSnapshot
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.values.codes import BridgeType, SendKind
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
+from tests.applications import Editing, OpenApp, editing_of
 from tests.estimates.pure.estimate_cases import pool_with
-from tests.gateway import Gateway, current_gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
 from tests.timer import Timer
@@ -45,7 +46,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @dataclass
-class Database:
+class Loading:
     """The way to the database, with a switch and a count."""
 
     monkeypatch: pytest.MonkeyPatch
@@ -65,11 +66,10 @@ class Database:
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Iterator[Gateway]:
-    """A gateway on the small network."""
-    gateway = current_gateway()
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    yield gateway
+def app(app: Flask) -> Flask:
+    """On the small network."""
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    return app
 
 
 @pytest.fixture
@@ -78,20 +78,20 @@ def timer() -> Timer:
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Database:
-    return Database(monkeypatch)
+def reads(monkeypatch: pytest.MonkeyPatch) -> Loading:
+    return Loading(monkeypatch)
 
 
 @pytest.fixture
-def snapshots(gateway: Gateway, timer: Timer) -> NetworkSnapshots:
-    return NetworkSnapshots(gateway.engine, 1.0, timer)
+def snapshots(database: Database, timer: Timer) -> NetworkSnapshots:
+    return NetworkSnapshots(database.engine, 1.0, timer)
 
 
 def test_snapshot_is_renewed_only_when_old(
-    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
+    editing: Editing, reads: Loading, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
-    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 1.0
     assert snapshots.current() is first
     timer.now += 0.001
@@ -99,26 +99,27 @@ def test_snapshot_is_renewed_only_when_old(
     assert len(reads.loads) == 2
 
 
-def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
-    snapshots = NetworkSnapshots(gateway.engine, 0)
+def test_without_an_allowed_age_every_reader_looks(database: Database, editing: Editing) -> None:
+    snapshots = NetworkSnapshots(database.engine, 0)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
-    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     assert snapshots.current().terms.chains[1].name == "Main"
 
 
-def test_the_application_has_one(app: Flask) -> None:
-    gateway = current_gateway()
-    assert gateway.snapshots.current().terms.chains == {}
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    assert set(gateway.snapshots.current().terms.chains) == {1, 10, 56}
+def test_the_application_has_one(open_app: OpenApp) -> None:
+    app = open_app()
+    snapshots = part_of(app, SnapshotSource)
+    assert snapshots.current().terms.chains == {}
+    import_network(*editing_of(app), text(network()), actor=TESTER)
+    assert set(snapshots.current().terms.chains) == {1, 10, 56}
 
 
 def test_looking_costs_one_statement_while_nothing_changed(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
+    database: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     before = snapshots.current()
     statements: list[str] = []
-    event.listen(gateway.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    event.listen(database.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
     timer.now += 2
     assert snapshots.current() is before
     assert [s for s in statements if s.startswith("SELECT")] == statements
@@ -135,10 +136,10 @@ def test_looking_costs_one_statement_while_nothing_changed(
     ],
 )
 def test_only_changed_part_is_rebuilt(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
+    editing: Editing, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
 ) -> None:
     before = snapshots.current()
-    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
+    import_network(*editing, text(changed(path, value)), actor=TESTER)
     timer.now += 2
     after = snapshots.current()
     parts = ("terms", "configs", "blocked_addresses", "blocked_networks")
@@ -146,9 +147,7 @@ def test_only_changed_part_is_rebuilt(
     assert after.versions != before.versions
 
 
-def test_old_view_serves_for_a_minute(
-    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
-) -> None:
+def test_old_view_serves_for_a_minute(reads: Loading, snapshots: NetworkSnapshots, timer: Timer) -> None:
     first = snapshots.current()
     reads.broken = True
     for _ in range(10):
@@ -162,7 +161,7 @@ def test_old_view_serves_for_a_minute(
     assert snapshots.current() is first
 
 
-def test_minute_counts_from_last_success(reads: Database, snapshots: NetworkSnapshots, timer: Timer) -> None:
+def test_minute_counts_from_last_success(reads: Loading, snapshots: NetworkSnapshots, timer: Timer) -> None:
     snapshots.current()
     timer.now += 59
     snapshots.current()
@@ -179,9 +178,9 @@ def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) ->
 
 
 def test_failing_database_is_queried_once_a_second(
-    gateway: Gateway, timer: Timer, monkeypatch: pytest.MonkeyPatch
+    database: Database, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    snapshots = NetworkSnapshots(gateway.engine, 0, timer)
+    snapshots = NetworkSnapshots(database.engine, 0, timer)
     snapshots.current()
     asked = []
 
@@ -197,10 +196,10 @@ def test_failing_database_is_queried_once_a_second(
 
 
 def test_many_threads_share_one_renewal(
-    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
+    editing: Editing, reads: Loading, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
-    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 2
     start, names = threading.Barrier(8), []
 
@@ -218,7 +217,7 @@ def test_many_threads_share_one_renewal(
 
 
 def test_hanging_renewal_blocks_no_other(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, monkeypatch: pytest.MonkeyPatch
+    snapshots: NetworkSnapshots, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network_snapshot, "TIMEOUT_SECONDS", 0.05)
     first = snapshots.current()
@@ -242,10 +241,10 @@ def test_hanging_renewal_blocks_no_other(
     stuck.join()
 
 
-def test_tables_without_version_are_read(gateway: Gateway, timer: Timer) -> None:
-    with writing(gateway.engine) as connection:
+def test_tables_without_version_are_read(database: Database, timer: Timer) -> None:
+    with writing(database.engine) as connection:
         connection.execute(delete(NetworkPart))
-    assert NetworkSnapshots(gateway.engine, 1.0, timer).current().terms.chains
+    assert NetworkSnapshots(database.engine, 1.0, timer).current().terms.chains
 
 
 def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
@@ -282,24 +281,24 @@ def test_pegged_transfers_go_every_way(snapshots: NetworkSnapshots) -> None:
 
 
 def test_burn_and_mint_needs_both_bridges(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
+    editing: Editing, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     """The fee is that of the destination pair."""
     document = network()
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
     assert pegged["CELR", 56, 10].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     timer.now += 2
     assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
 
 
-def test_direct_pair_precedes_burn_and_mint(gateway: Gateway, snapshots: NetworkSnapshots) -> None:
+def test_direct_pair_precedes_burn_and_mint(editing: Editing, snapshots: NetworkSnapshots) -> None:
     import_network(
-        *gateway.editing,
+        *editing,
         text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})),
         actor=TESTER,
     )
@@ -308,7 +307,7 @@ def test_direct_pair_precedes_burn_and_mint(gateway: Gateway, snapshots: Network
     assert pegged["CELR", 10, 56].base_fee == 3
 
 
-def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapshots) -> None:
+def test_blocks_know_their_directions(editing: Editing, snapshots: NetworkSnapshots) -> None:
     one_way = {
         "symbol": "USDT",
         "src_chain_id": 1,
@@ -318,7 +317,7 @@ def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapsh
     }
     weaker = one_way | {"src_chain_id": 56, "dst_chain_id": 10}
     import_network(
-        *gateway.editing,
+        *editing,
         text(network() | {"route_blocks": [weaker, *network()["route_blocks"], one_way]}),
         actor=TESTER,
     )
@@ -329,7 +328,7 @@ def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapsh
     }
 
 
-def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer) -> None:
+def test_messages_name_only_open_ways(editing: Editing, snapshots: NetworkSnapshots, timer: Timer) -> None:
     terms = snapshots.current().terms
     assert terms.symbol_chains["USDT"] == ("Ethereum", "Optimism", "BNB Chain")
     assert terms.destinations[1, "USDT"] == ("Optimism", "BNB Chain")
@@ -337,7 +336,7 @@ def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapsh
     document["chains"][1]["disabled"] = True
     document["tokens"][5]["xfer_disabled"] = True
     document["route_blocks"][0] |= {"src_chain_id": 1, "both_directions": False}
-    import_network(*gateway.editing, text(document), actor=TESTER)
+    import_network(*editing, text(document), actor=TESTER)
     timer.now += 2
     terms = snapshots.current().terms
     assert terms.symbol_chains == {"USDT": ("Ethereum", "BNB Chain"), "CELR": ("Ethereum",)}
@@ -353,14 +352,15 @@ def test_blocks_come_with_their_times(snapshots: NetworkSnapshots) -> None:
     assert snapshot.blocked_networks.blocks(ip_address("2001:db8::1"), NOW.replace(year=2090))
 
 
-def test_watched_chains_and_their_log_meanings(gateway: Gateway) -> None:
+def test_watched_chains_and_their_log_meanings(app: Flask, database: Database, editing: Editing) -> None:
+    snapshots = part_of(app, SnapshotSource)
     other = "0x" + "0a" * 20
     document = network()
     document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}
     document["chains"][1] |= {"watch_from_block": 9, "finality": "finalized", "disabled": True}
     document["pegged_pairs"][0] |= {"deposit_contracts": [VILLAIN], "pegged_token": {"address": other}}
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    terms, known = watch_terms(gateway.snapshots), watched_network(gateway.database, gateway.snapshots)
+    import_network(*editing, text(document), actor=TESTER)
+    terms, known = watch_terms(snapshots), watched_network(database, snapshots)
     assert set(terms) == {1, 10}
     one, ten = terms[ChainId(1)], terms[ChainId(10)]
     assert (one.from_block, one.finality, one.poll_seconds, one.rpc) == (7, 24, 1.5, ("RPC_URL_A",))
@@ -374,8 +374,8 @@ def test_watched_chains_and_their_log_meanings(gateway: Gateway) -> None:
     assert [(pair.symbol, pair.org_chain_id) for pair in burned] == [("CELR", 1)]
     before = known.version
     document["tokens"][0]["name"] = "Another"
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    assert watched_network(gateway.database, gateway.snapshots).version != before
+    import_network(*editing, text(document), actor=TESTER)
+    assert watched_network(database, snapshots).version != before
 
 
 def raw(address: str) -> bytes:

@@ -7,44 +7,38 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
-from flask import Flask
 
 from app.network.document import import_network
 from app.network.from_configs import differences, document_from_configs
 from app.network.services import transfer_configs
+from app.network.snapshot import SnapshotSource
 from tests.actors import TESTER
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Editing
 from tests.network.services.network_kit import changed, network, text
 
 RECORDED = json.loads(Path("tests/contract/vectors/transfer_configs_testnet.json").read_text())
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
-
-
-def answer(gateway: Gateway) -> dict[str, Any]:
-    configs = transfer_configs(gateway.snapshots)
+def answer(snapshots: SnapshotSource) -> dict[str, Any]:
+    configs = transfer_configs(snapshots)
     assert orjson.loads(configs.body) == configs.answer
     decoded: dict[str, Any] = orjson.loads(configs.body)
     return decoded
 
 
-def test_a_recorded_answer_is_given_again(gateway: Gateway) -> None:
+def test_a_recorded_answer_is_given_again(snapshots: SnapshotSource, editing: Editing) -> None:
     """Field by field; only fields younger than the recording are added."""
     made = document_from_configs(json.dumps(RECORDED).encode())
     assert made.different == ()
-    import_network(*gateway.editing, text(made.document), actor=TESTER)
-    ours = answer(gateway)
+    import_network(*editing, text(made.document), actor=TESTER)
+    ours = answer(snapshots)
     assert list(differences(RECORDED, ours)) == []
     assert ours["blocked_bridge_direct"] == []
     assert {chain["disabled"] for chain in ours["chains"]} == {False}
 
 
-def test_an_empty_network_has_every_field(gateway: Gateway) -> None:
-    assert answer(gateway) == {
+def test_an_empty_network_has_every_field(snapshots: SnapshotSource) -> None:
+    assert answer(snapshots) == {
         "err": None,
         "chains": [],
         "chain_token": {},
@@ -55,7 +49,7 @@ def test_an_empty_network_has_every_field(gateway: Gateway) -> None:
     }
 
 
-def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
+def test_limits_blocks_and_chains_without_tokens(snapshots: SnapshotSource, editing: Editing) -> None:
     configured = network()
     configured["chains"].append(configured["chains"][0] | {"id": 2**32 - 1, "name": "Last"})
     configured["chains"][2]["disabled"] = True
@@ -68,8 +62,8 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         "reason": "secret",
     }
     configured["route_blocks"].append(one_way)
-    import_network(*gateway.editing, text(configured), actor=TESTER)
-    ours = answer(gateway)
+    import_network(*editing, text(configured), actor=TESTER)
+    ours = answer(snapshots)
     assert [chain["id"] for chain in ours["chains"]] == [1, 10, 56, 2**32 - 1]
     assert ours["chain_token"][str(2**32 - 1)] == {"token": []}
     celr, usdt = ours["chain_token"]["1"]["token"]
@@ -83,16 +77,16 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "56"},
         {"symbol": "USDT", "src_chain_id": "56", "dst_chain_id": "10"},
     ], "what is blocked, and the one way between chains in service that has no route"
-    assert b"secret" not in transfer_configs(gateway.snapshots).body
+    assert b"secret" not in transfer_configs(snapshots).body
 
 
-def test_the_etag_follows_the_content_alone(gateway: Gateway) -> None:
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    first = transfer_configs(gateway.snapshots)
-    assert transfer_configs(gateway.snapshots) is first
-    import_network(*gateway.editing, text(changed("routes.0.base_fee", "1")), actor=TESTER)
-    assert transfer_configs(gateway.snapshots).etag == first.etag
-    import_network(*gateway.editing, text(changed("tokens.0.xfer_disabled", True)), actor=TESTER)
-    assert transfer_configs(gateway.snapshots).etag != first.etag
-    import_network(*gateway.editing, text(network()), actor=TESTER)
-    assert transfer_configs(gateway.snapshots).body == first.body
+def test_the_etag_follows_the_content_alone(snapshots: SnapshotSource, editing: Editing) -> None:
+    import_network(*editing, text(network()), actor=TESTER)
+    first = transfer_configs(snapshots)
+    assert transfer_configs(snapshots) is first
+    import_network(*editing, text(changed("routes.0.base_fee", "1")), actor=TESTER)
+    assert transfer_configs(snapshots).etag == first.etag
+    import_network(*editing, text(changed("tokens.0.xfer_disabled", True)), actor=TESTER)
+    assert transfer_configs(snapshots).etag != first.etag
+    import_network(*editing, text(network()), actor=TESTER)
+    assert transfer_configs(snapshots).body == first.body

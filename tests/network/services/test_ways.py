@@ -8,27 +8,24 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.http.application import part_of
 from app.network.configs import MAX_WITHOUT_ROUTE
 from app.network.document import NetworkRefused, import_network
 from app.network.services import transfer_configs
+from app.network.snapshot import SnapshotSource
 from tests.actors import TESTER
+from tests.applications import editing_of
 from tests.builders import network as build
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
-from tests.gateway import Gateway, current_gateway
 from tests.network.services.network_kit import network, text
 
 TOKEN = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"
 pytestmark = pytest.mark.one_database
 
 
-@pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    return current_gateway()
-
-
-def served(gateway: Gateway, document: dict[str, Any]) -> Any:
-    import_network(*gateway.editing, text(document), actor=TESTER)
-    return transfer_configs(gateway.snapshots).answer
+def served(app: Flask, document: dict[str, Any]) -> Any:
+    import_network(*editing_of(app), text(document), actor=TESTER)
+    return transfer_configs(part_of(app, SnapshotSource)).answer
 
 
 def flags(configs: Any, symbol: str) -> dict[str, bool]:
@@ -44,9 +41,9 @@ def routes(document: dict[str, Any]) -> set[tuple[str, int, int]]:
     return {(row["symbol"], row["src_chain_id"], row["dst_chain_id"]) for row in document["routes"]}
 
 
-def test_pegged_tokens_are_no_pool_tokens(gateway: Gateway) -> None:
+def test_pegged_tokens_are_no_pool_tokens(app: Flask) -> None:
     document = network()
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert flags(ours, "CELR") == {"1": True, "10": True, "56": True}
     assert flags(ours, "USDT") == {"1": False, "10": False, "56": False}
     assert pool_ways(ours) == routes(document)
@@ -55,13 +52,13 @@ def test_pegged_tokens_are_no_pool_tokens(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("switch", ["pool_disabled", "xfer_disabled"])
-def test_a_switched_token(gateway: Gateway, switch: str) -> None:
+def test_a_switched_token(app: Flask, switch: str) -> None:
     """``pool_disabled`` stops the pool alone, ``xfer_disabled`` the pairs too."""
     document = network()
     for row in document["tokens"]:
         if row["chain_id"] == 10:
             row[switch] = True
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert flags(ours, "USDT") == {"1": False, "10": True, "56": False}
     assert pool_ways(ours) == {("USDT", 1, 56), ("USDT", 56, 1)}
     pegged = {("CELR", 1, 56), ("CELR", 56, 1)}
@@ -71,18 +68,18 @@ def test_a_switched_token(gateway: Gateway, switch: str) -> None:
 
 
 @pytest.mark.parametrize("side", ["org_token", "pegged_token"])
-def test_a_switched_pair(gateway: Gateway, side: str) -> None:
+def test_a_switched_pair(app: Flask, side: str) -> None:
     document = network()
     document["pegged_pairs"][0][side] = {"xfer_disabled": True}
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert set(pegged_ways(ours)) == {("CELR", 1, 56), ("CELR", 56, 1)}
     assert list(burn_mint_ways(ours)) == []
 
 
-def test_disabled_chain_closes_tokens_and_pairs(gateway: Gateway) -> None:
+def test_disabled_chain_closes_tokens_and_pairs(app: Flask) -> None:
     document = network()
     document["chains"][1]["disabled"] = True
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert {row["token"]["xfer_disabled"] for row in ours["chain_token"]["10"]["token"]} == {True}
     assert {row["transfer_disabled"] for row in ours["chain_token"]["10"]["token"]} == {True}
     stopped, works = ours["pegged_pair_configs"]
@@ -92,14 +89,14 @@ def test_disabled_chain_closes_tokens_and_pairs(gateway: Gateway) -> None:
     assert pool_ways(ours) == {("USDT", 1, 56), ("USDT", 56, 1)}
 
 
-def test_pair_tokens_of_their_own(gateway: Gateway) -> None:
+def test_pair_tokens_of_their_own(app: Flask) -> None:
     document = network()
     document["pegged_pairs"][0]["org_token"] = {"name": " Pegged Celer ", "address": TOKEN.lower()}
     document["tokens"] = [r for r in document["tokens"] if (r["chain_id"], r["symbol"]) != (56, "CELR")]
     with pytest.raises(NetworkRefused, match=r'pegged_pairs\[1\].pegged_chain_id: .* under "pegged_token"'):
-        served(gateway, document)
+        served(app, document)
     document["pegged_pairs"][1]["pegged_token"] = {"address": TOKEN, "decimal": 9}
-    ours = served(gateway, document)
+    ours = served(app, document)
     org, unlisted = (
         ours["pegged_pair_configs"][0]["org_token"],
         ours["pegged_pair_configs"][1]["pegged_token"],
@@ -125,29 +122,29 @@ def everywhere(chains: int, symbols: int, ways_of: int) -> dict[str, Any]:
     )
 
 
-def test_the_list_of_blocked_ways_is_bounded(gateway: Gateway) -> None:
+def test_the_list_of_blocked_ways_is_bounded(app: Flask) -> None:
     """Where it would be longer, tokens are closed at their chains: first those without any route."""
     document = everywhere(chains=60, symbols=5, ways_of=3)
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert pool_ways(ours) == routes(document), "all that have a route, and nothing else"
     assert 0 < len(ours["blocked_bridge_direct"]) <= MAX_WITHOUT_ROUTE
-    few = served(gateway, everywhere(chains=12, symbols=5, ways_of=3))
+    few = served(app, everywhere(chains=12, symbols=5, ways_of=3))
     assert len(few["blocked_bridge_direct"]) == 5 * (12 * 11 - 3 * 2)
     assert set(flags(few, "T0").values()) == {False}
 
 
-def test_routed_way_is_closed_last(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_routed_way_is_closed_last(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.network.configs.MAX_WITHOUT_ROUTE", 10)
     document = everywhere(chains=4, symbols=2, ways_of=4)
     document["routes"] = [
         row for row in document["routes"] if {row["src_chain_id"], row["dst_chain_id"]} == {1, 2}
     ]
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert pool_ways(ours) == routes(document)
     ring = [
         row for row in everywhere(4, 2, 4)["routes"] if row["dst_chain_id"] == row["src_chain_id"] % 4 + 1
     ]
     document["routes"] = ring
-    ours = served(gateway, document)
+    ours = served(app, document)
     assert pool_ways(ours) < routes(document)
     assert len(ours["blocked_bridge_direct"]) <= 10

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Flask
 from sqlalchemy import event
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.transfers.queries.lists import Branch, Narrowed, Span, newest_transfers
-from tests.gateway import gateway_of
 
 
-def test_page_statement_limits_its_rows(app: Flask) -> None:
-    gateway, asked = gateway_of(app), []
+def test_page_statement_limits_its_rows(database: Database) -> None:
+    asked = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         asked.append(statement)
 
-    event.listen(gateway.reads, "before_cursor_execute", note)
+    event.listen(database.reads, "before_cursor_execute", note)
     try:
-        with reading(gateway.reads) as connection:
+        with reading(database.reads) as connection:
             newest_transfers(connection, [Branch()], others=Narrowed(), span=Span(), after=None, size=50)
     finally:
-        event.remove(gateway.reads, "before_cursor_execute", note)
+        event.remove(database.reads, "before_cursor_execute", note)
     assert any(statement.count("LIMIT 51") == 2 for statement in asked), asked

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer
 from app.transfers.queries.lists import Cursor, Narrowed, Span, by_account, newest_transfers
 from app.values.codes import TransferHistoryStatus
 from tests.everyday import volume
-from tests.gateway import gateway_of
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])
@@ -27,9 +26,11 @@ TRANSFERS = st.lists(
 @given(transfers=TRANSFERS, size=st.integers(1, 6), symbol=st.sampled_from([None, "X"]))
 @settings(max_examples=volume(60))
 def test_each_once_in_order(
-    app: Flask, transfers: list[tuple[str | None, str | None, int, str]], size: int, symbol: str | None
+    transfers: list[tuple[str | None, str | None, int, str]],
+    size: int,
+    symbol: str | None,
+    database: Database,
 ) -> None:
-    gateway = gateway_of(app)
     rows = [
         {
             "transfer_id": number.to_bytes(32, "big"),
@@ -42,7 +43,7 @@ def test_each_once_in_order(
         }
         for number, (sender, receiver, second, token) in enumerate(transfers)
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(Transfer))
         if rows:
             connection.execute(insert(Transfer), rows)
@@ -53,7 +54,7 @@ def test_each_once_in_order(
     ]
     found: list[tuple[datetime, bytes]] = []
     after: Cursor | None = None
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         for _page in range(30):
             page = newest_transfers(
                 connection, by_account("a"), others=Narrowed({"symbol": (symbol,)} if symbol else {}),

@@ -13,11 +13,13 @@ from sqlalchemy import delete, insert, select, update
 from app.audit.models import AuditRecord
 from app.audit.services import Conflict
 from app.console.dashboard.dashboard import anomalies_to_acknowledge
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from app.transfers.models import Anomaly
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.services.notes import acknowledge, anomaly_fingerprint
-from tests.gateway import Gateway, current_gateway
+from tests.applications import Audited, audited_of, change_part
 from tests.network.services.edits.kit import ALICE, BOB
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -25,58 +27,58 @@ TRANSFER = bytes(31) + b"\x01"
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
-    gateway = current_gateway().but(clock=lambda: NOON)
+def app(app: Flask) -> Flask:
+    change_part(app, Database, clock=lambda: NOON)
     row: dict[str, Any] = {"detail": "d", "event_ids": ["a"], "first_at": NOON, "transfer_id": None}
     rows = [
         {"kind": "released_twice", "subject": "transfer:0x01", "transfer_id": TRANSFER},
         {"kind": "released_twice", "subject": "transfer:0x02"},
         {"kind": "pool_under_zero", "subject": "pool:1:USDT", "event_ids": []},
     ]
-    with writing(gateway.engine) as connection:
+    with writing(part_of(app, Database).engine) as connection:
         for n, values in enumerate(rows):
             connection.execute(
                 insert(Anomaly).values(row | values | {"last_at": NOON + timedelta(minutes=n)})
             )
-    return gateway
+    return app
 
 
-def change(gateway: Gateway, statement: Any) -> None:
-    with writing(gateway.engine) as connection:
+def change(database: Database, statement: Any) -> None:
+    with writing(database.engine) as connection:
         connection.execute(statement)
 
 
-def shown(gateway: Gateway) -> dict[str, tuple[int, str]]:
+def shown(database: Database) -> dict[str, tuple[int, str]]:
     """Id and fingerprint of every anomaly by its subject, as the console shows them."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Anomaly.__table__)).all()
     return {row.subject: (row.id, anomaly_fingerprint(row)) for row in rows}
 
 
-def waiting(gateway: Gateway) -> list[str]:
+def waiting(database: Database) -> list[str]:
     """The subjects of the anomalies that the dashboard lists, the newest first."""
-    lines, count = anomalies_to_acknowledge(gateway.database)
+    lines, count = anomalies_to_acknowledge(database)
     assert count.number == len(lines)
     return [line.subject for line in lines]
 
 
-def acknowledged(gateway: Gateway) -> dict[str, tuple[datetime | None, str | None]]:
+def acknowledged(database: Database) -> dict[str, tuple[datetime | None, str | None]]:
     """When each anomaly was acknowledged and by whom, by its subject."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Anomaly.__table__)).all()
     return {row.subject: (row.acknowledged_at, row.acknowledged_by) for row in rows}
 
 
-def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
-    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
-    with reading(gateway.engine) as connection:
+def test_they_are_listed_counted_and_acknowledged(app: Flask, database: Database) -> None:
+    assert waiting(database) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
+    with reading(database.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
-    saved = acknowledge(*gateway.audited, {first.id: anomaly_fingerprint(first)}, actor=ALICE)
-    with reading(gateway.engine) as connection:
+    saved = acknowledge(*audited_of(app), {first.id: anomaly_fingerprint(first)}, actor=ALICE)
+    with reading(database.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
     assert (first.acknowledged_at, first.acknowledged_by) == (NOON, ALICE.name)
-    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02"]
-    with reading(gateway.engine) as connection:
+    assert waiting(database) == ["pool:1:USDT", "transfer:0x02"]
+    with reading(database.engine) as connection:
         (record,) = connection.execute(select(AuditRecord.__table__))
     assert (record.id, record.action, record.subject) == (
         saved.record_id,
@@ -88,11 +90,11 @@ def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
     assert audited["after"]["acknowledged_by"] == ALICE.name
 
 
-def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
-    fingerprints = dict(shown(gateway).values())
-    acknowledge(*gateway.audited, fingerprints, actor=ALICE)
-    assert acknowledge(*gateway.audited, fingerprints, actor=BOB).record_id is None
-    assert set(acknowledged(gateway).values()) == {(NOON, ALICE.name)}
+def test_the_first_to_acknowledge_stays_named(database: Database, audited: Audited) -> None:
+    fingerprints = dict(shown(database).values())
+    acknowledge(*audited, fingerprints, actor=ALICE)
+    assert acknowledge(*audited, fingerprints, actor=BOB).record_id is None
+    assert set(acknowledged(database).values()) == {(NOON, ALICE.name)}
 
 
 @pytest.mark.parametrize(
@@ -103,17 +105,19 @@ def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
         update(Anomaly).where(Anomaly.subject == "transfer:0x02").values(last_at=NOON),
     ],
 )
-def test_changed_anomaly_blocks_all_acknowledgements(gateway: Gateway, statement: Any) -> None:
-    fingerprints = dict(shown(gateway).values())
-    change(gateway, statement)
+def test_changed_anomaly_blocks_all_acknowledgements(
+    database: Database, audited: Audited, statement: Any
+) -> None:
+    fingerprints = dict(shown(database).values())
+    change(database, statement)
     with pytest.raises(Conflict):
-        acknowledge(*gateway.audited, fingerprints, actor=ALICE)
-    assert set(acknowledged(gateway).values()) == {(None, None)}
+        acknowledge(*audited, fingerprints, actor=ALICE)
+    assert set(acknowledged(database).values()) == {(None, None)}
 
 
-def test_negative_pool_may_change_before_acknowledging(gateway: Gateway) -> None:
+def test_negative_pool_may_change_before_acknowledging(database: Database, audited: Audited) -> None:
     """So its figures and time may change before it is acknowledged."""
-    number, fingerprint = shown(gateway)["pool:1:USDT"]
+    number, fingerprint = shown(database)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)
-    change(gateway, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
-    assert acknowledge(*gateway.audited, {number: fingerprint}, actor=ALICE).record_id == 1
+    change(database, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
+    assert acknowledge(*audited, {number: fingerprint}, actor=ALICE).record_id == 1

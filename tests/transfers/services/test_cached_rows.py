@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import Connection, delete, update
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed.models import JournalRow
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
 from app.transfers.queries.status import TransferRow
 from app.transfers.services.status import transfer_status, transfer_statuses
@@ -25,26 +28,27 @@ from tests.feed.services.world import (
     small_network,
     transfer_id,
 )
-from tests.gateway import Gateway
 from tests.transfers.services.followed import ID, LOOK_SECONDS, OTHER, Process, Writer, open_refund
 
 pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture
-def process(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Process:
-    process = Process(gateway)
+def process(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Process:
+    process = Process(app)
     process.note_reads(monkeypatch)
     return process
 
 
-def test_unchanged_row_is_read_once(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1), sent(2))
+def test_unchanged_row_is_read_once(
+    app: Flask, database: Database, snapshots: SnapshotSource, process: Process
+) -> None:
+    feed(app, sent(1), sent(2))
     process.ask()
     process.ask()
     assert process.reads == [ID] * 2  # nobody looks yet
@@ -54,7 +58,7 @@ def test_unchanged_row_is_read_once(gateway: Gateway, process: Process) -> None:
     answers += [process.ask() for _ in range(3)]
     assert process.reads == [ID] * 3
     assert answers == [process.stored()] * 6
-    parts = gateway.database, gateway.snapshots, process.rows
+    parts = database, snapshots, process.rows
     several = transfer_statuses(*parts, [OTHER, ID, OTHER])
     assert process.reads == [ID] * 3 + [ID, OTHER]  # the stored one was another process's
     assert several == [process.stored(OTHER), process.stored(), process.stored(OTHER)]
@@ -64,26 +68,26 @@ def test_unchanged_row_is_read_once(gateway: Gateway, process: Process) -> None:
     assert process.reads == []
 
 
-def test_an_unknown_transfer_is_not_stored(gateway: Gateway, process: Process) -> None:
+def test_an_unknown_transfer_is_not_stored(app: Flask, process: Process) -> None:
     process.look()
     for _ in range(2):
         assert "not found" in str(process.ask())
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     assert process.row() is not None
     assert process.reads == [ID] * 3
 
 
 def test_change_during_read_is_not_lost(
-    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+    app: Flask, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     process.look()
     read = cached_rows._rows_and_engine
 
     def slow(connection: Connection, ids: list[TransferId]) -> Any:
         found = read(connection, ids)
         monkeypatch.undo()
-        feed(gateway, released(1))
+        feed(app, released(1))
         process.look()
         return found
 
@@ -94,10 +98,10 @@ def test_change_during_read_is_not_lost(
 
 @pytest.mark.parametrize("looks", [False, True])
 def test_older_read_is_not_stored(
-    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch, looks: bool
+    app: Flask, process: Process, monkeypatch: pytest.MonkeyPatch, looks: bool
 ) -> None:
     """The first read ends last, and a third caller must not get its row."""
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     process.look()
     read = cached_rows._rows_and_engine
     answers = []
@@ -107,7 +111,7 @@ def test_older_read_is_not_stored(
         monkeypatch.undo()
         if looks:
             process.look()
-        feed(gateway, released(1))
+        feed(app, released(1))
         answers.append(process.ask())
         return found
 
@@ -118,28 +122,28 @@ def test_older_read_is_not_stored(
 
 
 def test_row_stored_during_newer_read_is_dropped(
-    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+    app: Flask, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     process.look()
     read = cached_rows._rows_and_engine
 
     def slow(connection: Connection, ids: list[TransferId]) -> Any:
         monkeypatch.undo()
         process.ask()
-        feed(gateway, released(1))
+        feed(app, released(1))
         return read(connection, ids)
 
     monkeypatch.setattr(cached_rows, "_rows_and_engine", slow)
-    assert [process.row(), process.row()] == [Process(gateway).row()] * 2
+    assert [process.row(), process.row()] == [Process(app).row()] * 2
 
 
-def test_rows_are_used_for_a_bounded_time(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
+def test_rows_are_used_for_a_bounded_time(app: Flask, process: Process) -> None:
+    feed(app, sent(1))
     process.look()
     process.ask()
     process.now += MAX_AGE_SECONDS
-    feed(gateway, released(1))
+    feed(app, released(1))
     assert process.ask() != process.stored()
     process.now += 0.001
     assert process.ask() == process.stored()  # and it is not older again:
@@ -148,9 +152,9 @@ def test_rows_are_used_for_a_bounded_time(gateway: Gateway, process: Process) ->
 
 
 def test_without_looks_every_status_is_read(
-    gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch
+    app: Flask, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     process.look()
     process.ask()
     monkeypatch.setattr("app.waiting.register.load_heads", lambda _: 1 // 0)
@@ -159,13 +163,13 @@ def test_without_looks_every_status_is_read(
     with pytest.raises(ZeroDivisionError):
         process.waiting._look_while_any()  # until it sleeps
     assert len(process.rows) == 0
-    feed(gateway, released(1))
+    feed(app, released(1))
     assert process.ask() == process.stored()
     assert len(process.rows) == 0
 
 
-def test_a_long_gap_between_looks_starts_anew(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
+def test_a_long_gap_between_looks_starts_anew(app: Flask, process: Process) -> None:
+    feed(app, sent(1))
     process.look()
     process.ask()
     process.now += 1
@@ -173,12 +177,12 @@ def test_a_long_gap_between_looks_starts_anew(gateway: Gateway, process: Process
     assert len(process.rows) == 0
 
 
-def test_a_journal_that_goes_back_starts_anew(gateway: Gateway, process: Process) -> None:
+def test_a_journal_that_goes_back_starts_anew(app: Flask, database: Database, process: Process) -> None:
     """Another database: it was restored, or a replica that lacked commits became the primary."""
-    feed(gateway, sent(1), released(1))
+    feed(app, sent(1), released(1))
     process.look()
     process.ask()
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(JournalRow).where(JournalRow.seq == 2))
         connection.execute(update(Transfer).values(status=1))
     process.look()
@@ -186,10 +190,10 @@ def test_a_journal_that_goes_back_starts_anew(gateway: Gateway, process: Process
 
 
 @pytest.fixture
-def writer(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Writer:
+def writer(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Writer:
     """It has looked at the journal, and has the rows of two transfers."""
-    writer = Writer(gateway)
-    feed(gateway, sent(1), sent(2))
+    writer = Writer(app)
+    feed(app, sent(1), sent(2))
     writer.look()
     for each in (ID, OTHER):
         writer.ask(each)
@@ -197,8 +201,8 @@ def writer(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Writer:
     return writer
 
 
-def test_a_writer_drops_only_what_it_changed(gateway: Gateway, writer: Writer) -> None:
-    feed(gateway, released(1))
+def test_a_writer_drops_only_what_it_changed(app: Flask, writer: Writer) -> None:
+    feed(app, released(1))
     assert (list(writer.rows._rows), writer.reads) == ([OTHER], [])
     assert writer.ask() == writer.stored()
     assert writer.ask(OTHER) == writer.stored(OTHER)
@@ -206,10 +210,10 @@ def test_a_writer_drops_only_what_it_changed(gateway: Gateway, writer: Writer) -
 
 
 def test_commit_may_succeed_despite_failure(
-    gateway: Gateway, writer: Writer, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection may be lost before the answer comes."""
-    dialect = gateway.database.feed.dialect
+    dialect = database.feed.dialect
     commit = dialect.do_commit
 
     def commit_and_fail(connection: Any) -> None:
@@ -219,13 +223,13 @@ def test_commit_may_succeed_despite_failure(
 
     monkeypatch.setattr(dialect, "do_commit", commit_and_fail)
     with pytest.raises(ConnectionError):
-        feed(gateway, released(1))
+        feed(app, released(1))
     assert writer.ask() == writer.stored()
     assert "COMPLETED" in str(writer.ask())
 
 
-def test_nobody_looks_for_few_requests(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
+def test_nobody_looks_for_few_requests(app: Flask, process: Process) -> None:
+    feed(app, sent(1))
     for _ in range(cached_rows.ENOUGH - 1):
         process.ask()
         process.now += 0.01
@@ -236,18 +240,18 @@ def test_nobody_looks_for_few_requests(gateway: Gateway, process: Process) -> No
     assert not process.rows.is_wanted()
 
 
-def test_waiting_or_streamed_row_stays_newest(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
+def test_waiting_or_streamed_row_stays_newest(app: Flask, process: Process) -> None:
+    feed(app, sent(1))
     process.look()
     process.ask()
-    feed(gateway, released(1))
+    feed(app, released(1))
     process.rows.drop((ID,))  # as they do
     assert process.ask() == process.stored()
 
 
-def test_the_memory_is_bounded(gateway: Gateway, process: Process) -> None:
+def test_the_memory_is_bounded(app: Flask, process: Process) -> None:
     process.look()
-    open_refund(gateway)
+    open_refund(app)
     process.look()
     process.ask()
     assert process.rows.size > 1  # with its evidence
@@ -265,8 +269,8 @@ def test_the_memory_is_bounded(gateway: Gateway, process: Process) -> None:
     assert (rows.size, len(rows)) == (0, 0)
 
 
-def test_row_is_read_again_after_a_minute(gateway: Gateway, process: Process) -> None:
-    feed(gateway, sent(1))
+def test_row_is_read_again_after_a_minute(app: Flask, process: Process) -> None:
+    feed(app, sent(1))
     process.look()
     process.ask()
     for _ in range(int(cached_rows.ROW_SECONDS / LOOK_SECONDS)):
@@ -279,9 +283,9 @@ def test_row_is_read_again_after_a_minute(gateway: Gateway, process: Process) ->
     assert process.reads == [ID, ID]
 
 
-def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_used_last_stay(app: Flask, process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached_rows, "MOST", 2)
-    feed(gateway, sent(1), sent(2), sent(3))
+    feed(app, sent(1), sent(2), sent(3))
     process.look()
     third = TransferId(bytes.fromhex(transfer_id(3)[2:]))
     for each in (ID, OTHER, ID, third, ID):
@@ -291,13 +295,15 @@ def test_the_rows_used_last_stay(gateway: Gateway, process: Process, monkeypatch
     assert process.reads[3:] == [OTHER]
 
 
-def test_row_from_other_server_is_discarded(gateway: Gateway, process: Process) -> None:
+def test_row_from_other_server_is_discarded(
+    app: Flask, database: Database, snapshots: SnapshotSource, process: Process
+) -> None:
     """A replica that is behind may have been read, while the journal was the primary's."""
-    feed(gateway, sent(1))
+    feed(app, sent(1))
     process.look()
-    other = gateway.public.__class__(gateway.engine, gateway.engine)
-    moved = gateway.but(public=other)
-    transfer_status(moved.database, moved.snapshots, process.rows, ID)
+    other = database.public.__class__(database.engine, database.engine)
+    moved = replace(database, public=other)
+    transfer_status(moved, snapshots, process.rows, ID)
     assert len(process.rows) == 0
     process.ask()
     assert len(process.rows) == 1

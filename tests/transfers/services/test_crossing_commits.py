@@ -15,13 +15,14 @@ from greenlet import getcurrent, greenlet
 from msgspec import Struct, field
 from sqlalchemy import Connection
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.transfers.queries.status import TransferRow
 from app.values.identifiers import TransferId
 from app.waiting import cached_rows
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, volume
 from tests.feed.services.world import NOW, feed, released, sent, small_network, transfer_id
-from tests.gateway import Gateway
 from tests.transfers.services.followed import Process, Writer
 
 pytestmark = pytest.mark.every_database
@@ -52,7 +53,7 @@ class Crossing(Struct):
     def read(self) -> None:
         answer = Answer(self.now)
         self.answers.append(answer)
-        row, _ = self.process.rows.row(self.process.gateway.database, self.transfer_id)
+        row, _ = self.process.rows.row(part_of(self.process.app, Database), self.transfer_id)
         answer.ended, answer.status = self.now, _status(row)
 
     def write(self) -> None:
@@ -90,8 +91,8 @@ def _stop() -> None:
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)
 
 
 @pytest.fixture
@@ -143,11 +144,11 @@ def _merged(left: list[int]) -> Iterator[list[int]]:
 @pytest.mark.usefixtures("stepwise")
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("second", ["look", "read"])
-def test_no_answer_is_taken_back(gateway: Gateway, second: str, cached: bool) -> None:
-    writer = Writer(gateway)
+def test_no_answer_is_taken_back(app: Flask, second: str, cached: bool) -> None:
+    writer = Writer(app)
     writer.look()
     orders = _orders(READ, COMMIT, LOOK if second == "look" else READ)
-    feed(gateway, *(sent(n) for n in range(len(orders))))
+    feed(app, *(sent(n) for n in range(len(orders))))
     writer.look()
     for n, order in enumerate(orders):
         crossing = _crossing(writer, n)
@@ -160,4 +161,4 @@ def test_no_answer_is_taken_back(gateway: Gateway, second: str, cached: bool) ->
 
 def _crossing(process: Process, n: int) -> Crossing:
     key = TransferId(bytes.fromhex(transfer_id(n)[2:]))
-    return Crossing(process, key, lambda: feed(process.gateway, released(n)))
+    return Crossing(process, key, lambda: feed(process.app, released(n)))

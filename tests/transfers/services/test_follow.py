@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
+from app.http.application import part_of
 from app.refunds import services
 from app.transfers.models import Event, Transfer
 from app.transfers.rules.published_changes import BEGINNING, Position, parse_position
@@ -22,6 +24,7 @@ from app.waiting import queries as touched
 from app.waiting.register import Key
 from app.waiting.services import PlacedChange, present_position, published_after
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS
@@ -37,7 +40,6 @@ from tests.feed.services.world import (
     small_network,
     transfer_id,
 )
-from tests.gateway import Gateway
 
 IDS = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
 ACCOUNT = account_key(SENDER)
@@ -50,36 +52,37 @@ Told = list[tuple[TransferId, int, int]]
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)
 
 
-def statuses(gateway: Gateway) -> dict[TransferId, int]:
-    with reading(gateway.engine) as connection:
+def statuses(database: Database) -> dict[TransferId, int]:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Transfer.transfer_id, Transfer.status)).all()
     return {row.transfer_id: row.status for row in rows}
 
 
-def happen(gateway: Gateway, step: dict[str, Any]) -> None:
+def happen(app: Flask, step: dict[str, Any]) -> None:
     """One entry of the log, an ask for a refund, or the retraction of one of the last entries."""
+    database = part_of(app, Database)
     if "ask" in step:
         wanted = IDS[step["ask"] - 1]
-        if statuses(gateway).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
-            with writing(gateway.engine) as connection:
+        if statuses(database).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
+            with writing(database.engine) as connection:
                 services._store(connection, wanted, NOW)
     elif "undo" in step:
-        with reading(gateway.engine) as connection:
+        with reading(database.engine) as connection:
             last = connection.execute(
                 select(Event.event_id, Event.subject).order_by(Event.seq.desc()).offset(step["undo"]).limit(1)
             ).one_or_none()
         if last is not None:
-            retract_ids(*gateway.audited, [last.event_id], "a mistake", actor=TESTER, subject=last.subject)
+            retract_ids(*audited_of(app), [last.event_id], "a mistake", actor=TESTER, subject=last.subject)
     else:
-        feed(gateway, step)
+        feed(app, step)
 
 
-def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
-    told = published_after(gateway.database, key, after)
+def tell_all(database: Database, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
+    told = published_after(database, key, after)
     assert told.changes is not None
     assert told.until >= after
     return list(told.changes)
@@ -91,19 +94,19 @@ def shown(changes: list[PlacedChange]) -> Told:
 
 
 @pytest.mark.every_database
-def test_stream_repeats_answers_from_any_position(gateway: Gateway) -> None:
+def test_stream_repeats_answers_from_any_position(app: Flask, database: Database) -> None:
     @settings(max_examples=volume(150, 6))
     @given(st.lists(st.sampled_from(STEPS), max_size=30), st.data())
     def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
-        forget_events(gateway)
-        answered = [(BEGINNING, statuses(gateway))]
+        forget_events(app)
+        answered = [(BEGINNING, statuses(database))]
         heard: dict[Key, list[PlacedChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
         cursors: dict[Key, Position] = dict.fromkeys(heard, BEGINNING)
         for step in steps:
-            happen(gateway, step)
-            answered.append((present_position(gateway.database), statuses(gateway)))
+            happen(app, step)
+            answered.append((present_position(database), statuses(database)))
             for key in [key for key in heard if data.draw(st.booleans())]:  # who listens now and then
-                told = published_after(gateway.database, key, cursors[key])
+                told = published_after(database, key, cursors[key])
                 if told.changes is None:  # an event of a chain was retracted: the stream begins anew
                     del heard[key]
                 else:
@@ -111,13 +114,13 @@ def test_stream_repeats_answers_from_any_position(gateway: Gateway) -> None:
                     cursors[key] = told.until
         assert heard.keys() >= set(IDS)
         for key, changes in heard.items():
-            if published_after(gateway.database, key, BEGINNING).changes is not None:
-                whole = tell_all(gateway, key)
-                assert changes + tell_all(gateway, key, cursors[key]) == whole
-                assert_cut_anywhere(gateway, key, whole)
+            if published_after(database, key, BEGINNING).changes is not None:
+                whole = tell_all(database, key)
+                assert changes + tell_all(database, key, cursors[key]) == whole
+                assert_cut_anywhere(database, key, whole)
         for wanted in IDS:
             rows = [(position, each.get(wanted, 0)) for position, each in answered]
-            assert_as_answered(tell_all(gateway, wanted), rows)
+            assert_as_answered(tell_all(database, wanted), rows)
 
     told_exactly()
 
@@ -136,22 +139,22 @@ def assert_as_answered(whole: list[PlacedChange], answered: list[tuple[Position,
         assert told == next((int(each.change.status) for each in before), 0)
 
 
-def assert_cut_anywhere(gateway: Gateway, key: Key, whole: list[PlacedChange]) -> None:
+def assert_cut_anywhere(database: Database, key: Key, whole: list[PlacedChange]) -> None:
     """Whoever heard of some events, and comes again with the id of the last of them, hears of the others."""
     ids = [str(change.position) for change in whole]
     assert len(set(ids)) == len(ids)
     assert sorted(change.position for change in whole) == [change.position for change in whole]
     for heard, last in enumerate(ids, start=1):
         assert parse_position(last) == whole[heard - 1].position
-        assert tell_all(gateway, key, parse_position(last)) == whole[heard:]
+        assert tell_all(database, key, parse_position(last)) == whole[heard:]
 
 
 @pytest.mark.every_database
-def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
-    feed(gateway, sent(1), about(1, "transfer.confirmed", block=100), released(1, block=200))
-    feed(gateway, event("chain.reorged", chain_id=2, from_block=200))
-    feed(gateway, event("chain.reorged", chain_id=1, from_block=100))
-    changes = tell_all(gateway, IDS[0])
+def test_what_is_taken_back_is_told(app: Flask, database: Database) -> None:
+    feed(app, sent(1), about(1, "transfer.confirmed", block=100), released(1, block=200))
+    feed(app, event("chain.reorged", chain_id=2, from_block=200))
+    feed(app, event("chain.reorged", chain_id=1, from_block=100))
+    changes = tell_all(database, IDS[0])
     assert [(int(each.change.status), each.change.taken_back) for each in changes] == [
         (1, False),
         (3, False),
@@ -160,44 +163,44 @@ def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
         (0, True),
     ]
     assert [str(each.position) for each in changes] == ["1", "2", "3", "4", "5"]
-    assert tell_all(gateway, ACCOUNT) == changes
+    assert tell_all(database, ACCOUNT) == changes
 
 
 @pytest.mark.every_database
-def test_changes_of_entry_come_singly(gateway: Gateway) -> None:
-    feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
-    *_, first, second, third = tell_all(gateway, ACCOUNT)
+def test_changes_of_entry_come_singly(app: Flask, database: Database) -> None:
+    feed(app, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
+    *_, first, second, third = tell_all(database, ACCOUNT)
     assert [each.change.transfer_id for each in (first, second, third)] == IDS
     assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
 
 
 @pytest.mark.every_database
-def test_request_follows_all_earlier_changes(gateway: Gateway) -> None:
-    feed(gateway, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
-    happen(gateway, {"ask": 1})
-    feed(gateway, released(2))
-    changes = tell_all(gateway, ACCOUNT)
+def test_request_follows_all_earlier_changes(app: Flask, database: Database) -> None:
+    feed(app, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
+    happen(app, {"ask": 1})
+    feed(app, released(2))
+    changes = tell_all(database, ACCOUNT)
     assert [int(each.change.status) for each in changes] == [1, 6, 1, 7, 5]
     assert [each.position.seq for each in changes] == [1, 2, 3, 3, 4]
     assert str(changes[3].position) == f"3+{changes[3].position.later}"
     assert changes[3].position.later > 0
-    assert_cut_anywhere(gateway, ACCOUNT, changes)
-    refused = tell_all(gateway, IDS[0])[1]
+    assert_cut_anywhere(database, ACCOUNT, changes)
+    refused = tell_all(database, IDS[0])[1]
     assert refused.change.refund_reason == 4
 
 
 @pytest.mark.every_database
-def test_transfer_is_reported_once_listed(gateway: Gateway) -> None:
-    feed(gateway, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
-    assert shown(tell_all(gateway, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert shown(tell_all(gateway, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert [str(each.position) for each in tell_all(gateway, ACCOUNT)] == ["2", "3"]
-    assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
+def test_transfer_is_reported_once_listed(app: Flask, database: Database) -> None:
+    feed(app, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
+    assert shown(tell_all(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert shown(tell_all(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert [str(each.position) for each in tell_all(database, ACCOUNT)] == ["2", "3"]
+    assert tell_all(database, account_key("0x" + "bb" * 20)) == []
 
 
-def begin_journal(gateway: Gateway, seq: int) -> None:
+def begin_journal(database: Database, seq: int) -> None:
     """As after an upgrade from before there was a journal, when the log reached so far."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(JournalRow).where(JournalRow.seq <= seq))
         numbers = {"sequence": 1, "seq": seq, "status": 0, "previous_status": 0, "refund_reason": 0}
         rest = {"is_later": False, "taken_back": False, "at": NOW}
@@ -205,38 +208,38 @@ def begin_journal(gateway: Gateway, seq: int) -> None:
 
 
 @pytest.mark.every_database
-def test_time_before_journal_is_one_change(gateway: Gateway) -> None:
-    feed(gateway, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
-    begin_journal(gateway, 4)
-    first = tell_all(gateway, IDS[0])
+def test_time_before_journal_is_one_change(app: Flask, database: Database) -> None:
+    feed(app, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
+    begin_journal(database, 4)
+    first = tell_all(database, IDS[0])
     assert (shown(first), str(first[0].position)) == ([(IDS[0], 0, 5)], "4")
-    assert tell_all(gateway, IDS[0], Position(4)) == []
-    assert [each.change.refund_reason for each in tell_all(gateway, IDS[1])] == [4]
-    feed(gateway, sent(3), about(1, "refund.completed"), released(3))
-    assert shown(tell_all(gateway, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
-    assert shown(tell_all(gateway, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
+    assert tell_all(database, IDS[0], Position(4)) == []
+    assert [each.change.refund_reason for each in tell_all(database, IDS[1])] == [4]
+    feed(app, sent(3), about(1, "refund.completed"), released(3))
+    assert shown(tell_all(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
+    assert shown(tell_all(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
 
 
 @pytest.mark.every_database
-def test_later_journal_makes_account_reread(gateway: Gateway) -> None:
-    feed(gateway, sent(1), sent(2))
-    begin_journal(gateway, 2)
-    feed(gateway, released(1))
-    assert published_after(gateway.database, ACCOUNT, Position(1)).changes is None
-    assert shown(tell_all(gateway, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
+def test_later_journal_makes_account_reread(app: Flask, database: Database) -> None:
+    feed(app, sent(1), sent(2))
+    begin_journal(database, 2)
+    feed(app, released(1))
+    assert published_after(database, ACCOUNT, Position(1)).changes is None
+    assert shown(tell_all(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
 def test_lagging_account_gets_no_changes(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
-    feed(gateway, sent(1), sent(2))
+    feed(app, sent(1), sent(2))
     monkeypatch.setattr(touched, most, 2)
-    assert len(tell_all(gateway, ACCOUNT)) == 2
+    assert len(tell_all(database, ACCOUNT)) == 2
     monkeypatch.setattr(touched, most, 1)
-    told = published_after(gateway.database, ACCOUNT, BEGINNING)
+    told = published_after(database, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
-    assert len(tell_all(gateway, IDS[0])) == 1
+    assert len(tell_all(database, IDS[0])) == 1
 
 
 @pytest.mark.parametrize(

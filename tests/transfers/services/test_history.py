@@ -10,20 +10,22 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import Connection, event, insert, text
 
-from app.db.database import CachedReads
+from app.db.database import CachedReads, Database
 from app.db.engine import writing
 from app.db.writes import writes_of
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.queries import history
 from app.transfers.services.lookups import find_transfers, transfer_history
-from app.transfers.services.status import transfer_statuses
+from app.transfers.services.status import StatusRows, transfer_statuses
 from app.values.identifiers import account_key
 from app.values.times import unix_milliseconds
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, small_network
-from tests.gateway import Gateway
 
 ACCOUNTS = ("0xaa", "0xbb", "0xcc")
 READS_OF_A_LOOK_UP = 5
@@ -31,8 +33,8 @@ READS_OF_A_LOOK_UP = 5
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)
 
 
 def add(connection: Connection, made: Sequence[tuple[int, float, str, str]]) -> None:
@@ -54,12 +56,16 @@ def add(connection: Connection, made: Sequence[tuple[int, float, str, str]]) -> 
     connection.execute(insert(TransferAccount), entries)
 
 
-def walk(gateway: Gateway, accounts: Sequence[str], size: int) -> Iterator[list[int]]:
+def walk(app: Flask, accounts: Sequence[str], size: int) -> Iterator[list[int]]:
     """The pages until the first empty one, by the numbers of their transfers."""
     token = ""
     while True:
         page = transfer_history(
-            gateway.database, gateway.snapshots, accounts, int(token) if token else None, size
+            part_of(app, Database),
+            part_of(app, SnapshotSource),
+            accounts,
+            int(token) if token else None,
+            size,
         )
         if not page.transfers:
             assert not page.next_page_token
@@ -69,22 +75,22 @@ def walk(gateway: Gateway, accounts: Sequence[str], size: int) -> Iterator[list[
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_paging_shows_every_transfer_once(gateway: Gateway, seed: int) -> None:
+def test_paging_shows_every_transfer_once(app: Flask, database: Database, seed: int) -> None:
     """While new ones arrive."""
     draw = random.Random(seed)
     old = [
         (n, -draw.choice((1, 1.0004, 1.5, 2, 2, 2, 7, 9, draw.random() * 9)), *draw.choices(ACCOUNTS, k=2))
         for n in range(1, 60)
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         add(connection, old)
     for accounts in (ACCOUNTS[:1], ACCOUNTS[:2], (*ACCOUNTS, "0xdd")):
         expected = {n for n, _, *parties in old if set(parties) & set(accounts)}
         for size in (1, 3, 10, 100):
             seen: list[int] = []
-            for page in walk(gateway, accounts, size):
+            for page in walk(app, accounts, size):
                 seen += page
-                with writing(gateway.engine) as connection:  # each page is followed by an arrival
+                with writing(database.engine) as connection:  # each page is followed by an arrival
                     add(connection, [(draw.getrandbits(64), draw.random(), *ACCOUNTS[:2])])
             shown = [n for n in seen if n < 60]
             assert len(seen) == len(set(seen))
@@ -93,19 +99,19 @@ def test_paging_shows_every_transfer_once(gateway: Gateway, seed: int) -> None:
             assert [began[n] for n in shown] == sorted((began[n] for n in shown), reverse=True)
 
 
-def test_ties_stay_on_one_page(gateway: Gateway) -> None:
+def test_ties_stay_on_one_page(app: Flask, database: Database) -> None:
     """The page has no more than they need."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         add(connection, [(n, -(n // 50), "0xaa", "0xbb") for n in range(300)])
-    lengths = [len(page) for page in walk(gateway, ("0xaa", "0xbb"), 40)]
+    lengths = [len(page) for page in walk(app, ("0xaa", "0xbb"), 40)]
     assert lengths == [50] * 6
-    assert [len(page) for page in walk(gateway, ("0xaa",), 1000)] == [100] * 3
+    assert [len(page) for page in walk(app, ("0xaa",), 1000)] == [100] * 3
 
 
-def test_each_answer_is_few_reads(gateway: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def test_each_answer_is_few_reads(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    with writing(database.engine) as connection:
         add(connection, [(n, -n, "0xaa", "0xbb") for n in range(1, 100)])
-    gateway.snapshots.current()
+    snapshots.current()
     executed: list[str] = []
     own = threading.get_ident()
 
@@ -115,39 +121,32 @@ def test_each_answer_is_few_reads(gateway: Gateway) -> None:
         return statement, parameters
 
     # What is cached outlasts the test, however slow the machine is.
-    lasting = CachedReads(600, writes_of(gateway.engine))
-    gateway = gateway.but(snapshots=_Fixed(gateway.snapshots.current()), cached=lasting)
-    event.listen(gateway.reads, "before_cursor_execute", note, retval=True)
+    database = replace(database, cached=CachedReads(600, writes_of(database.engine)))
+    fixed: Any = _Fixed(snapshots.current())
+    event.listen(database.reads, "before_cursor_execute", note, retval=True)
     try:
         for _ in range(2):  # compiled the first time, run directly from then on
             executed.clear()
-            assert (
-                len(
-                    transfer_history(
-                        gateway.database, gateway.snapshots, ("0xaa", "0xbb"), None, 10
-                    ).transfers
-                )
-                == 10
-            )
+            assert len(transfer_history(database, fixed, ("0xaa", "0xbb"), None, 10).transfers) == 10
             assert len(executed) == 1
         ids = [n.to_bytes(32, "big") for n in range(1, 100)]
         for kept in (False, True):  # the first time also what tells their progress is read, and kept
             executed.clear()
-            assert len(transfer_statuses(gateway.database, gateway.snapshots, gateway.rows, ids)) == 99  # type: ignore[arg-type]
+            assert len(transfer_statuses(database, fixed, part_of(app, StatusRows), ids)) == 99  # type: ignore[arg-type]
             assert len([each for each in executed if "transfers" in each]) == 1
             assert (len(executed) == 1) == kept
-        if gateway.engine is not gateway.reads:  # one snapshot, which is read elsewhere
-            event.listen(gateway.engine, "before_cursor_execute", note, retval=True)
+        if database.engine is not database.reads:  # one snapshot, which is read elsewhere
+            event.listen(database.engine, "before_cursor_execute", note, retval=True)
         for _ in range(2):  # the first time also what tells its progress is read, and cached
             executed.clear()
-            found = find_transfers(gateway.database, gateway.snapshots, f"0x{5:064x}", None)
+            found = find_transfers(database, fixed, f"0x{5:064x}", None)
             assert len(found.transfers) == 1
         selects = [each for each in executed if each.startswith("SELECT")]
         assert len(selects) == READS_OF_A_LOOK_UP, selects
     finally:
-        if gateway.engine is not gateway.reads:
-            event.remove(gateway.engine, "before_cursor_execute", note)
-        event.remove(gateway.reads, "before_cursor_execute", note)
+        if database.engine is not database.reads:
+            event.remove(database.engine, "before_cursor_execute", note)
+        event.remove(database.reads, "before_cursor_execute", note)
 
 
 class _Fixed:
@@ -161,12 +160,12 @@ class _Fixed:
 
 
 @pytest.mark.postgresql_alone  # SQLite's plan has no numbers
-def test_page_reads_only_what_it_shows(gateway: Gateway) -> None:
+def test_page_reads_only_what_it_shows(database: Database) -> None:
     """By the plan that PostgreSQL keeps: the list is read by its key, the transfers by theirs."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         accounts = [*ACCOUNTS, *(f"0x{n}" for n in range(500))]
         add(connection, [(n, -n, accounts[n % 3], accounts[n % len(accounts)]) for n in range(1, 4001)])
-    with gateway.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE"))
         for count in (1, 3):
             plan = _plan(connection, count)

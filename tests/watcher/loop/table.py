@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.rules.events.event_types import TransferReleased
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.reader import VERIFY_SECONDS, Reader
@@ -21,7 +24,6 @@ from app.watcher.queries import faulty_urls
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.services.readings import reported
 from tests.feed.services.world import NOW, feed, sent
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode, FalseBlock, Part
 from tests.watcher.kit import CHAIN, ELSEWHERE, OTHER, Watched, relay, send, status
@@ -128,7 +130,7 @@ class World:
     :param transfers: that come from the other chain, besides two.
     """
 
-    gateway: Gateway
+    app: Flask
     watched: Watched
     client: FlaskClient
     urls: int = 1
@@ -140,7 +142,7 @@ class World:
         at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
         for number in (PAID, INVENTED, *self.transfers):
             event = sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12))
-            feed(self.gateway, event)
+            feed(self.app, event)
         watched = self.watched
         if self.chain is Chain.NO_FILTERS:
             watched.chain.unfiltered = frozenset(range(1000))
@@ -180,7 +182,7 @@ class World:
         """Polls, each with what is done in between."""
         for _ in range(count):
             self.watched.time.go(seconds)
-            self.gateway.clock.go(seconds)  # type: ignore[attr-defined]
+            part_of(self.app, Database).clock.go(seconds)  # type: ignore[attr-defined]
             self.poll()
 
     def poll(self) -> None:
@@ -215,19 +217,19 @@ class World:
 
     @property
     def doubts(self) -> set[int]:
-        with reading(self.gateway.engine) as connection:
+        with reading(part_of(self.app, Database).engine) as connection:
             return set(connection.scalars(select(WatchDoubt.block).where(WatchDoubt.agreed.is_not(True))))
 
     @property
     def named(self) -> str:
         """The URLs that returned what cannot be true, by their letters."""
-        with reading(self.gateway.engine) as connection:
+        with reading(part_of(self.app, Database).engine) as connection:
             return "".join(sorted({row.source[-1] for row in faulty_urls(connection, CHAIN)}))
 
     @property
     def named_for_a_block(self) -> set[str]:
         """The URLs whose logs or header of one block were found to be false."""
-        with reading(self.gateway.engine) as connection:
+        with reading(part_of(self.app, Database).engine) as connection:
             found = faulty_urls(connection, CHAIN)
         return {
             row.source
@@ -238,7 +240,7 @@ class World:
     def see(self) -> Seen:
         """What is shown now."""
         shown = {number: self.status(number) for number in (SENT, PAID, INVENTED)}
-        facts = reported(self.gateway.database, CHAIN, BlockNumber(1), None)
+        facts = reported(part_of(self.app, Database), CHAIN, BlockNumber(1), None)
         paid = {
             each.event.amount for each in facts if each.canonical and isinstance(each.event, TransferReleased)
         }

@@ -7,17 +7,17 @@ from contextlib import suppress
 import pytest
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import CHAIN, Watched, relay, row, send, status
 from tests.watcher.loop.proven import ahead, false_answers, payouts_of
 
 
-def begin(gateway: Gateway, watched: Watched, urls: int) -> Reader:
-    payouts_of(gateway, 7)
+def begin(watched: Watched, urls: int) -> Reader:
+    payouts_of(watched.app, 7)
     watched.chain.mine_many(20)
     watched.nodes[:] = [FakeNode(watched.chain) for _ in range(urls)]
     reader = watched.reader()
@@ -41,9 +41,9 @@ def grow(watched: Watched, *branches: FakeChain) -> None:
 
 @pytest.mark.parametrize("liar", [0, 1, 2])
 def test_of_three_urls_the_branch_of_two_is_read(
-    gateway: Gateway, watched: Watched, client: FlaskClient, liar: int
+    database: Database, watched: Watched, client: FlaskClient, liar: int
 ) -> None:
-    reader = begin(gateway, watched, 3)
+    reader = begin(watched, 3)
     false = watched.nodes[liar].chain = ahead(watched.chain, 3, relay(7))
     watched.chain.mine(send(1))
     for _ in range(3):
@@ -53,15 +53,15 @@ def test_of_three_urls_the_branch_of_two_is_read(
         grow(watched, watched.chain, false)
         poll(watched, reader)
         assert status(client, 7) == 1
-    assert row(gateway).live_to_hash == watched.chain.head.hash
+    assert row(database).live_to_hash == watched.chain.head.hash
     assert status(client, 1, {1}) == 3
-    assert false_answers(gateway) == []
+    assert false_answers(database) == []
 
 
 def test_of_two_urls_the_branch_that_is_read_stays_until_the_split_ends(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
-    reader = begin(gateway, watched, 2)
+    reader = begin(watched, 2)
     false = watched.nodes[0].chain = ahead(watched.chain, 1, relay(7))
     poll(watched, reader)
     assert status(client, 7) == 5
@@ -69,20 +69,18 @@ def test_of_two_urls_the_branch_that_is_read_stays_until_the_split_ends(
         grow(watched, watched.chain, false)
         poll(watched, reader)
     assert status(client, 7) == 1
-    assert row(gateway).live_to_hash == false.head.hash
-    assert "the chain is split" in row(gateway).fault
+    assert row(database).live_to_hash == false.head.hash
+    assert "the chain is split" in row(database).fault
     watched.nodes[0].chain = watched.chain
     grow(watched)
     poll(watched, reader, 2)
-    assert row(gateway).live_to_hash == watched.chain.head.hash
+    assert row(database).live_to_hash == watched.chain.head.hash
     assert not reader.view.is_split
     assert status(client, 7) == 1
 
 
-def test_true_payout_comes_back_when_the_split_ends(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    reader = begin(gateway, watched, 2)
+def test_true_payout_comes_back_when_the_split_ends(watched: Watched, client: FlaskClient) -> None:
+    reader = begin(watched, 2)
     other = FakeChain(CHAIN, 0, list(watched.chain.blocks), branches=5)
     watched.nodes[1].chain = other
     watched.chain.mine(relay(7))
@@ -100,10 +98,10 @@ def test_true_payout_comes_back_when_the_split_ends(
 
 
 def test_what_two_urls_had_and_is_final_gives_way_only_to_two(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     watched.max_reorg = 100
-    reader = begin(gateway, watched, 2)
+    reader = begin(watched, 2)
     watched.chain.mine(relay(7))
     watched.chain.mine_many(12)
     poll(watched, reader, 3)
@@ -113,26 +111,26 @@ def test_what_two_urls_had_and_is_final_gives_way_only_to_two(
     watched.nodes[0].fault = lambda _body: (500, {}, b"")
     poll(watched, reader, 200, seconds=10)
     assert status(client, 7) == 5
-    assert row(gateway).live_to_hash == watched.chain.head.hash
+    assert row(database).live_to_hash == watched.chain.head.hash
     watched.nodes[0].chain, watched.nodes[0].fault = other, lambda _body: None
     poll(watched, reader, 20, seconds=10)
-    assert row(gateway).live_to_hash == other.head.hash
+    assert row(database).live_to_hash == other.head.hash
     assert status(client, 7) == 1
 
 
 def test_url_that_stands_still_on_an_orphan_is_left(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     """Its vote counts as long as its newest block is not ten minutes older than that of the other URL."""
-    reader = begin(gateway, watched, 2)
+    reader = begin(watched, 2)
     stuck = FakeChain(CHAIN, 0, list(watched.chain.blocks), branches=5)
     stuck.mine()
     watched.nodes[0].chain = stuck
     poll(watched, reader)
-    assert row(gateway).live_to_hash == stuck.head.hash
+    assert row(database).live_to_hash == stuck.head.hash
     watched.chain.mine(relay(7))
     for _ in range(90):
         watched.chain.mine_many(5)
         poll(watched, reader)
-    assert row(gateway).live_to_hash == watched.chain.head.hash
+    assert row(database).live_to_hash == watched.chain.head.hash
     assert status(client, 7) == 5

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from app.watcher.loop.reader import Reader, read_range
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, relay
 from tests.watcher.loop.proven import payouts_of
 
 
-def begun(gateway: Gateway, watched: Watched, urls: int) -> Reader:
+def begun(watched: Watched, urls: int) -> Reader:
     """A reader that has read the newest blocks; a payout is in those of its backfill."""
-    payouts_of(gateway, 7)
+    payouts_of(watched.app, 7)
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     watched.chain.mine(relay(7))
     watched.chain.mine_many(30)
@@ -22,8 +21,8 @@ def begun(gateway: Gateway, watched: Watched, urls: int) -> Reader:
     return reader
 
 
-def test_what_two_providers_return_alike_is_in_no_doubt(gateway: Gateway, watched: Watched) -> None:
-    reader = begun(gateway, watched, 2)
+def test_what_two_providers_return_alike_is_in_no_doubt(watched: Watched) -> None:
+    reader = begun(watched, 2)
     fetched = read_range(reader.view)
     assert fetched is not None and fetched.logs and fetched.agreed
     reader.background()
@@ -31,24 +30,22 @@ def test_what_two_providers_return_alike_is_in_no_doubt(gateway: Gateway, watche
 
 
 @pytest.mark.parametrize("urls", [1, 2])
-def test_what_one_provider_returned_is_not_agreed(gateway: Gateway, watched: Watched, urls: int) -> None:
-    reader = begun(gateway, watched, urls)
+def test_what_one_provider_returned_is_not_agreed(watched: Watched, urls: int) -> None:
+    reader = begun(watched, urls)
     watched.nodes[-1].omit = lambda _log: urls > 1
     fetched = read_range(reader.view)
     assert fetched is not None and not fetched.agreed
 
 
-def test_what_a_second_provider_lacks_is_in_doubt(gateway: Gateway, watched: Watched) -> None:
-    reader = begun(gateway, watched, 2)
+def test_what_a_second_provider_lacks_is_in_doubt(watched: Watched) -> None:
+    reader = begun(watched, 2)
     watched.nodes[1].omit = lambda _log: True
     reader.background()
     assert len(reader.view.readings.doubts) == 1
 
 
-def test_provider_that_fails_leaves_the_range_to_be_compared_later(
-    gateway: Gateway, watched: Watched
-) -> None:
-    reader = begun(gateway, watched, 2)
+def test_provider_that_fails_leaves_the_range_to_be_compared_later(watched: Watched) -> None:
+    reader = begun(watched, 2)
     watched.nodes[1].fault = lambda _body: (500, {}, b"")
     fetched = read_range(reader.view)
     assert fetched is not None and fetched.logs and not fetched.agreed

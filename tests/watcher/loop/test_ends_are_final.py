@@ -6,11 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, leaves_out, relay, send, status
 from tests.watcher.loop.proven import payouts_of
@@ -22,9 +22,9 @@ def is_final(client: FlaskClient) -> bool:
     return answer.headers["X-Transfer-Terminal"] == "true"
 
 
-def pay(gateway: Gateway, watched: Watched, urls: int) -> Reader:
+def pay(watched: Watched, urls: int) -> Reader:
     """A payout that is deep enough, which the first URL returned while the others did not answer."""
-    payouts_of(gateway, 7)
+    payouts_of(watched.app, 7)
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     watched.chain.mine(send(1))
     reader = watched.reader()
@@ -49,9 +49,9 @@ def poll(watched: Watched, reader: Reader, seconds: float = 100) -> None:
 
 @pytest.mark.parametrize("urls", [1, 2, 3])
 def test_end_that_one_url_returned_is_final_after_ten_minutes(
-    gateway: Gateway, watched: Watched, client: FlaskClient, urls: int
+    watched: Watched, client: FlaskClient, urls: int
 ) -> None:
-    reader = pay(gateway, watched, urls)
+    reader = pay(watched, urls)
     assert is_final(client) == (urls == 1)
     for _ in range(4):
         poll(watched, reader)
@@ -61,19 +61,15 @@ def test_end_that_one_url_returned_is_final_after_ten_minutes(
     assert is_final(client)
 
 
-def test_end_is_final_as_soon_as_another_url_returns_it(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    reader = pay(gateway, watched, 2)
+def test_end_is_final_as_soon_as_another_url_returns_it(watched: Watched, client: FlaskClient) -> None:
+    reader = pay(watched, 2)
     watched.nodes[1].fault = lambda _body: None
     poll(watched, reader)
     assert is_final(client)
 
 
-def test_end_that_was_final_stays_against_one_denial(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    reader = pay(gateway, watched, 2)
+def test_end_that_was_final_stays_against_one_denial(watched: Watched, client: FlaskClient) -> None:
+    reader = pay(watched, 2)
     for _ in range(8):
         poll(watched, reader)
     assert is_final(client)
@@ -88,10 +84,8 @@ def test_end_that_was_final_stays_against_one_denial(
     assert (status(client, 7), is_final(client)) == (5, True)
 
 
-def test_url_that_lacks_the_block_is_waited_for(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+def test_url_that_lacks_the_block_is_waited_for(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = watched.chain.head.number + 1
     does("invents a payout, with receipts that hold it")(watched.nodes[0], number)
     watched.nodes[1].behind = 12
@@ -105,9 +99,9 @@ def test_url_that_lacks_the_block_is_waited_for(
 
 
 def test_end_that_receipts_disproved_stays_away_when_no_receipts_match_any_more(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     world.nodes[1].receipts_of_blocks = False  # one by one they match
     world.goes_on()
     number = world.mine(1, SEND, PAYOUT)

@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network.document import import_within, read_document
 from app.watcher.loop import reader as reading_loop
 from app.watcher.services.advance import Advanced
 from tests.builders import network as build
 from tests.everyday import SEED, volume
 from tests.feed.services.world import NOW, forget_events, network
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode, FalseBlock, Part
 from tests.watcher.kit import (
@@ -220,7 +222,7 @@ class History:
         return status(self.world.client, number, {*range(600)})
 
     def told_of(self, *what: Any) -> str:
-        kept, world = row(self.world.gateway), self.world
+        kept, world = row(part_of(self.world.app, Database)), self.world
         now = f"read to {kept.live_to}, verified to {kept.proven_to}, in doubt {world.doubts}: {kept.fault}"
         urls = f"{len(world.nodes)} URLs, liar {self.liar}, {world.chain}"
         return "\n".join(map(str, [*what, now, urls, *self.told]))
@@ -234,10 +236,10 @@ class History:
         world.polls(6, seconds=10)
         world.polls(4, seconds=3700)
         for _ in range(200):  # one range that differs is read again every few polls
-            if row(world.gateway).proven_to == self.chain.head.number - 6:
+            if row(part_of(world.app, Database)).proven_to == self.chain.head.number - 6:
                 break
             world.polls(seconds=10)
-        found = answers(world.gateway)
+        found = answers(part_of(world.app, Database))
         undecided = {str(number) for number in self.false} | {f"paid {number}" for number in self.false}
         right = self._right()
         has_roots = world.chain in (Chain.ALL, Chain.NO_FILTERS)
@@ -303,25 +305,27 @@ def killed(writes: int, *, after: bool) -> Iterator[None]:
         reading_loop.advance = right
 
 
-def serve_depth_of_watcher(gateway: Gateway) -> None:
+def serve_depth_of_watcher(database: Database) -> None:
     """An end is answered as final at the depth where the watcher finds its block final, and not later."""
     document = network()
     document["chains"][0]["finality"] = terms().finality
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         import_within(connection, read_document(build.text(document)), NOW)
 
 
 @pytest.mark.parametrize("part", range(20))
-def test_nothing_false_is_final_and_all_is_read(gateway: Gateway, client: FlaskClient, part: int) -> None:
-    serve_depth_of_watcher(gateway)
-    is_slow = gateway.engine.dialect.name != "sqlite"
+def test_nothing_false_is_final_and_all_is_read(
+    app: Flask, database: Database, client: FlaskClient, part: int
+) -> None:
+    serve_depth_of_watcher(database)
+    is_slow = database.engine.dialect.name != "sqlite"
     for number in range(-(-HISTORIES // 10) if is_slow else HISTORIES):
-        forget_events(gateway)
+        forget_events(app)
         rng = random.Random(f"{SEED} {part} {number}")
         urls = rng.choice([1, 2, 2, 3, 3])
         chain = rng.choice(list(Chain)) if urls > 1 else rng.choice([Chain.ALL, Chain.NO_FILTERS])
         liar = rng.choice([None, *range(urls)])
-        world = World(gateway, Watched(gateway), client, urls, chain, range(600, 760))
+        world = World(app, Watched(app), client, urls, chain, range(600, 760))
         history = History(world, rng, liar)
         for _ in range(STEPS):
             history.step()

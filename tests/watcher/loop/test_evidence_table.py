@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.gateway import Gateway
 from tests.watcher.kit import Watched, send
 from tests.watcher.loop.table import DELIVERED, INVENTED, PENDING, RIGHT, Chain, World, does, told
 
@@ -195,18 +195,18 @@ TABLE = [
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
 def test_block_of_which_urls_say_different_things(
-    gateway: Gateway, watched: Watched, client: FlaskClient, row: Row
+    app: Flask, watched: Watched, client: FlaskClient, row: Row
 ) -> None:
-    story = told(World(gateway, watched, client, len(row.urls), row.on), row.urls, read_before=row.after)
+    story = told(World(app, watched, client, len(row.urls), row.on), row.urls, read_before=row.after)
     wrong = [words for words in row.right.split(", ") if not RIGHT[words](story)]
     assert not wrong, story
 
 
 @pytest.mark.parametrize("minutes", [1, 12, 50])
 def test_invented_payout_is_taken_back_when_the_other_url_answers_again(
-    gateway: Gateway, watched: Watched, client: FlaskClient, minutes: int
+    app: Flask, watched: Watched, client: FlaskClient, minutes: int
 ) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = watched.chain.head.number + 1
     does("does not answer")(watched.nodes[1], number)
     does("invents a payout, with receipts that hold it")(watched.nodes[0], number)
@@ -220,9 +220,9 @@ def test_invented_payout_is_taken_back_when_the_other_url_answers_again(
 
 
 def test_url_that_is_down_is_not_asked_about_each_block(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     does("does not answer")(watched.nodes[1], 0)
     for number in range(20):
         world.mine(1, send(100 + number))

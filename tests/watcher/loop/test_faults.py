@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from app.db.database import Database
 from app.watcher.rpc.faults import NoNode, RpcFault
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, FakeNode, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, answers, missed, row, send
 from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
@@ -111,34 +111,34 @@ def live(watched: Watched, rng: random.Random) -> None:
     watched.settle(reader)
 
 
-def same_as_undisturbed(gateway: Gateway, watched: Watched) -> None:
-    found = answers(gateway)
-    assert row(gateway).reread_to == watched.chain.head.number - 6
-    forget_events(gateway)
+def same_as_undisturbed(watched: Watched) -> None:
+    found = answers(watched.database)
+    assert row(watched.database).reread_to == watched.chain.head.number - 6
+    forget_events(watched.app)
     watched.settle(watched.reader())
-    assert answers(gateway) == found
+    assert answers(watched.database) == found
 
 
 @pytest.mark.parametrize("kind", REPLIES)
-def test_what_is_no_answer(gateway: Gateway, watched: Watched, kind: str) -> None:
+def test_what_is_no_answer(watched: Watched, kind: str) -> None:
     rng = random.Random(kind)
     watched.nodes[0].fault = every(rng, REPLIES[kind])
     live(watched, rng)
-    same_as_undisturbed(gateway, watched)
+    same_as_undisturbed(watched)
 
 
 @pytest.mark.parametrize("urls", [1, 2])
 @pytest.mark.parametrize("kind", CHANGES)
-def test_what_is_not_true(gateway: Gateway, watched: Watched, kind: str, urls: int) -> None:
+def test_what_is_not_true(watched: Watched, kind: str, urls: int) -> None:
     rng = random.Random(f"{kind} {urls}")
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     method, change = CHANGES[kind]
     watched.nodes[0].change = some(rng, method, change)
     live(watched, rng)
-    same_as_undisturbed(gateway, watched)
+    same_as_undisturbed(watched)
 
 
-def test_node_of_other_chain_is_refused(gateway: Gateway, watched: Watched) -> None:
+def test_node_of_other_chain_is_refused(database: Database, watched: Watched) -> None:
     watched.chain.mine(send(1))
     watched.nodes[0].chain_id = 1337
     reader = watched.reader()
@@ -146,23 +146,23 @@ def test_node_of_other_chain_is_refused(gateway: Gateway, watched: Watched) -> N
         NoNode, match=r"all URLs are excluded.*RPC_URL_A: wrong chain: it is a node of chain 1337, not of 1"
     ):
         reader.poll()
-    assert row(gateway).live_to is None
+    assert row(database).live_to is None
     with pytest.raises(NoNode):
         reader.poll()
     assert watched.nodes[0].requests == 1
     watched.nodes[0].chain_id = 1
     watched.time.go(61)
     watched.settle(reader)
-    assert answers(gateway)["1"] == 1
+    assert answers(database)["1"] == 1
 
 
-def test_next_url_serves_until_preferred_returns(gateway: Gateway, watched: Watched) -> None:
+def test_next_url_serves_until_preferred_returns(database: Database, watched: Watched) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.nodes[0].fault = lambda _body: (429, {"Retry-After": "30"}, b"")
     watched.chain.mine(send(1))
     reader = watched.reader()
     reader.poll()
-    assert (answers(gateway)["1"], reader.view.source) == (1, NAMES[1])
+    assert (answers(database)["1"], reader.view.source) == (1, NAMES[1])
     watched.nodes[0].fault = lambda _body: None
     asked = watched.nodes[0].requests
     watched.time.go(29)
@@ -181,7 +181,7 @@ def test_next_url_serves_until_preferred_returns(gateway: Gateway, watched: Watc
     ids=["no logs", "no access"],
 )
 def test_url_that_only_a_person_can_mend_is_seldom_tried(
-    gateway: Gateway, watched: Watched, does: Behaviour
+    database: Database, watched: Watched, does: Behaviour
 ) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.nodes[0].behaviours = [does]
@@ -190,7 +190,7 @@ def test_url_that_only_a_person_can_mend_is_seldom_tried(
         watched.chain.mine(send(number))
         reader.poll()
         watched.time.go(1)
-    assert row(gateway).live_to == 58
+    assert row(database).live_to == 58
     assert watched.nodes[0].requests <= 10
     watched.nodes[0].behaviours = []
     watched.time.go(10)
@@ -199,26 +199,26 @@ def test_url_that_only_a_person_can_mend_is_seldom_tried(
     assert reader.view.source == NAMES[0]
 
 
-def test_long_range_is_halved_until_answered(gateway: Gateway, watched: Watched) -> None:
+def test_long_range_is_halved_until_answered(database: Database, watched: Watched) -> None:
     node = watched.nodes[0]
     node.most_blocks, node.most_logs = 20, 12
     for number in range(200):
         watched.chain.mine(*(send(number * 10 + n) for n in range(number % 4)))
     watched.settle(watched.reader(), rounds=200)
-    assert len(answers(gateway)) == 301
-    assert row(gateway).reread_to == 194
+    assert len(answers(database)) == 301
+    assert row(database).reread_to == 194
 
 
 @pytest.mark.parametrize("most_calls", [0, 3, 10])
-def test_nodes_that_take_few_calls_at_once(gateway: Gateway, watched: Watched, most_calls: int) -> None:
+def test_nodes_that_take_few_calls_at_once(database: Database, watched: Watched, most_calls: int) -> None:
     watched.nodes[0].most_calls = most_calls
     for number in range(1, 40):
         watched.chain.mine(send(number))
     watched.settle(watched.reader())
-    assert len(answers(gateway)) == 40
+    assert len(answers(database)) == 40
 
 
-def test_a_poll_is_three_requests_at_most(gateway: Gateway, watched: Watched) -> None:
+def test_a_poll_is_three_requests_at_most(database: Database, watched: Watched) -> None:
     (node,) = watched.nodes
     watched.chain.mine_many(30)
     reader = watched.reader()
@@ -236,10 +236,10 @@ def test_a_poll_is_three_requests_at_most(gateway: Gateway, watched: Watched) ->
     reader.since_reread = 0
     reader.poll()
     assert node.requests - before <= 3
-    assert orjson.dumps(missed(gateway)) == b"[]"
+    assert orjson.dumps(missed(database)) == b"[]"
 
 
-def test_idle_chain_costs_few_requests(gateway: Gateway, watched: Watched) -> None:
+def test_idle_chain_costs_few_requests(database: Database, watched: Watched) -> None:
     (node,) = watched.nodes
     node.receipts = False
     watched.chain.mine_many(30)
@@ -256,10 +256,10 @@ def test_idle_chain_costs_few_requests(gateway: Gateway, watched: Watched) -> No
         assert reader.background() is None
     # Of new blocks two requests, every fourth poll one more for the reread, every twelfth two for a proof.
     assert node.requests - before <= 20 + 2 * 20 + 20 // 4 + 2 * (20 // 12)
-    assert row(gateway).live_to == 50
+    assert row(database).live_to == 50
 
 
-def test_a_body_without_end_is_not_read(gateway: Gateway, watched: Watched) -> None:
+def test_a_body_without_end_is_not_read(watched: Watched) -> None:
     watched.nodes[0].fault = lambda _body: (200, JSON, b" " * (17 << 20))
     with pytest.raises(RpcFault, match="larger than"):
         watched.reader().poll()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.feed.services.world import NOW, event, feed, sent
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FalseBlock
 from tests.watcher.kit import CHAIN, OTHER, TOKEN, USER, Watched, log_of, queued, relay
@@ -38,9 +38,9 @@ def served(world: World, number: int) -> list[int]:
     return found
 
 
-def test_payout_of_a_contract_that_was_added(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
-    feed(gateway, sent(FROM_VAULT, AT, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+def test_payout_of_a_contract_that_was_added(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+    feed(app, sent(FROM_VAULT, AT, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     number = world.mine()
     world.goes_on()
     watched.changes["vaults"] = frozenset({VAULT})
@@ -52,13 +52,11 @@ def test_payout_of_a_contract_that_was_added(gateway: Gateway, watched: Watched,
     assert world.status(FROM_VAULT) != DELIVERED
 
 
-def test_payout_below_the_first_block_of_before(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_payout_below_the_first_block_of_before(app: Flask, watched: Watched, client: FlaskClient) -> None:
     for number in range(30):
         watched.chain.mine(unrelated(number + 1))
     watched.from_block = 31
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     world.goes_on()
     watched.from_block = 1
     invents(world, 5, relay(INVENTED, tx="false"))
@@ -67,23 +65,21 @@ def test_payout_below_the_first_block_of_before(
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_after_a_reporter_took_blocks_back(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+def test_payout_after_a_reporter_took_blocks_back(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = world.watched.chain.head.number + 1
     invents(world, number, relay(INVENTED, tx="false"))
     world.mine()
     world.polls(3)
     assert world.status(INVENTED) == PENDING
-    feed(gateway, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=number))
+    feed(app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=number))
     assert len(served(world, INVENTED)) <= 2
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_after_a_contract_was_removed(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_payout_after_a_contract_was_removed(app: Flask, watched: Watched, client: FlaskClient) -> None:
     watched.changes["vaults"] = frozenset({VAULT})
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = world.mine()
     world.polls(2)
     watched.changes["vaults"] = frozenset()
@@ -93,10 +89,8 @@ def test_payout_after_a_contract_was_removed(gateway: Gateway, watched: Watched,
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_whose_queueing_one_url_leaves_out(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+def test_payout_whose_queueing_one_url_leaves_out(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = world.watched.chain.head.number + 1
     invents(world, number, relay(PAID, tx="payout"))
     world.mine(1, queued(PAID, "payout"), relay(PAID, tx="payout"))

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.feed.services.world import NOW, feed, sent
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import START, FakeBlock, FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import CHAIN, NAMES, OTHER, Watched, relay, row, send, status
@@ -27,10 +27,10 @@ def poll(watched: Watched, reader: Reader, times: int = 1, seconds: float = 1) -
         reader.faults.write(reader.lease)
 
 
-def begin(gateway: Gateway, watched: Watched, urls: int) -> Reader:
+def begin(watched: Watched, urls: int) -> Reader:
     """A chain with a payout to come, and its nodes."""
     at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
-    feed(gateway, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    feed(watched.app, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     watched.chain.mine_many(20)
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     reader = watched.reader()
@@ -53,50 +53,52 @@ def lie(watched: Watched, reader: Reader, liar: int, false: FakeChain) -> None:
     ("blocks", "at"), [(1, 1), (30, 1), (30, 30), (90, 1), (90, 88), (700, 1), (700, 690)]
 )
 def test_invented_blocks_are_rolled_back_and_nobody_is_blamed(
-    gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, liar: int, blocks: int, at: int
+    database: Database, watched: Watched, client: FlaskClient, urls: int, liar: int, blocks: int, at: int
 ) -> None:
-    reader = begin(gateway, watched, urls)
+    reader = begin(watched, urls)
     lie(watched, reader, liar, ahead(watched.chain, blocks, relay(7), at))
-    assert (status(client, 7), row(gateway).live_to) == (5, 20 + blocks)
+    assert (status(client, 7), row(database).live_to) == (5, 20 + blocks)
     watched.chain.mine(send(1))
     poll(watched, reader, times=9, seconds=10)
     assert (status(client, 7), status(client, 1)) == (1, 1)
-    kept = row(gateway)
+    kept = row(database)
     assert (kept.live_to, kept.stopped) == (21, None)
     assert kept.differed == 0
-    assert false_answers(gateway) == []
+    assert false_answers(database) == []
     watched.chain.mine_many(12)
     watched.settle(reader)
-    assert (status(client, 1), row(gateway).live_to) == (3, 33)
+    assert (status(client, 1), row(database).live_to) == (3, 33)
 
 
-def test_restart_after_kill_detects_the_jump(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    reader = begin(gateway, watched, 1)
+def test_restart_after_kill_detects_the_jump(
+    database: Database, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(watched, 1)
     lie(watched, reader, 0, ahead(watched.chain, 700, relay(7)))
-    assert (status(client, 7), row(gateway).live_to) == (5, 720)
+    assert (status(client, 7), row(database).live_to) == (5, 720)
     watched.chain.mine(send(1))
     reader = watched.reader()
     poll(watched, reader, times=9, seconds=10)
-    assert (status(client, 7), status(client, 1), row(gateway).live_to) == (1, 1, 21)
-    assert "jump" not in row(gateway).extra
+    assert (status(client, 7), status(client, 1), row(database).live_to) == (1, 1, 21)
+    assert "jump" not in row(database).extra
 
 
 def test_unconnected_headers_are_not_believed(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
-    reader = begin(gateway, watched, 2)
+    reader = begin(watched, 2)
     false = ahead(watched.chain, 700, relay(7))
     false.blocks[25] = FakeBlock(25, "0x" + "77" * 32, false.blocks[24].at, (), "elsewhere")
     lie(watched, reader, 0, false)
     watched.chain.mine(send(1))
     poll(watched, reader, times=3, seconds=3)
-    assert (status(client, 1), row(gateway).live_to) == (1, 21)
+    assert (status(client, 1), row(database).live_to) == (1, 21)
 
 
 def test_payout_of_a_branch_that_only_one_of_two_urls_has_is_suspended(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
-    reader = begin(gateway, watched, 2)
+    reader = begin(watched, 2)
     watched.nodes[0].chain = false = ahead(watched.chain, 700, relay(7))
     poll(watched, reader)
     assert status(client, 7) == 5
@@ -108,11 +110,13 @@ def test_payout_of_a_branch_that_only_one_of_two_urls_has_is_suspended(
     watched.nodes[0].chain = watched.chain
     poll(watched, reader, times=3, seconds=10)
     assert (status(client, 7), status(client, 9)) == (1, 1)
-    assert row(gateway).live_to == watched.chain.head.number
+    assert row(database).live_to == watched.chain.head.number
 
 
-def test_lagging_second_url_retracts_nothing(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    reader = begin(gateway, watched, 2)
+def test_lagging_second_url_retracts_nothing(
+    database: Database, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(watched, 2)
     watched.chain.mine_many(300)
     watched.chain.mine(relay(7))
     watched.nodes[1].behind = 250
@@ -121,11 +125,13 @@ def test_lagging_second_url_retracts_nothing(gateway: Gateway, watched: Watched,
     watched.nodes[0].fault = lambda _body: (500, {}, b"")
     watched.time.go(1000)
     poll(watched, reader, times=30, seconds=10)
-    assert (status(client, 7), row(gateway).live_to, row(gateway).differed) == (5, 321, 0)
+    assert (status(client, 7), row(database).live_to, row(database).differed) == (5, 321, 0)
 
 
-def test_restored_old_node_retracts_nothing(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    reader = begin(gateway, watched, 1)
+def test_restored_old_node_retracts_nothing(
+    database: Database, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(watched, 1)
     watched.chain.mine(relay(7))
     watched.chain.mine_many(80)
     watched.settle(reader)
@@ -134,15 +140,15 @@ def test_restored_old_node_retracts_nothing(gateway: Gateway, watched: Watched, 
     watched.nodes[0].behind = 0
     watched.chain.mine(send(1))
     watched.settle(reader)
-    assert (status(client, 7), status(client, 1), row(gateway).differed) == (5, 1, 0)
+    assert (status(client, 7), status(client, 1), row(database).differed) == (5, 1, 0)
 
 
 @pytest.mark.parametrize("urls", [1, 2])
 @pytest.mark.parametrize("seconds", [1_000, 1_000_000, 2**62])
 def test_future_block_is_fault_of_url(
-    gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, seconds: int
+    database: Database, watched: Watched, client: FlaskClient, urls: int, seconds: int
 ) -> None:
-    reader = begin(gateway, watched, urls)
+    reader = begin(watched, urls)
     now = int(NOW.timestamp())
     watched.chain.mine(send(1))
     watched.nodes[0].change = lambda method, result: (
@@ -152,7 +158,7 @@ def test_future_block_is_fault_of_url(
     )
     poll(watched, reader)
     assert status(client, 1) == (0 if urls == 1 else 1)
-    assert row(gateway).fault_source in ("", NAMES[0])
+    assert row(database).fault_source in ("", NAMES[0])
     watched.nodes[0].change = lambda _method, result: result
     watched.time.go(100)
     watched.chain.mine(send(2))
@@ -160,14 +166,14 @@ def test_future_block_is_fault_of_url(
     assert (status(client, 1), status(client, 2)) == (1, 1)
 
 
-def test_a_long_absence_is_no_lie(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_a_long_absence_is_no_lie(database: Database, watched: Watched, client: FlaskClient) -> None:
     """More blocks than are read at once, of one URL and of two."""
-    reader = begin(gateway, watched, 1)
+    reader = begin(watched, 1)
     watched.chain.mine_many(900)
     watched.chain.mine(send(1))
     before = watched.nodes[0].requests
     poll(watched, reader)
-    assert (status(client, 1), row(gateway).live_to) == (1, 921)
+    assert (status(client, 1), row(database).live_to) == (1, 921)
     assert watched.nodes[0].requests - before < 60
     poll(watched, reader, times=20, seconds=60)
     watched.nodes.append(FakeNode(watched.chain))
@@ -178,4 +184,4 @@ def test_a_long_absence_is_no_lie(gateway: Gateway, watched: Watched, client: Fl
     poll(watched, reader)
     assert watched.nodes[0].requests - before < 30
     poll(watched, reader, times=20, seconds=60)
-    assert (status(client, 2), row(gateway).differed, row(gateway).stopped) == (1, 0, None)
+    assert (status(client, 2), row(database).differed, row(database).stopped) == (1, 0, None)

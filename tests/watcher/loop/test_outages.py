@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from app.db.database import Database
+from app.feed.services.ingest import Intake
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.loop.watcher import ChainTask, Watcher
-from tests.gateway import Gateway
 from tests.watcher.kit import CHAIN, OTHER, Watched
 
 pytestmark = pytest.mark.one_database
@@ -31,13 +32,17 @@ class Answers:
 
 
 def test_an_outage_is_waited_for(
-    gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    database: Database,
+    intake: Intake,
+    watched: Watched,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     started: list[ChainId] = []
     monkeypatch.setattr(ChainTask, "run", lambda task: started.append(task.chain_id))
     answers = Answers({CHAIN}, None, None, None, {CHAIN, OTHER}, None, {CHAIN, OTHER})
     seen: list[int] = []
-    watcher = Watcher(gateway.database, answers, gateway.intake, {}, watched.time)  # type: ignore[arg-type]
+    watcher = Watcher(database, answers, intake, {}, watched.time)  # type: ignore[arg-type]
 
     def every() -> None:
         seen.append(len(watcher.tasks))

@@ -9,9 +9,11 @@ from itertools import count
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
@@ -21,7 +23,6 @@ from app.watcher.rpc.faults import RpcFault
 from app.watcher.rules.steps import WaitingKind
 from tests.everyday import volume
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
@@ -71,17 +72,17 @@ def prove(watched: Watched, reader: Reader) -> None:
     watched.settle(reader)
 
 
-def is_proven(gateway: Gateway, watched: Watched, *differences: tuple[int, int]) -> None:
+def is_proven(watched: Watched, *differences: tuple[int, int]) -> None:
     """All final blocks are, and these differences were counted and raised."""
-    kept = row(gateway)
+    kept = row(watched.database)
     assert kept.proven_to == watched.chain.head.number - 6
-    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == list(differences)
+    assert [(miss.missing, miss.surplus) for miss in missed(watched.database)] == list(differences)
     assert kept.differed == len(differences)
-    assert {miss.source for miss in missed(gateway)} <= {NAMES[0]}
+    assert {miss.source for miss in missed(watched.database)} <= {NAMES[0]}
 
 
-def test_an_omitted_delay_of_a_relay(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    payouts_of(gateway, 7, 8)
+def test_an_omitted_delay_of_a_relay(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    payouts_of(app, 7, 8)
     watched.chain.mine_many(3)
     watched.chain.mine(relay(8), queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
@@ -89,13 +90,13 @@ def test_an_omitted_delay_of_a_relay(gateway: Gateway, watched: Watched, client:
     assert (status(client, 7), status(client, 8)) == (5, 5)
     prove(watched, reader)
     assert (status(client, 7), status(client, 8)) == (11, 5)
-    is_proven(gateway, watched, (1, 1))
+    is_proven(watched, (1, 1))
     watched.chain.mine(executed(7))
     watched.settle(reader)
     assert status(client, 7) == 5
 
 
-def test_an_omitted_delay_of_a_refund(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_an_omitted_delay_of_a_refund(watched: Watched, client: FlaskClient) -> None:
     watched.chain.mine(send(REFUNDED))
     watched.chain.mine(queued(REFUNDED, "refund"), refund(REFUNDED, tx="refund"))
     watched.chain.mine_many(5)
@@ -104,17 +105,15 @@ def test_an_omitted_delay_of_a_refund(gateway: Gateway, watched: Watched, client
     assert status(client, REFUNDED) == 10
     prove(watched, reader)
     assert status(client, REFUNDED) == 9
-    is_proven(gateway, watched, (1, 1))
+    is_proven(watched, (1, 1))
     watched.chain.mine(executed(REFUNDED, 1000))
     watched.chain.mine_many(4)
     watched.settle(reader)
     assert status(client, REFUNDED) == 10
 
 
-def test_omitted_delay_is_found_after_execution(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
-    payouts_of(gateway, 7)
+def test_omitted_delay_is_found_after_execution(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    payouts_of(app, 7)
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
@@ -124,15 +123,15 @@ def test_omitted_delay_is_found_after_execution(
     asked = client.post("/v2/getTransferStatus", json={"transfer_id": f"0x{7:064x}"}).get_json()
     assert asked["status"] == 5
     assert asked["dst_block_tx_link"].endswith(execution.transactions[0][0])
-    is_proven(gateway, watched, (1, 1))
+    is_proven(watched, (1, 1))
 
 
 @pytest.mark.parametrize("beside", [ELSEWHERE, relay(8)], ids=["in a block of others", "beside a true one"])
 @pytest.mark.parametrize("always", [True, False], ids=["always", "at first"])
 def test_an_invented_payout(
-    gateway: Gateway, watched: Watched, client: FlaskClient, beside: FakeLog, always: bool
+    app: Flask, database: Database, watched: Watched, client: FlaskClient, beside: FakeLog, always: bool
 ) -> None:
-    payouts_of(gateway, 7, 8)
+    payouts_of(app, 7, 8)
     watched.chain.mine_many(3)
     false = watched.chain.mine(beside)
     watched.chain.mine_many(8)
@@ -145,13 +144,13 @@ def test_an_invented_payout(
     prove(watched, reader)
     assert status(client, 7) == 1
     assert status(client, 8) == (1 if beside is ELSEWHERE else 5)
-    is_proven(gateway, watched, (0, 1))
-    with reading(gateway.engine) as connection:
+    is_proven(watched, (0, 1))
+    with reading(database.engine) as connection:
         assert not connection.execute(select(Anomaly.kind)).all()
 
 
-def test_empty_block_needs_no_receipts(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    payouts_of(gateway, 7)
+def test_empty_block_needs_no_receipts(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    payouts_of(app, 7)
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(12)
     reader = watched.reader()
@@ -164,12 +163,12 @@ def test_empty_block_needs_no_receipts(gateway: Gateway, watched: Watched, clien
     watched.chain.mine_many(12)
     watched.settle(reader)
     assert status(client, 7) == 1
-    is_proven(gateway, watched, (0, 1))
+    is_proven(watched, (0, 1))
 
 
-def test_invented_payout_is_corrected_later(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_invented_payout_is_corrected_later(app: Flask, watched: Watched, client: FlaskClient) -> None:
     """At the head, by a node that is honest again."""
-    payouts_of(gateway, 7)
+    payouts_of(app, 7)
     watched.chain.mine_many(18)
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(1)
@@ -182,21 +181,21 @@ def test_invented_payout_is_corrected_later(gateway: Gateway, watched: Watched, 
     watched.chain.mine_many(12)
     watched.settle(reader)
     assert status(client, 7) == 1
-    is_proven(gateway, watched, (0, 1))
+    is_proven(watched, (0, 1))
 
 
-def test_an_omitted_send(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_an_omitted_send(watched: Watched, client: FlaskClient) -> None:
     watched.chain.mine(send(1), send(2))
     watched.nodes[0].omit = leaves_out(send(1))
     reader = read(watched)
     assert status(client, 1) == 0
     prove(watched, reader)
     assert (status(client, 1), status(client, 2)) == (3, 3)
-    is_proven(gateway, watched, (1, 0))
+    is_proven(watched, (1, 0))
 
 
 def test_invented_send_takes_its_confirmation(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     watched.chain.mine()
     watched.chain.mine(ELSEWHERE)
@@ -206,26 +205,26 @@ def test_invented_send_takes_its_confirmation(
     assert status(client, 1) == 3
     prove(watched, reader)
     assert status(client, 1) == 0
-    assert [pool for pool in answers(gateway)["pools"] if pool["sent"] or pool["added"]] == []
-    is_proven(gateway, watched, (0, 2))
+    assert [pool for pool in answers(database)["pools"] if pool["sent"] or pool["added"]] == []
+    is_proven(watched, (0, 2))
 
 
-def test_an_omitted_rotation(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_an_omitted_rotation(database: Database, watched: Watched, client: FlaskClient) -> None:
     signers = [bytes([number]) * 20 for number in (1, 2, 3)]
     watched.chain.mine(rotation(*signers[:2]))
     watched.chain.mine(rotation(*signers))
     watched.nodes[0].omit = leaves_out(rotation(*signers))
     reader = read(watched)
     prove(watched, reader)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         (told,) = connection.execute(select(ReportedValidatorSet.members)).one()
     assert [signer.lower() for signer, _ in told] == [f"0x{signer.hex()}" for signer in signers]
-    is_proven(gateway, watched, (1, 0))
+    is_proven(watched, (1, 0))
 
 
-def test_altered_log_under_true_id(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_altered_log_under_true_id(app: Flask, watched: Watched, client: FlaskClient) -> None:
     """With another amount and receiver."""
-    payouts_of(gateway, 7, 8)
+    payouts_of(app, 7, 8)
     watched.chain.mine(relay(7))
     node = watched.nodes[0]
     node.change = replaces(relay(7).data, relay(8, 1).data)
@@ -234,12 +233,14 @@ def test_altered_log_under_true_id(gateway: Gateway, watched: Watched, client: F
     node.change = lambda _method, result: result
     prove(watched, reader)
     assert (status(client, 7), status(client, 8)) == (5, 1)
-    is_proven(gateway, watched, (1, 1))
+    is_proven(watched, (1, 1))
 
 
-def test_a_false_delay_that_was_executed(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_a_false_delay_that_was_executed(
+    app: Flask, database: Database, watched: Watched, client: FlaskClient
+) -> None:
     """The execution is a true log. What it paid was told by a false one."""
-    payouts_of(gateway, 7, 8)
+    payouts_of(app, 7, 8)
     chain, node = watched.chain, watched.nodes[0]
     chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     true, false = relay(7).data, relay(7).data[:-32] + relay(8).data[-32:]
@@ -251,14 +252,14 @@ def test_a_false_delay_that_was_executed(gateway: Gateway, watched: Watched, cli
     assert (status(client, 7), status(client, 8)) == (1, 5)
     prove(watched, reader)
     assert (status(client, 7), status(client, 8)) == (5, 1)
-    kept = row(gateway)
+    kept = row(database)
     assert (kept.proven_to, kept.differed) == (chain.head.number - 6, 1)
 
 
 def test_restart_finds_unwritten_correction(
-    gateway: Gateway, watched: Watched, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, watched: Watched, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payouts_of(gateway, 7)
+    payouts_of(app, 7)
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
@@ -270,17 +271,17 @@ def test_restart_finds_unwritten_correction(
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)
     monkeypatch.undo()
-    assert (status(client, 7), row(gateway).proven_to, row(gateway).differed) == (5, None, 0)
+    assert (status(client, 7), row(database).proven_to, row(database).differed) == (5, None, 0)
     watched.settle(watched.reader())
     assert status(client, 7) == 11
-    is_proven(gateway, watched, (1, 1))
+    is_proven(watched, (1, 1))
 
 
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_reports_of_unwatched_contract_stand(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_reports_of_unwatched_contract_stand(watched: Watched, client: FlaskClient) -> None:
     vault = b"\xbb" * 20
     watched.changes = {"vaults": frozenset({vault})}
     watched.chain.mine(send(1), FakeLog(vault, send(2).topics, send(2).data))
@@ -289,27 +290,29 @@ def test_reports_of_unwatched_contract_stand(gateway: Gateway, watched: Watched,
     watched.changes = {}
     prove(watched, watched.reader())
     assert status(client, 1) == 3
-    is_proven(gateway, watched)
+    is_proven(watched)
 
 
-def test_two_honest_urls_are_never_corrected(gateway: Gateway, watched: Watched) -> None:
+def test_two_honest_urls_are_never_corrected(database: Database, watched: Watched) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"), send(1))
     watched.chain.mine(executed(7))
     watched.chain.mine_many(120)
     watched.settle(watched.reader())
-    is_proven(gateway, watched)
-    assert not {each.kind for each in _waiting(gateway)} & {WaitingKind.QUEUED, WaitingKind.EXECUTED}
+    is_proven(watched)
+    assert not {each.kind for each in _waiting(database)} & {WaitingKind.QUEUED, WaitingKind.EXECUTED}
 
 
-def _waiting(gateway: Gateway) -> Any:
-    with reading(gateway.engine) as connection:
+def _waiting(database: Database) -> Any:
+    with reading(database.engine) as connection:
         return waiting_facts(connection, CHAIN)
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(volume(100, 6)))
-def test_single_lying_url_changes_no_answer(gateway: Gateway, watched: Watched, seed: int) -> None:
+def test_single_lying_url_changes_no_answer(
+    app: Flask, database: Database, watched: Watched, seed: int
+) -> None:
     """Whatever it leaves out, invents and alters."""
     rng, (node,) = random.Random(seed), watched.nodes
     numbers, unpaid = count(1), list[int]()
@@ -334,12 +337,12 @@ def test_single_lying_url_changes_no_answer(gateway: Gateway, watched: Watched, 
             mine()
     watched.chain.mine_many(12)
     watched.settle(reader)
-    found = answers(gateway)
-    assert row(gateway).proven_to == watched.chain.head.number - 6
+    found = answers(database)
+    assert row(database).proven_to == watched.chain.head.number - 6
     node.omit, node.invent, node.change = (lambda _log: False), {}, lambda _method, result: result
-    forget_events(gateway)
+    forget_events(app)
     watched.settle(watched.reader())
-    assert found == answers(gateway)
+    assert found == answers(database)
 
 
 def some_logs(rng: random.Random, number: int, unpaid: list[int]) -> list[FakeLog]:

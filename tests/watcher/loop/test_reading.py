@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from tests.gateway import Gateway
+from app.db.database import Database
 from tests.watcher.kit import Watched, answers, row, send
 
 
-def test_send_is_seen_confirmed_proven(gateway: Gateway, watched: Watched) -> None:
+def test_send_is_seen_confirmed_proven(database: Database, watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(2)
     chain.mine(send(7))
     reader = watched.reader()
     watched.settle(reader)
-    assert answers(gateway)["7"] == 1
+    assert answers(database)["7"] == 1
     chain.mine_many(3)
     watched.settle(reader)
-    assert answers(gateway)["7"] == 3
+    assert answers(database)["7"] == 3
     chain.mine_many(10)
     watched.settle(reader)
-    kept = row(gateway)
+    kept = row(database)
     assert (kept.live_to, kept.head) == (16, 16)
     assert kept.reread_to == 10

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+from flask import Flask
 
+from app.db.database import Database
 from app.watcher.loop.view import TooDeep
 from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.sizes import Size
 from tests.everyday import volume
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send
 
@@ -20,7 +21,7 @@ SEEDS = volume(400, 8)
 
 
 @pytest.mark.parametrize("depth", range(1, DEEPEST + 1))
-def test_what_it_takes_back_is_taken_back(gateway: Gateway, watched: Watched, depth: int) -> None:
+def test_what_it_takes_back_is_taken_back(database: Database, watched: Watched, depth: int) -> None:
     chain = watched.chain
     chain.mine_many(10)
     reader = watched.reader()
@@ -31,15 +32,15 @@ def test_what_it_takes_back_is_taken_back(gateway: Gateway, watched: Watched, de
     chain.reorg(depth, [()] * (depth + 1))
     watched.settle(reader)
     standing = {str(number + 1) for number in range(DEEPEST - depth)}
-    assert set(answers(gateway)) - {"pools"} == standing
+    assert set(answers(database)) - {"pools"} == standing
     chain.mine(send(100))
     watched.settle(reader)
-    assert "100" in answers(gateway)
+    assert "100" in answers(database)
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("depth", [1, 5, 20])
-def test_a_chain_without_events_is_reorganised(gateway: Gateway, watched: Watched, depth: int) -> None:
+def test_a_chain_without_events_is_reorganised(database: Database, watched: Watched, depth: int) -> None:
     chain = watched.chain
     chain.mine_many(40)
     reader = watched.reader()
@@ -47,27 +48,27 @@ def test_a_chain_without_events_is_reorganised(gateway: Gateway, watched: Watche
     for _ in range(3):
         chain.reorg(depth)
         watched.settle(reader)
-        assert row(gateway).live_to_hash == chain.head.hash
+        assert row(database).live_to_hash == chain.head.hash
     assert not reader.poll()
 
 
 @pytest.mark.one_database
-def test_while_nobody_reads(gateway: Gateway, watched: Watched) -> None:
+def test_while_nobody_reads(database: Database, watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(20)
     chain.mine(send(1))
     watched.settle(watched.reader())
-    assert "1" in answers(gateway)
+    assert "1" in answers(database)
     chain.reorg(3, [(send(2),), (), (), (), ()])
     watched.settle(watched.reader())
-    assert set(answers(gateway)) == {"2", "pools"}
+    assert set(answers(database)) == {"2", "pools"}
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("polls", [1, 3])
 @pytest.mark.parametrize("backfills", [0, 1])
 def test_reorg_below_reading_takes_all(
-    gateway: Gateway, watched: Watched, polls: int, backfills: int
+    database: Database, watched: Watched, polls: int, backfills: int
 ) -> None:
     """Reading has only just begun, near the head, and what lies below it is still to be read."""
     watched.finality = 0
@@ -84,33 +85,33 @@ def test_reorg_below_reading_takes_all(
         reader.background()
     chain.reorg(polls + 6, [(send(2),)] + [()] * (polls + 7))
     watched.settle(reader)
-    assert set(answers(gateway)) == {"2", "pools"}
-    assert row(gateway).live_to_hash == chain.head.hash
+    assert set(answers(database)) == {"2", "pools"}
+    assert row(database).live_to_hash == chain.head.hash
 
 
 @pytest.mark.one_database
-def test_too_deep_reorg_changes_nothing(gateway: Gateway, watched: Watched) -> None:
+def test_too_deep_reorg_changes_nothing(database: Database, watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(20)
     chain.mine(send(1))
     chain.mine_many(60)
     reader = watched.reader()
     watched.settle(reader)
-    before = answers(gateway)
+    before = answers(database)
     chain.reorg(70, [()] * 75)
     with pytest.raises(TooDeep, match="MAX_REORG_BLOCKS"):
         reader.poll()
-    assert answers(gateway) == before
+    assert answers(database) == before
 
 
 @pytest.mark.one_database
-def test_a_node_that_goes_backwards_lags(gateway: Gateway, watched: Watched) -> None:
+def test_a_node_that_goes_backwards_lags(database: Database, watched: Watched) -> None:
     chain, (node,) = watched.chain, watched.nodes
     chain.mine_many(20)
     chain.mine(send(1))
     reader = watched.reader()
     watched.settle(reader)
-    before = row(gateway).epoch, answers(gateway)
+    before = row(database).epoch, answers(database)
     node.behind = 5
     for _ in range(5):
         watched.time.go(10)
@@ -119,11 +120,11 @@ def test_a_node_that_goes_backwards_lags(gateway: Gateway, watched: Watched) -> 
     node.behind = 0
     chain.mine()
     watched.settle(reader)
-    assert (row(gateway).epoch, answers(gateway)) == before
+    assert (row(database).epoch, answers(database)) == before
 
 
 @pytest.mark.one_database
-def test_shorter_branch_loses_to_longer(gateway: Gateway, watched: Watched) -> None:
+def test_shorter_branch_loses_to_longer(database: Database, watched: Watched) -> None:
     """The longer one is that of another node."""
     chain = watched.chain
     chain.mine_many(20)
@@ -140,12 +141,14 @@ def test_shorter_branch_loses_to_longer(gateway: Gateway, watched: Watched) -> N
         watched.time.go(100)
         with pytest.raises(NoNode, match="does not name the branch"):
             reader.poll()
-    assert "1" in answers(gateway)
+    assert "1" in answers(database)
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_any_reorgs_equal_undisturbed_reading(gateway: Gateway, watched: Watched, seed: int) -> None:
+def test_any_reorgs_equal_undisturbed_reading(
+    app: Flask, database: Database, watched: Watched, seed: int
+) -> None:
     rng = random.Random(seed)
     chain = watched.chain
     watched.finality = rng.choice([2, 6, 12])
@@ -178,7 +181,7 @@ def test_any_reorgs_equal_undisturbed_reading(gateway: Gateway, watched: Watched
     watched.settle(reader)
     chain.mine_many(20)
     watched.settle(reader)
-    found = answers(gateway)
-    forget_events(gateway)
+    found = answers(database)
+    forget_events(app)
     watched.settle(watched.reader())
-    assert found == answers(gateway)
+    assert found == answers(database)

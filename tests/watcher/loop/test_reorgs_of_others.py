@@ -7,9 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import event as of_engine
 from sqlalchemy import select, update
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.transfers.models import ChainProgress
 from app.watcher.loop import reader as reader_module
@@ -21,7 +23,6 @@ from app.watcher.services import advance as module
 from app.watcher.services.lease import LeaseLost
 from tests.everyday import volume
 from tests.feed.services.world import event, feed, forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
@@ -40,15 +41,15 @@ from tests.watcher.kit import (
 SEEDS = volume(200, 6)
 
 
-def take_back(gateway: Gateway, from_block: int, chain_id: int = CHAIN, reporter: str = "slow") -> None:
+def take_back(app: Flask, from_block: int, chain_id: int = CHAIN, reporter: str = "slow") -> None:
     """A reporter reports a reorganisation, in its own words."""
     fact = event("chain.reorged", chain_id=int(chain_id), from_block=from_block)
-    assert feed(gateway, fact, reporter=reporter).refused == []
+    assert feed(app, fact, reporter=reporter).refused == []
 
 
-def read_to(gateway: Gateway) -> int:
+def read_to(database: Database) -> int:
     """The highest block of the chain that the log names."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         highest = connection.scalar(
             select(ChainProgress.highest_block).where(ChainProgress.chain_id == CHAIN)
         )
@@ -66,30 +67,30 @@ def read_branch(watched: Watched) -> Reader:
     watched.settle(reader)
     chain.reorg(2, [(liquidity(1, 500), send(2)), (), ()])
     watched.settle(reader)
-    assert "2" in answers(watched.gateway)
+    assert "2" in answers(watched.database)
     return reader
 
 
 @pytest.mark.parametrize("urls", [1, 2])
-def test_it_is_reported_again_at_once(gateway: Gateway, watched: Watched, urls: int) -> None:
+def test_it_is_reported_again_at_once(app: Flask, database: Database, watched: Watched, urls: int) -> None:
     """With the next poll, without a new block, and of blocks that are not final, too."""
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     reader = read_branch(watched)
-    before = answers(gateway)
-    take_back(gateway, watched.chain.head.number - 2)
-    assert answers(gateway) != before
-    assert read_to(gateway) < watched.chain.head.number
+    before = answers(database)
+    take_back(app, watched.chain.head.number - 2)
+    assert answers(database) != before
+    assert read_to(database) < watched.chain.head.number
     watched.time.go(100)
     reader.poll()
-    assert answers(gateway) == before
-    assert read_to(gateway) == watched.chain.head.number
+    assert answers(database) == before
+    assert read_to(database) == watched.chain.head.number
     watched.settle(reader)
-    assert answers(gateway) == before
+    assert answers(database) == before
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("urls", [1, 2])
-def test_nothing_is_proven_before(gateway: Gateway, watched: Watched, urls: int) -> None:
+def test_nothing_is_proven_before(app: Flask, database: Database, watched: Watched, urls: int) -> None:
     """The reorganisation comes when the blocks are final, and are just to be read for the second time."""
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     reader = read_branch(watched)
@@ -97,47 +98,47 @@ def test_nothing_is_proven_before(gateway: Gateway, watched: Watched, urls: int)
     watched.chain.mine_many(20)
     while reader.poll():
         pass
-    before = answers(gateway)
-    take_back(gateway, from_block)
+    before = answers(database)
+    take_back(app, from_block)
     for _ in range(40):
         watched.time.go(100)
         moves = reader.reread() or reader.prove() or reader.poll()
-        proven = row(gateway).proven_to
-        assert proven is None or proven < from_block or answers(gateway) == before
+        proven = row(database).proven_to
+        assert proven is None or proven < from_block or answers(database) == before
         if not moves:
             break
     watched.settle(reader)
-    assert answers(gateway) == before
-    assert row(gateway).proven_to == watched.chain.head.number - 6
-    assert (row(gateway).differed, missed(gateway)) == (0, [])
+    assert answers(database) == before
+    assert row(database).proven_to == watched.chain.head.number - 6
+    assert (row(database).differed, missed(database)) == (0, [])
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("urls", [1, 2])
-def test_what_was_proven_is_so_no_longer(gateway: Gateway, watched: Watched, urls: int) -> None:
+def test_what_was_proven_is_so_no_longer(app: Flask, database: Database, watched: Watched, urls: int) -> None:
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     for number in range(1, 30):
         watched.chain.mine(send(number))
     watched.chain.mine_many(11)
     reader = watched.reader()
     watched.settle(reader)
-    before, proven = answers(gateway), row(gateway).proven_to
+    before, proven = answers(database), row(database).proven_to
     assert proven == 34
-    take_back(gateway, 11)
+    take_back(app, 11)
     reader.poll()
     reader._write(reader_module.Outcome(reader._seen()))
-    assert (row(gateway).proven_to, row(gateway).reread_to) == (10, 10)
+    assert (row(database).proven_to, row(database).reread_to) == (10, 10)
     watched.settle(reader)
-    assert answers(gateway) == before
-    assert row(gateway).proven_to == proven
-    assert (row(gateway).differed, missed(gateway)) == (0, [])
+    assert answers(database) == before
+    assert row(database).proven_to == proven
+    assert (row(database).differed, missed(database)) == (0, [])
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("read", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("urls", [1, 2])
 def test_reading_that_proves_meanwhile_proves_nothing(
-    gateway: Gateway, watched: Watched, urls: int, read: bool, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, watched: Watched, urls: int, read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes before the blocks are read that would be proven, or after, but before the step is written."""
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
@@ -149,51 +150,51 @@ def test_reading_that_proves_meanwhile_proves_nothing(
     if urls == 1:
         while reader.reread():
             pass
-    before, write = answers(gateway), reader_module.advance
+    before, write = answers(database), reader_module.advance
 
     def late(*args: Any) -> Any:
         monkeypatch.setattr(reader_module, "advance", write)
-        take_back(gateway, from_block)
+        take_back(app, from_block)
         return write(*args)
 
     if read:
         monkeypatch.setattr(reader_module, "advance", late)
     else:
-        take_back(gateway, from_block)
+        take_back(app, from_block)
     assert reader.prove() if urls == 1 else reader.reread()
-    assert (row(gateway).proven_to or 0) < from_block
+    assert (row(database).proven_to or 0) < from_block
     reader.faults.write(reader.lease)
-    assert row(gateway).fault.startswith(f"somebody else reported a reorganisation from block {from_block}:")
+    assert row(database).fault.startswith(f"somebody else reported a reorganisation from block {from_block}:")
     watched.settle(reader)
-    assert answers(gateway) == before
-    assert (row(gateway).differed, missed(gateway)) == (0, [])
+    assert answers(database) == before
+    assert (row(database).differed, missed(database)) == (0, [])
 
 
 @pytest.mark.one_database
-def test_another_watcher_goes_on(gateway: Gateway, watched: Watched) -> None:
+def test_another_watcher_goes_on(app: Flask, database: Database, watched: Watched) -> None:
     """Whoever notices it has the lease: one that lost it, or was killed as it wrote, notices nothing."""
     watched.nodes.append(FakeNode(watched.chain))
     first = read_branch(watched)
-    before = answers(gateway)
-    take_back(gateway, watched.chain.head.number - 2)
+    before = answers(database)
+    take_back(app, watched.chain.head.number - 2)
     second = watched.reader()
     with pytest.raises(LeaseLost):
         first._write(reader_module.Outcome(first._seen()))
-    assert answers(gateway) != before
+    assert answers(database) != before
     watched.settle(second)
-    assert answers(gateway) == before
+    assert answers(database) == before
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("writes", range(12))
 def test_a_kill_at_any_moment_loses_nothing(
-    gateway: Gateway, watched: Watched, writes: int, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, watched: Watched, writes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watcher dies as a step begins, or before it is committed, and another goes on."""
     watched.nodes.append(FakeNode(watched.chain))
     reader = read_branch(watched)
-    before = answers(gateway)
-    take_back(gateway, watched.chain.head.number - 2)
+    before = answers(database)
+    take_back(app, watched.chain.head.number - 2)
     watched.chain.mine_many(12)
     write, left = module.write_under, [writes]
 
@@ -208,36 +209,36 @@ def test_a_kill_at_any_moment_loses_nothing(
         watched.settle(reader)
     monkeypatch.undo()
     watched.settle(watched.reader())
-    assert answers(gateway)["pools"] == before["pools"]
-    assert answers(gateway)["2"] == 3
-    assert row(gateway).proven_to == watched.chain.head.number - 6
+    assert answers(database)["pools"] == before["pools"]
+    assert answers(database)["2"] == 3
+    assert row(database).proven_to == watched.chain.head.number - 6
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("which", ["above", "other chain", "own"])
-def test_others_cost_nothing(gateway: Gateway, watched: Watched, which: str) -> None:
+def test_others_cost_nothing(app: Flask, database: Database, watched: Watched, which: str) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     reader = read_branch(watched)
     spans, requests = list(reader.view.readings.spans), reader.view.nodes.requests
-    proven = row(gateway).proven_to
+    proven = row(database).proven_to
     if which == "above":
-        take_back(gateway, watched.chain.head.number + 1)
+        take_back(app, watched.chain.head.number + 1)
     elif which == "other chain":
-        take_back(gateway, 1, OTHER)
+        take_back(app, 1, OTHER)
     else:
-        take_back(gateway, 2, reporter="watcher")
+        take_back(app, 2, reporter="watcher")
     reader._write(reader_module.Outcome(reader._seen()))
-    assert (list(reader.view.readings.spans), row(gateway).proven_to) == (spans, proven)
+    assert (list(reader.view.readings.spans), row(database).proven_to) == (spans, proven)
     assert not reader.reread()
     assert reader.view.nodes.requests == requests
 
 
-def test_ordinary_step_takes_one_look_at_an_index(gateway: Gateway) -> None:
+def test_ordinary_step_takes_one_look_at_an_index(database: Database) -> None:
     """By position, in the one of reorganisations, however many events the log has."""
     plans: list[str] = []
 
     def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        postgres = gateway.engine.dialect.name == "postgresql"
+        postgres = database.engine.dialect.name == "postgresql"
         if postgres:
             cursor.execute("SET enable_seqscan = off")  # no table is small; this connection commits by itself
         cursor.execute(f"EXPLAIN {'' if postgres else 'QUERY PLAN '}{statement}", parameters)
@@ -245,7 +246,7 @@ def test_ordinary_step_takes_one_look_at_an_index(gateway: Gateway) -> None:
         if postgres:
             cursor.execute("RESET enable_seqscan")
 
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         of_engine.listen(connection, "before_cursor_execute", explain)
         assert reorgs_since(connection, CHAIN, 5, -1, reporter="watcher") == (None, None)
     [plan] = plans
@@ -254,23 +255,25 @@ def test_ordinary_step_takes_one_look_at_an_index(gateway: Gateway) -> None:
 
 
 @pytest.mark.one_database
-def test_chain_that_was_read_before_this_was_looked_at(gateway: Gateway, watched: Watched) -> None:
+def test_chain_that_was_read_before_this_was_looked_at(
+    app: Flask, database: Database, watched: Watched
+) -> None:
     """By an older version: what a reorganisation of now could reach is read again."""
     watched.nodes.append(FakeNode(watched.chain))
     reader = read_branch(watched)
     watched.chain.mine_many(12)
     watched.settle(reader)
-    before = answers(gateway)
-    take_back(gateway, 10)
-    assert answers(gateway) != before
-    with writing(gateway.engine) as connection:
+    before = answers(database)
+    take_back(app, 10)
+    assert answers(database) != before
+    with writing(database.engine) as connection:
         connection.execute(update(ChainWatch).values(extra={}))
     watched.settle(watched.reader())
-    assert answers(gateway) == before
+    assert answers(database) == before
 
 
 @pytest.mark.one_database
-def test_several_in_a_row_go_below_what_is_believed(gateway: Gateway, watched: Watched) -> None:
+def test_several_in_a_row_go_below_what_is_believed(app: Flask, database: Database, watched: Watched) -> None:
     """There the queue of a payout is forgotten, as it was paid: the chain is read from its beginning."""
     chain = watched.chain
     watched.nodes.append(FakeNode(chain))
@@ -284,39 +287,41 @@ def test_several_in_a_row_go_below_what_is_believed(gateway: Gateway, watched: W
     chain.mine()
     watched.settle(reader)
     assert reader.view.readings.waiting == []
-    assert answers(gateway)["9"] == 10
+    assert answers(database)["9"] == 10
     for from_block in (60, 20):
-        take_back(gateway, from_block)
-    assert answers(gateway)["9"] != 10
+        take_back(app, from_block)
+    assert answers(database)["9"] != 10
     chain.mine_many(12)
     watched.settle(reader)
-    assert answers(gateway)["9"] == 10
-    assert row(gateway).proven_to == chain.head.number - 6
+    assert answers(database)["9"] == 10
+    assert row(database).proven_to == chain.head.number - 6
 
 
 @pytest.mark.one_database
-def test_belated_one_too(gateway: Gateway, watched: Watched) -> None:
+def test_belated_one_too(app: Flask, database: Database, watched: Watched) -> None:
     """A reporter that lost its state repeats a reorganisation of long ago: what was read falls again."""
     watched.nodes.append(FakeNode(watched.chain))
     reader = read_branch(watched)
     from_block = watched.chain.head.number - 2
     fact = event("chain.reorged", chain_id=int(CHAIN), from_block=from_block)
-    feed(gateway, fact, reporter="slow")
+    feed(app, fact, reporter="slow")
     watched.settle(reader)
     watched.chain.mine_many(80)
     watched.settle(reader)
-    before = answers(gateway)
-    assert feed(gateway, fact, reporter="slow").refused == []
-    assert answers(gateway) != before
+    before = answers(database)
+    assert feed(app, fact, reporter="slow").refused == []
+    assert answers(database) != before
     watched.chain.mine_many(12)
     watched.settle(reader)
-    assert answers(gateway) == before
-    assert row(gateway).proven_to == watched.chain.head.number - 6
+    assert answers(database) == before
+    assert row(database).proven_to == watched.chain.head.number - 6
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_any_of_them_equal_undisturbed_reading(gateway: Gateway, watched: Watched, seed: int) -> None:
+def test_any_of_them_equal_undisturbed_reading(
+    app: Flask, database: Database, watched: Watched, seed: int
+) -> None:
     rng = random.Random(seed)
     chain = watched.chain
     watched.finality = rng.choice([2, 6, 12])
@@ -339,7 +344,7 @@ def test_any_of_them_equal_undisturbed_reading(gateway: Gateway, watched: Watche
         if rng.random() < 0.2:
             lowest = max(0, chain.head.number - 30)
             fact = event("chain.reorged", chain_id=1, from_block=rng.randrange(lowest, chain.head.number + 1))
-            feed(gateway, fact, reporter="slow")
+            feed(app, fact, reporter="slow")
         watched.time.go(1)
         with suppress(RpcFault):
             if rng.random() < 0.6:
@@ -353,8 +358,8 @@ def test_any_of_them_equal_undisturbed_reading(gateway: Gateway, watched: Watche
     watched.settle(reader)
     chain.mine_many(20)
     watched.settle(reader)
-    found, kept_row = answers(gateway), row(gateway)
+    found, kept_row = answers(database), row(database)
     assert kept_row.proven_to == kept_row.live_to - int(watched.finality)
-    forget_events(gateway)
+    forget_events(app)
     watched.settle(watched.reader())
-    assert found == answers(gateway)
+    assert found == answers(database)

@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event as of_engine
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.models import Anomaly, Event
 from app.values.identifiers import BlockNumber
 from app.watcher.queries import new_reports_of_others
 from tests.feed.services.world import NOW, event, feed, released, sent
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import START
 from tests.watcher.fake_node import FalseBlock
 from tests.watcher.kit import CHAIN, OTHER, Watched, executed, queued, relay, row
@@ -26,18 +28,18 @@ AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds() + 60
 
 def report(world: World, number: int, block: int, **fields: Any) -> None:
     """A reporter says that a block of the watched chain has a payout."""
-    feed(world.gateway, released(number, AT, chain_id=CHAIN, block=block, amount="990", **fields))
+    feed(world.app, released(number, AT, chain_id=CHAIN, block=block, amount="990", **fields))
 
 
 def anomalies(world: World) -> list[str]:
-    with reading(world.gateway.engine) as connection:
+    with reading(part_of(world.app, Database).engine) as connection:
         kind = Anomaly.kind == "report_contradicts_block"
         return list(connection.scalars(select(Anomaly.detail).where(kind)))
 
 
 def reasons(world: World) -> list[str]:
     """Why events were retracted."""
-    with reading(world.gateway.engine) as connection:
+    with reading(part_of(world.app, Database).engine) as connection:
         bodies = connection.scalars(select(Event.body).where(Event.type == "events.retracted"))
         return list(bodies)
 
@@ -60,9 +62,9 @@ def denied_later(world: World) -> int:
 
 
 def test_payout_that_only_the_watcher_reported_is_suspended(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     denied_later(world)
     world.nodes[1].fault = lambda _body: None
     world.polls(10, 2)
@@ -71,15 +73,15 @@ def test_payout_that_only_the_watcher_reported_is_suspended(
 
 @pytest.mark.parametrize("same_id", [True, False])
 def test_report_of_a_suspended_payout_counts_though_the_watcher_was_first(
-    gateway: Gateway, watched: Watched, client: FlaskClient, *, same_id: bool
+    app: Flask, watched: Watched, client: FlaskClient, *, same_id: bool
 ) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     number = denied_later(world)
     log, block = our_log(world, number), watched.chain.blocks[number]
     id_of_log = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     fields = {"block": number, "amount": "990", "dst_tx_hash": log["transactionHash"]}
     same = released(PAID, block.at - NOW.timestamp(), chain_id=CHAIN, **fields)
-    result = feed(gateway, same | ({"id": id_of_log} if same_id else {}))
+    result = feed(app, same | ({"id": id_of_log} if same_id else {}))
     assert (result.accepted, result.repeated) == ((0, 1) if same_id else (1, 0))
     world.nodes[1].fault = lambda _body: None
     world.polls(10, 2)
@@ -94,9 +96,9 @@ def old_block(world: World) -> int:
 
 
 def test_invented_payout_in_a_proven_block_is_retracted(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     block = old_block(world)
     report(world, INVENTED, block)
     assert world.status(INVENTED) == DELIVERED
@@ -109,9 +111,9 @@ def test_invented_payout_in_a_proven_block_is_retracted(
 
 
 def test_the_same_report_counts_for_nothing_when_it_is_sent_again(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     block = old_block(world)
     report(world, INVENTED, block)
     world.polls(2)
@@ -123,9 +125,9 @@ def test_the_same_report_counts_for_nothing_when_it_is_sent_again(
 
 
 def test_payout_that_was_reported_before_its_block_is_proven_is_retracted_then(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     report(world, INVENTED, world.mine())
     world.polls(3)
     assert world.status(INVENTED) == DELIVERED
@@ -134,9 +136,9 @@ def test_payout_that_was_reported_before_its_block_is_proven_is_retracted_then(
 
 
 def test_with_one_url_the_contradiction_is_an_anomaly(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 1)
+    world = World(app, watched, client, 1)
     report(world, INVENTED, old_block(world))
     world.polls(5)
     assert world.status(INVENTED) == DELIVERED
@@ -145,9 +147,9 @@ def test_with_one_url_the_contradiction_is_an_anomaly(
 
 
 def test_where_nothing_is_proven_the_contradiction_is_an_anomaly(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2, Chain.NO_ROOTS)
+    world = World(app, watched, client, 2, Chain.NO_ROOTS)
     report(world, INVENTED, old_block(world))
     world.polls(5)
     assert world.status(INVENTED) == DELIVERED
@@ -155,15 +157,15 @@ def test_where_nothing_is_proven_the_contradiction_is_an_anomaly(
 
 
 def test_wrong_amount_under_the_id_of_the_log_is_corrected(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     number = world.watched.chain.head.number + 1
     world.mine(1, relay(PAID, tx="payout"))
     log = our_log(world, number)
     name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     false = released(PAID, AT, chain_id=CHAIN, block=number, amount="5", dst_tx_hash=log["transactionHash"])
-    feed(gateway, false | {"id": name})
+    feed(app, false | {"id": name})
     world.goes_on()
     assert world.see().paid == {990}
     assert world.status(PAID) == DELIVERED
@@ -171,23 +173,23 @@ def test_wrong_amount_under_the_id_of_the_log_is_corrected(
 
 
 def test_report_counts_again_after_a_reorganisation_of_its_block(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     block = world.mine()
     world.mine(20)
     world.polls(10)
     report(world, INVENTED, block)
     world.polls(2)
     assert world.status(INVENTED) == PENDING
-    feed(gateway, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=block))
+    feed(app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=block))
     report(world, INVENTED, block)
     assert world.status(INVENTED) == DELIVERED
     assert anomalies(world) == []
 
 
-def test_true_reports_of_a_reporter_stay(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
-    world = World(gateway, watched, client, 2)
+def test_true_reports_of_a_reporter_stay(app: Flask, watched: Watched, client: FlaskClient) -> None:
+    world = World(app, watched, client, 2)
     number = world.watched.chain.head.number + 1
     world.mine(1, relay(PAID, tx="payout"))
     log = our_log(world, number)
@@ -195,7 +197,7 @@ def test_true_reports_of_a_reporter_stay(gateway: Gateway, watched: Watched, cli
     world.goes_on()
     report(world, PAID, number, dst_tx_hash=log["transactionHash"])
     feed(
-        gateway,
+        app,
         released(PAID, AT, chain_id=CHAIN, block=number, amount="990", dst_tx_hash=log["transactionHash"])
         | {"id": "a second reporter"},
     )
@@ -205,31 +207,29 @@ def test_true_reports_of_a_reporter_stay(gateway: Gateway, watched: Watched, cli
 
 
 def test_reports_of_other_chains_and_of_no_log_are_left_alone(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     block = old_block(world)
-    feed(gateway, event("transfer.delayed", "no block", AT, transfer_id="0x" + f"{INVENTED:064x}"))
-    feed(gateway, event("refund.requested", "no log", AT, transfer_id="0x" + f"{PAID:064x}"))
-    feed(
-        gateway, event("transfer.confirmed", "elsewhere", AT, transfer_id="0x" + f"{PAID:064x}", block=block)
-    )
+    feed(app, event("transfer.delayed", "no block", AT, transfer_id="0x" + f"{INVENTED:064x}"))
+    feed(app, event("refund.requested", "no log", AT, transfer_id="0x" + f"{PAID:064x}"))
+    feed(app, event("transfer.confirmed", "elsewhere", AT, transfer_id="0x" + f"{PAID:064x}", block=block))
     world.polls(5)
     assert (anomalies(world), reasons(world)) == ([], [])
 
 
 @pytest.mark.parametrize("off", [-1, 1])
 def test_payout_that_was_reported_first_with_a_wrong_block_is_corrected(
-    gateway: Gateway, watched: Watched, client: FlaskClient, off: int
+    app: Flask, watched: Watched, client: FlaskClient, off: int
 ) -> None:
     """Under the id of the log itself, so that the watcher cannot report it by that."""
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     number = world.mine(1, relay(PAID, tx="payout"))
     world.mine()
     log = our_log(world, number)
     name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     told = {"dst_tx_hash": log["transactionHash"], "id": name}
-    feed(gateway, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | told)
+    feed(app, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | told)
     world.goes_on()
     world.polls(5)
     assert world.see().paid == {990}
@@ -238,21 +238,21 @@ def test_payout_that_was_reported_first_with_a_wrong_block_is_corrected(
 
 
 def test_report_without_a_chain_is_compared_when_its_send_is_known(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
-    feed(gateway, released(77, AT, block=old_block(world), amount="990"))
+    world = World(app, watched, client, 2)
+    feed(app, released(77, AT, block=old_block(world), amount="990"))
     world.polls(3)
-    feed(gateway, sent(77, AT - 60, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    feed(app, sent(77, AT - 60, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     assert world.status(77) == DELIVERED
     world.polls(5)
     assert world.status(77) == PENDING
 
 
 def test_report_of_a_block_whose_logs_are_pruned_stops_nothing(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, database: Database, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     block = old_block(world)
     for node in world.nodes:
         node.oldest = block + 5
@@ -260,15 +260,15 @@ def test_report_of_a_block_whose_logs_are_pruned_stops_nothing(
     for _ in range(40):
         world.mine()
         world.polls()
-        assert watched.chain.head.number - row(gateway).live_to <= 2
-    assert row(gateway).proven_to >= watched.chain.head.number - 20
+        assert watched.chain.head.number - row(database).live_to <= 2
+    assert row(database).proven_to >= watched.chain.head.number - 20
     assert len(anomalies(world)) == 1
 
 
 def test_execution_of_a_delayed_payout_hides_no_false_report(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, watched: Watched, client: FlaskClient
 ) -> None:
-    world = World(gateway, watched, client, 2)
+    world = World(app, watched, client, 2)
     world.mine(1, queued(PAID, "payout"), relay(PAID, tx="payout"))
     block = world.mine(1, executed(PAID))
     world.goes_on()
@@ -280,7 +280,7 @@ def test_execution_of_a_delayed_payout_hides_no_false_report(
 
 
 @pytest.mark.one_database
-def test_poll_finds_new_reports_by_their_place_in_the_log(gateway: Gateway) -> None:
+def test_poll_finds_new_reports_by_their_place_in_the_log(app: Flask, database: Database) -> None:
     """However many events the log has of the chain, or of transfers. PostgreSQL chooses by its statistics."""
     plans: list[str] = []
 
@@ -288,8 +288,8 @@ def test_poll_finds_new_reports_by_their_place_in_the_log(gateway: Gateway) -> N
         cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
         plans.append(str(cursor.fetchall()))
 
-    feed(gateway, sent(1))
-    with reading(gateway.engine) as connection:
+    feed(app, sent(1))
+    with reading(database.engine) as connection:
         of_engine.listen(connection, "before_cursor_execute", explain)
         new_reports_of_others(connection, CHAIN, BlockNumber(9), reporter="watcher", after=0, limit=10)
     assert plans

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from app.db.database import Database
+from app.feed.services.ingest import Intake
 from app.network.rules.watch_terms import WatchTerms
+from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.watcher.loop import watcher as module
 from app.watcher.loop.reader import WriterShare
@@ -18,7 +21,6 @@ from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.lease import LeaseLost
-from tests.gateway import Gateway
 from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, answers, network, row, send
 
 pytestmark = pytest.mark.one_database
@@ -40,7 +42,13 @@ class Waits(Event):
 
 
 @pytest.fixture
-def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], ChainTask]:
+def make(
+    database: Database,
+    snapshots: SnapshotSource,
+    intake: Intake,
+    watched: Watched,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[int], ChainTask]:
     terms: dict[ChainId, WatchTerms] = {CHAIN: watched.terms()}
     monkeypatch.setattr(module, "watch_terms", lambda _gateway: terms)
     monkeypatch.setattr(module, "watched_network", lambda *_parts: network())
@@ -50,11 +58,11 @@ def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) ->
         return Nodes([Node(NAMES[0], CHAIN, client)], watched.time, note)
 
     def task(waits: int) -> ChainTask:
-        keeper, share = LeaseHolder(gateway.database, watched.time), WriterShare(watched.time)
+        keeper, share = LeaseHolder(database, watched.time), WriterShare(watched.time)
         return ChainTask(
-            gateway.database,
-            gateway.snapshots,
-            gateway.intake,
+            database,
+            snapshots,
+            intake,
             CHAIN,
             "me",
             Waits(watched, waits),
@@ -68,31 +76,31 @@ def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_task_reads_and_releases_lease(
-    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+    database: Database, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.chain.mine_many(20)
     watched.chain.mine(send(1))
     make(6).run()
-    assert answers(gateway)["1"] == 1
-    assert (row(gateway).owner, row(gateway).backfilled_to) == (None, 15)
+    assert answers(database)["1"] == 1
+    assert (row(database).owner, row(database).backfilled_to) == (None, 15)
 
 
 def test_too_deep_reorg_stops_chain(
-    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+    database: Database, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.chain.mine_many(80)
     make(4).run()
     watched.chain.reorg(70, [()] * 75)
     with pytest.raises(LeaseLost):
         make(4)._turn()
-    assert "MAX_REORG_BLOCKS" in row(gateway).stopped
+    assert "MAX_REORG_BLOCKS" in row(database).stopped
     asked = watched.nodes[0].requests
     make(4).run()
     assert watched.nodes[0].requests == asked
 
 
 def test_missing_database_is_waited_for(
-    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
+    database: Database, watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched.chain.mine(send(1))
     real, failed = module.load, []
@@ -105,12 +113,12 @@ def test_missing_database_is_waited_for(
 
     monkeypatch.setattr(module, "load", load)
     make(8).run()
-    assert answers(gateway)["1"] == 1
+    assert answers(database)["1"] == 1
 
 
 def test_node_faults_are_kept_for_operators(
-    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+    database: Database, watched: Watched, make: Callable[[int], ChainTask]
 ) -> None:
     watched.nodes[0].chain_id = 5
     make(3).run()
-    assert "it is a node of chain 5, not of 1" in row(gateway).fault
+    assert "it is a node of chain 5, not of 1" in row(database).fault

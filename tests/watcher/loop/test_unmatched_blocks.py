@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.gateway import Gateway
+from app.db.database import Database
 from tests.watcher.fake_node import Behaviour, FakeNode
 from tests.watcher.kit import (
     NAMES,
@@ -59,26 +60,26 @@ WRONG = {
 
 @pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
 def test_one_block_is_passed_over(
-    gateway: Gateway, watched: Watched, client: FlaskClient, change: Callable[[Receipts], Any]
+    database: Database, watched: Watched, client: FlaskClient, change: Callable[[Receipts], Any]
 ) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, change)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     reader.faults.write(reader.lease)
-    assert row(gateway).fault is None
+    assert row(database).fault is None
 
 
-def test_every_tenth_block_is_passed_over(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_every_tenth_block_is_passed_over(watched: Watched, client: FlaskClient) -> None:
     mine(watched, 120)
     watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
     watched.settle(watched.reader())
-    expect(gateway, watched, client, range(10, 115, 10))
+    expect(watched, client, range(10, 115, 10))
 
 
 def test_chain_whose_receipts_never_match_is_not_proven(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     watched.chain.mine_many(3)
     mine(watched)
@@ -87,14 +88,14 @@ def test_chain_whose_receipts_never_match_is_not_proven(
     reader = watched.reader()
     watched.settle(reader)
     again(watched, reader)
-    assert row(gateway).proven_to is None
-    assert row(gateway).matched_to is None
-    assert unmatched(gateway) == []
+    assert row(database).proven_to is None
+    assert row(database).matched_to is None
+    assert unmatched(database) == []
     assert level(client, 5) == "reported"
 
 
 @pytest.mark.one_database
-def test_chain_whose_receipts_never_match_costs_little(gateway: Gateway, watched: Watched) -> None:
+def test_chain_whose_receipts_never_match_costs_little(database: Database, watched: Watched) -> None:
     """In four hours at most a few times as many requests as there are blocks in a proof."""
     mine(watched, 2500)
     node = watched.nodes[0]
@@ -111,46 +112,40 @@ def test_chain_whose_receipts_never_match_costs_little(gateway: Gateway, watched
         watched.time.go(5)
         reader.poll()
         reader.background()
-    assert row(gateway).proven_to == 2500 - 6
-    assert unmatched(gateway) == []
+    assert row(database).proven_to == 2500 - 6
+    assert unmatched(database) == []
 
 
-def test_blocks_from_which_on_nothing_matches_stay_unproven(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_blocks_from_which_on_nothing_matches_stay_unproven(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number >= 20, one_more)]
     watched.settle(watched.reader())
-    expect(gateway, watched, client, range(20, BLOCKS - 5))
+    expect(watched, client, range(20, BLOCKS - 5))
 
 
-def test_block_is_proven_when_its_receipts_match_later(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_block_is_proven_when_its_receipts_match_later(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 54), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(gateway, watched, client, [20, 54])
+    expect(watched, client, [20, 54])
     watched.nodes[0].behaviours = []
     again(watched, reader)
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_block_is_proven_after_a_restart(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_block_is_proven_after_a_restart(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.settle(watched.reader())
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     watched.nodes[0].behaviours = []
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_other_url_with_matching_receipts_proves(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_other_url_with_matching_receipts_proves(watched: Watched, client: FlaskClient) -> None:
     """Its logs say nothing, as it does not return any now."""
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
@@ -160,47 +155,43 @@ def test_other_url_with_matching_receipts_proves(
     )
     watched.nodes.append(other)
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_other_url_with_the_same_logs_proves(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_other_url_with_the_same_logs_proves(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
     watched.settle(watched.reader())
-    expect(gateway, watched, client, range(10, BLOCKS - 5, 10))
+    expect(watched, client, range(10, BLOCKS - 5, 10))
     watched.nodes.append(FakeNode(watched.chain, receipts=False))
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_other_url_with_other_logs_does_not_prove(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_other_url_with_other_logs_does_not_prove(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.settle(watched.reader())
     watched.nodes.append(FakeNode(watched.chain, receipts=False, omit=leaves_out(send(20))))
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     assert status(client, 20, {20}) == 3
 
 
-def test_block_whose_receipts_are_refused_is_passed_over(
-    gateway: Gateway, watched: Watched, client: FlaskClient
-) -> None:
+def test_block_whose_receipts_are_refused_is_passed_over(watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [refused(20)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     again(watched, reader)
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     watched.nodes[0].behaviours = []
     again(watched, reader)
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_refused_receipts_are_asked_again_within_minutes(gateway: Gateway, watched: Watched) -> None:
+def test_refused_receipts_are_asked_again_within_minutes(database: Database, watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [refused(20)]
     reader = watched.reader()
@@ -210,12 +201,12 @@ def test_refused_receipts_are_asked_again_within_minutes(gateway: Gateway, watch
         watched.time.go(5)
         reader.poll()
         reader.background()
-    assert row(gateway).proven_to == BLOCKS - 6
+    assert row(database).proven_to == BLOCKS - 6
 
 
 @pytest.mark.parametrize("nth", [2, 3, 7])
 def test_receipts_that_are_refused_now_and_then(
-    gateway: Gateway, watched: Watched, client: FlaskClient, nth: int
+    database: Database, watched: Watched, client: FlaskClient, nth: int
 ) -> None:
     mine(watched)
     busy = refused_calls("too many requests", when=lambda call: call["method"] == "eth_getBlockReceipts")
@@ -230,54 +221,54 @@ def test_receipts_that_are_refused_now_and_then(
     reader = watched.reader()
     watched.settle(reader)
     for _ in range(200):
-        if not unmatched(gateway):
+        if not unmatched(database):
             break
         watched.time.go(4000)
         reader.poll()
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
 def test_second_url_proves_what_has_no_receipts(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     mine(watched)
     watched.nodes[0].receipts = False
     watched.settle(watched.reader())
-    assert row(gateway).proven_to is None
+    assert row(database).proven_to is None
     watched.nodes.append(FakeNode(watched.chain, receipts=False))
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
-def test_log_that_its_filter_lacks_stays(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_log_that_its_filter_lacks_stays(watched: Watched, client: FlaskClient) -> None:
     """Some chains leave logs out of their filters: of such a block it is not proven that it has no more."""
     watched.chain.unfiltered = frozenset({10})
     mine(watched, 40)
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [10])
+    expect(watched, client, [10])
     assert status(client, 10, {10}) == 3
 
 
-def test_reorganisation_forgets_them(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+def test_reorganisation_forgets_them(database: Database, watched: Watched, client: FlaskClient) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 50), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(gateway, watched, client, [20, 50])
+    expect(watched, client, [20, 50])
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.chain.reorg(15)
     watched.settle(reader)
     mine(watched, 10)
     watched.settle(reader)
-    assert unmatched(gateway) == [20]
-    assert row(gateway).proven_to == watched.chain.head.number - 6
+    assert unmatched(database) == [20]
+    assert row(database).proven_to == watched.chain.head.number - 6
 
 
 def test_facts_in_such_a_block_stay_as_reported(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     """A delayed payout, of which a URL later returns neither the queueing nor the payout."""
-    payouts_of(gateway, 700, 800)
+    payouts_of(app, 700, 800)
     mine(watched, 10)
     block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"), relay(800))
     mine(watched, 20)
@@ -291,20 +282,20 @@ def test_facts_in_such_a_block_stay_as_reported(
     node.receipts = True
     reader = watched.reader()
     watched.settle(reader)
-    assert unmatched(gateway) == [block.number]
-    assert row(gateway).proven_to == watched.chain.head.number - 6
+    assert unmatched(database) == [block.number]
+    assert row(database).proven_to == watched.chain.head.number - 6
     assert (status(client, 700), status(client, 800)) == (11, 5)
     watched.chain.mine(executed(700))
     watched.settle(reader)
     assert status(client, 700) == 5
-    assert not missed(gateway)
+    assert not missed(database)
 
 
 def test_false_facts_of_such_a_block_are_corrected_later(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    app: Flask, database: Database, watched: Watched, client: FlaskClient
 ) -> None:
     """Also what left the delay queue meanwhile, far below what a reorganisation reaches."""
-    payouts_of(gateway, 700)
+    payouts_of(app, 700)
     mine(watched, 10)
     block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"))
     mine(watched, 10)
@@ -317,13 +308,13 @@ def test_false_facts_of_such_a_block_are_corrected_later(
     for _ in range(2):
         mine(watched, 70)
         watched.settle(reader)
-    assert unmatched(gateway) == [block.number]
+    assert unmatched(database) == [block.number]
     assert status(client, 700) == 1
     node.behaviours, node.change = [], lambda _method, result: result
     again(watched, reader)
-    assert unmatched(gateway) == []
+    assert unmatched(database) == []
     assert status(client, 700) == 5
-    assert [miss.source for miss in missed(gateway)] == [NAMES[0]]
+    assert [miss.source for miss in missed(database)] == [NAMES[0]]
 
 
 def _names_another(watched: Watched) -> Callable[[str, Any], Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.db.database import Database
 from app.watcher.rules.proofs import EMPTY_ROOT
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeBlock
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, leaves_out, row, send, status
@@ -20,18 +20,18 @@ from tests.watcher.nodes.behaviours import blocks
 
 @pytest.mark.parametrize("wrong", [0, 1])
 def test_header_of_another_url_decides_where_one_does_not_give_its_hash(
-    gateway: Gateway, watched: Watched, client: FlaskClient, wrong: int
+    watched: Watched, client: FlaskClient, wrong: int
 ) -> None:
     """One URL changed a field of a header. The second one leaves out all logs."""
     mine(watched)
     watched.nodes.append(FakeNode(watched.chain, omit=lambda _log: True))
     watched.nodes[wrong].behaviours = [blocks("0x14", lambda _block: {"gasUsed": "0x1"})]
     watched.settle(watched.reader())
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
 @pytest.mark.parametrize("voice", ["one", "another"])
-def test_url_of_the_same_provider_confirms_nothing(gateway: Gateway, watched: Watched, voice: str) -> None:
+def test_url_of_the_same_provider_confirms_nothing(database: Database, watched: Watched, voice: str) -> None:
     mine(watched)
     watched.nodes[0].receipts = False
     watched.nodes.append(FakeNode(watched.chain, receipts=False))
@@ -39,12 +39,12 @@ def test_url_of_the_same_provider_confirms_nothing(gateway: Gateway, watched: Wa
     first, second = reader.view.nodes.usable()
     first.voice, second.voice = "one", voice
     watched.settle(reader)
-    assert row(gateway).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
+    assert row(database).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
 
 
 @pytest.mark.parametrize("voice", ["one", "another"])
 def test_difference_is_not_decided_by_urls_of_one_provider(
-    gateway: Gateway, watched: Watched, client: FlaskClient, voice: str
+    database: Database, watched: Watched, client: FlaskClient, voice: str
 ) -> None:
     """The first reading lacked a send. Now both return it."""
     late = FakeNode(watched.chain, receipts=False, omit=leaves_out(send(4)))
@@ -58,7 +58,7 @@ def test_difference_is_not_decided_by_urls_of_one_provider(
     mine(watched, 20)
     watched.settle(reader)
     assert status(client, 4, {4}) == 3
-    assert row(gateway).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
+    assert row(database).proven_to == (None if voice == "one" else watched.chain.head.number - 6)
     assert level(client, 4) == ("reported" if voice == "one" else "proven")
 
 
@@ -71,7 +71,7 @@ NOTHING: dict[str, Any] = {
 
 @pytest.mark.parametrize("fields", [["receiptsRoot", "transactions"], ["logsBloom"], list(NOTHING)], ids=str)
 def test_header_that_does_not_give_its_hash_proves_nothing(
-    gateway: Gateway, watched: Watched, client: FlaskClient, fields: Sequence[str]
+    database: Database, watched: Watched, client: FlaskClient, fields: Sequence[str]
 ) -> None:
     """It says that the block is empty, and its URL leaves out the send. The right header shows that."""
     mine(watched)
@@ -80,14 +80,14 @@ def test_header_that_does_not_give_its_hash_proves_nothing(
     node.behaviours = [blocks("0x14", lambda _block: {name: NOTHING[name] for name in fields})]
     reader = watched.reader()
     watched.settle(reader)
-    assert unmatched(gateway) == [20]
+    assert unmatched(database) == [20]
     node.behaviours = []
     again(watched, reader)
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
 
 
 def test_block_that_is_forged_as_a_whole_under_its_hash_is_not_proven(
-    gateway: Gateway, watched: Watched, client: FlaskClient
+    watched: Watched, client: FlaskClient
 ) -> None:
     """Its filter, root, receipts and logs have a send more. Only the hash is that of the block."""
     mine(watched, 20)
@@ -97,11 +97,11 @@ def test_block_that_is_forged_as_a_whole_under_its_hash_is_not_proven(
     watched.nodes[0].change = as_if(true, forged)
     reader = watched.reader()
     watched.settle(reader)
-    expect(gateway, watched, client, [20])
+    expect(watched, client, [20])
     assert level(client, 999) == "reported"
     watched.nodes[0].change = lambda _method, result: result
     again(watched, reader)
-    expect(gateway, watched, client, [])
+    expect(watched, client, [])
     assert status(client, 999, {999}) == 0
 
 

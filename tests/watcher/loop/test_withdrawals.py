@@ -8,8 +8,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from app.network.document import import_within, read_document
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, PrunedTransfer
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
@@ -18,7 +21,6 @@ from app.watcher.rules.steps import Waiting, WaitingKind
 from app.watcher.services.chains import watched_network
 from tests.builders import network as build
 from tests.feed.services.world import NOW, event, feed, network
-from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send, sent_id
 from tests.watcher.logs import own_id
@@ -95,7 +97,7 @@ RELEASES = {
 
 
 @pytest.fixture
-def watched(gateway: Gateway) -> Watched:
+def watched(app: Flask, database: Database) -> Watched:
     """Chain 1 with a pool, a vault of its token and a bridge of a token pegged there."""
     document = network()
     of_chain = {"contract_addr": checksum_address(POOL)}
@@ -110,13 +112,13 @@ def watched(gateway: Gateway) -> Watched:
         build.pair(1, 3, "USDT", checksum_address(VAULT), unused),
         build.pair(2, 1, "PEG", unused, checksum_address(BRIDGE)),
     ]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         import_within(connection, read_document(build.text(document)), NOW)
-    return Watched(gateway, changes={"vaults": frozenset({VAULT}), "bridges": frozenset({BRIDGE})})
+    return Watched(app, changes={"vaults": frozenset({VAULT}), "bridges": frozenset({BRIDGE})})
 
 
 def reader_of(watched: Watched) -> Reader:
-    return watched.reader(watched_network(watched.gateway.database, watched.gateway.snapshots))
+    return watched.reader(watched_network(watched.database, part_of(watched.app, SnapshotSource)))
 
 
 def read(watched: Watched, *blocks: Sequence[FakeLog]) -> Reader:
@@ -211,10 +213,10 @@ def test_early_withdrawal_waits_for_its_send(
     assert status(app, id_of(sent)) == expected
 
 
-def speak(gateway: Gateway, transfer_id: int) -> None:
+def speak(app: Flask, transfer_id: int) -> None:
     """The validators speak of the transfer, whose send nobody has reported."""
     spoken = {"transfer_id": f"0x{transfer_id:064x}", "xfer_status": 2}
-    assert feed(gateway, event("network.status", **spoken)).accepted == 1
+    assert feed(app, event("network.status", **spoken)).accepted == 1
 
 
 def unknown(reader: Reader) -> list[Waiting]:
@@ -234,14 +236,14 @@ EARLY = {
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
 @pytest.mark.parametrize("kind", EARLY)
 def test_word_of_validators_does_not_say_what_payout_is(
-    app: Flask, gateway: Gateway, watched: Watched, kind: str, delayed: bool
+    app: Flask, watched: Watched, kind: str, delayed: bool
 ) -> None:
     """Live reading has come to the payout of a spoken transfer before the backfill comes to its send."""
     sent, contract, payout, expected = EARLY[kind]
     chain = watched.chain
     chain.mine(sent)
     chain.mine_many(20)
-    speak(gateway, id_of(sent))
+    speak(app, id_of(sent))
     chain.mine(*([queued(contract, "one")] if delayed else []), payout(id_of(sent), tx="one"))
     if delayed:
         chain.mine(executed(contract, PEGGED if contract == BRIDGE else TOKEN))
@@ -261,18 +263,16 @@ def test_word_of_validators_does_not_say_what_payout_is(
     assert unknown(reader) == []
 
 
-def test_word_of_validators_is_enough_for_refund_of_pool(
-    app: Flask, gateway: Gateway, watched: Watched
-) -> None:
+def test_word_of_validators_is_enough_for_refund_of_pool(app: Flask, watched: Watched) -> None:
     """A pool pays nothing else for a transfer of its own chain."""
-    speak(gateway, FREE)
+    speak(app, FREE)
     read(watched, (), (withdraw(FREE),))
     assert status(app, FREE) == 10
 
 
-def test_payout_of_pruned_send_waits_for_nothing(gateway: Gateway, watched: Watched) -> None:
+def test_payout_of_pruned_send_waits_for_nothing(database: Database, watched: Watched) -> None:
     """Nothing new about it is accepted, whatever it is."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         transfer_id = FREE.to_bytes(32, "big")
         connection.execute(insert(PrunedTransfer).values(transfer_id=transfer_id, status=10))
     reader = read(watched, (), (mint(FREE),))
@@ -305,11 +305,11 @@ def test_withdrawal_waits_for_reported_send(app: Flask, watched: Watched) -> Non
     assert status(app, FREE) == 10
 
 
-def test_a_relay_on_the_source_completes_nothing(app: Flask, gateway: Gateway, watched: Watched) -> None:
+def test_a_relay_on_the_source_completes_nothing(app: Flask, database: Database, watched: Watched) -> None:
     """A node invents it for a transfer that is paid on another chain."""
     signature = "Relay(bytes32,address,address,address,uint256,uint64,bytes32)"
     paid = log_of(signature, PAYOUT, USER, OTHER_USER, TOKEN, 990, OTHER, id_of(pool_send()))
     read(watched, (pool_send(),), (paid,))
     assert status(app, id_of(pool_send())) == 3
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert connection.scalars(select(Anomaly.kind)).all() == ["read_on_another_chain"]

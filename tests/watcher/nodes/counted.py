@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.verifying.run import verify
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import Event
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     ELSEWHERE,
@@ -65,30 +65,31 @@ def read_once(watched: Watched, count: Count) -> None:
     watched.nodes = [FakeNode(watched.chain, behaviours=[counting(watched.chain, count)])]
     reader = watched.reader()
     reader.poll()
-    while row(watched.gateway).backfilled_to is None:
+    while row(watched.database).backfilled_to is None:
         reader.background()
 
 
-def ids(gateway: Gateway) -> list[str]:
+def ids(database: Database) -> list[str]:
     """The ids of all that was reported of logs, in the order of their text."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         found = connection.scalars(select(Event.event_id).where(Event.type != "chain.head"))
         return sorted(set(found))
 
 
-def signers(gateway: Gateway) -> Any:
+def signers(database: Database) -> Any:
     """The set that is in force."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return connection.scalar(select(ReportedValidatorSet.members))
 
 
-def expect(gateway: Gateway, watched: Watched) -> None:
+def expect(watched: Watched) -> None:
     """Everything is proven without a difference, and the answers are those of a node that counts by block."""
     final = watched.chain.head.number - 6
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (final, final)
-    assert not missed(gateway) and row(gateway).differed == row(gateway).refused == 0
-    verify(gateway.database, lambda found: pytest.fail(str(found)))
-    found, in_force = answers(gateway), signers(gateway)
-    forget_events(gateway)
+    kept = row(watched.database)
+    assert (kept.reread_to, kept.proven_to) == (final, final)
+    assert not missed(watched.database) and kept.differed == kept.refused == 0
+    verify(watched.database, lambda found: pytest.fail(str(found)))
+    found, in_force = answers(watched.database), signers(watched.database)
+    forget_events(watched.app)
     read(watched, COUNTS["in the block"])
-    assert (answers(gateway), signers(gateway)) == (found, in_force)
+    assert (answers(watched.database), signers(watched.database)) == (found, in_force)

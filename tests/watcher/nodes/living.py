@@ -5,7 +5,6 @@ from __future__ import annotations
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.kit import Watched, answers
 
 
@@ -21,9 +20,9 @@ def turn(watched: Watched, reader: Reader) -> bool:
     return failed
 
 
-def expect_undisturbed(gateway: Gateway, watched: Watched) -> None:
+def expect_undisturbed(watched: Watched) -> None:
     """The answers are those of a reader to whom nothing happened."""
-    found = answers(gateway)
-    forget_events(gateway)
+    found = answers(watched.database)
+    forget_events(watched.app)
     watched.settle(watched.reader())
-    assert answers(gateway) == found
+    assert answers(watched.database) == found

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from app.db.database import Database
 from app.watcher.check import check_chain
 from app.watcher.services.chains import watch_details
-from tests.gateway import Gateway
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import CHAIN, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import blocks, every_block, later, results
@@ -36,7 +36,9 @@ FALSE: dict[str, tuple[Behaviour, str]] = {
 
 @pytest.mark.parametrize("kind", FALSE)
 @pytest.mark.parametrize("urls", [1, 2])
-def test_false_answer_fails_check_for_a_day(gateway: Gateway, watched: Watched, kind: str, urls: int) -> None:
+def test_false_answer_fails_check_for_a_day(
+    database: Database, watched: Watched, kind: str, urls: int
+) -> None:
     behaviour, words = FALSE[kind]
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     watched.chain.mine_many(10)
@@ -50,11 +52,11 @@ def test_false_answer_fails_check_for_a_day(gateway: Gateway, watched: Watched, 
     watched.chain.mine_many(9)
     watched.settle(reader)
     reader.faults.write(reader.lease)
-    known = watch_details(gateway.database, CHAIN)
+    known = watch_details(database, CHAIN)
     assert [(false.source, words in false.words) for false in known.false_answers] == [(NAMES[0], True)]
     with served(watched.nodes[0]) as url:
         for hours, good in ((0, False), (23, False), (25, True)):
-            now = gateway.clock() + timedelta(hours=hours)
+            now = database.clock() + timedelta(hours=hours)
             checked = check_chain(watched.terms(), dict.fromkeys(NAMES, url), now, watched.time, known)
             passes = {name: all(finding.good for finding in found) for name, found in checked.urls.items()}
             assert passes == {name: good or name != NAMES[0] for name in watched.terms().rpc}
@@ -62,22 +64,22 @@ def test_false_answer_fails_check_for_a_day(gateway: Gateway, watched: Watched, 
 
 @pytest.mark.parametrize("independent", [(), NAMES[:2]])
 def test_check_says_where_all_urls_are_of_one_provider(
-    gateway: Gateway, watched: Watched, independent: tuple[str, ...]
+    database: Database, watched: Watched, independent: tuple[str, ...]
 ) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.changes["independent"] = independent
     watched.chain.mine_many(3)
     with served(watched.nodes[0]) as url:
         urls = dict.fromkeys(watched.terms().rpc, url)
-        checked = check_chain(watched.terms(), urls, gateway.clock(), watched.time, None)
+        checked = check_chain(watched.terms(), urls, database.clock(), watched.time, None)
     words = [finding.words for finding in checked.chain]
     assert any("all URLs are of one provider" in each for each in words) == (not independent)
 
 
-def test_check_names_no_provider_where_only_one_url_is_set(gateway: Gateway, watched: Watched) -> None:
+def test_check_names_no_provider_where_only_one_url_is_set(database: Database, watched: Watched) -> None:
     watched.nodes.append(FakeNode(watched.chain))
     watched.chain.mine_many(3)
     with served(watched.nodes[0]) as url:
-        checked = check_chain(watched.terms(), {NAMES[0]: url}, gateway.clock(), watched.time, None)
+        checked = check_chain(watched.terms(), {NAMES[0]: url}, database.clock(), watched.time, None)
     assert not any("of one provider" in finding.words for finding in checked.chain)
     assert any("not set" in finding.words for finding in checked.urls[NAMES[1]])

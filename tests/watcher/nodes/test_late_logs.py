@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gateway import Gateway
+from app.db.database import Database
 from tests.watcher.fake_node import Call, FakeNode
 from tests.watcher.kit import Watched, row, send
 from tests.watcher.nodes.behaviours import is_logs, refused_calls
@@ -21,7 +21,7 @@ LATE = 5
 )
 @pytest.mark.parametrize(("urls", "most"), [(1, LATE), (2, 0)])
 def test_chain_is_read_as_far_as_its_logs_are(
-    gateway: Gateway, watched: Watched, words: str, urls: int, most: int
+    database: Database, watched: Watched, words: str, urls: int, most: int
 ) -> None:
     def is_late(call: Call) -> bool:
         newest = watched.chain.head.number - LATE
@@ -35,7 +35,7 @@ def test_chain_is_read_as_far_as_its_logs_are(
         watched.chain.mine(send(number))
         for _ in range(4):
             turn(watched, reader)
-        assert watched.chain.head.number - row(gateway).live_to == most
+        assert watched.chain.head.number - row(database).live_to == most
     watched.nodes[0].behaviours = []
     watched.settle(reader)
-    expect_undisturbed(gateway, watched)
+    expect_undisturbed(watched)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.gateway import Gateway
+from app.db.database import Database
+from app.http.application import part_of
 from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, answers, missed, row, send
 from tests.watcher.nodes.behaviours import each_call
@@ -163,7 +164,7 @@ def in_errors(path: Path, value: Any) -> Behaviour:
 
 
 def live_through(
-    gateway: Gateway, watched: Watched, behaviour: Callable[[Any], Behaviour], without: Collection[str] = ()
+    watched: Watched, behaviour: Callable[[Any], Behaviour], without: Collection[str] = ()
 ) -> None:
     """Read a chain while each mutation lasts, and after it.
 
@@ -181,7 +182,7 @@ def live_through(
             watched.chain.mine(send(1000 + watched.chain.head.number * 10))
             reader.since_reread, reader.verified_at = 100, 0
             turn(watched, reader)
-        assert said_only_what_was_sent(gateway, watched), mutation
+        assert said_only_what_was_sent(watched), mutation
         watched.nodes[0].behaviours = []
         watched.time.go(4000)
         watched.chain.mine_many(7)
@@ -189,15 +190,18 @@ def live_through(
         watched.settle(reader)
         head = watched.chain.head.number
         final = head - (6 if watched.finality == 6 else watched.nodes[0].finalized_depth)
-        assert (row(gateway).live_to, row(gateway).reread_to) == (head, final), mutation
-        assert not missed(gateway), mutation
-    expect_undisturbed(gateway, watched)
+        assert (row(watched.database).live_to, row(part_of(watched.app, Database)).reread_to) == (
+            head,
+            final,
+        ), mutation
+        assert not missed(watched.database), mutation
+    expect_undisturbed(watched)
 
 
-def said_only_what_was_sent(gateway: Gateway, watched: Watched) -> bool:
+def said_only_what_was_sent(watched: Watched) -> bool:
     """Whether every transfer that is answered was sent on the chain."""
     sent = sum(len(block.logs) for block in watched.chain.blocks)
-    found = answers(gateway)
+    found = answers(watched.database)
     return len(found) - 1 <= sent and not any(name.startswith("paid") for name in found)
 
 
@@ -217,13 +221,10 @@ def _named(value: Any) -> str:
     "urls", [1, pytest.param(2, marks=pytest.mark.minutes("every field, also with a second URL"))]
 )
 @pytest.mark.parametrize(("method", "path", "tag"), CASES, ids=_named)
-def test_field_of_result(
-    gateway: Gateway, watched: Watched, method: str, path: Path, tag: str, urls: int
-) -> None:
+def test_field_of_result(watched: Watched, method: str, path: Path, tag: str, urls: int) -> None:
     watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
     watched.finality = "finalized" if tag == "finalized" else 6
     live_through(
-        gateway,
         watched,
         lambda value: in_results(method, path, value, tag),
         without=RIGHT.get((method, path), ()),
@@ -231,10 +232,10 @@ def test_field_of_result(
 
 
 @pytest.mark.parametrize("path", OF_ANSWERS, ids=_named)
-def test_field_of_answer(gateway: Gateway, watched: Watched, path: Path) -> None:
-    live_through(gateway, watched, lambda value: in_answers(path, value))
+def test_field_of_answer(watched: Watched, path: Path) -> None:
+    live_through(watched, lambda value: in_answers(path, value))
 
 
 @pytest.mark.parametrize("path", OF_ERRORS, ids=_named)
-def test_field_of_error(gateway: Gateway, watched: Watched, path: Path) -> None:
-    live_through(gateway, watched, lambda value: in_errors(path, value))
+def test_field_of_error(watched: Watched, path: Path) -> None:
+    live_through(watched, lambda value: in_errors(path, value))

@@ -7,12 +7,13 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import update
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.watcher.models import WatchSpan
 from tests.feed.services.world import forget_events
-from tests.gateway import Gateway
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
@@ -33,9 +34,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("receipts", COUNTS.values(), ids=COUNTS)
-def test_one_url_is_read_however_it_counts(
-    gateway: Gateway, watched: Watched, count: Count, receipts: Count
-) -> None:
+def test_one_url_is_read_however_it_counts(watched: Watched, count: Count, receipts: Count) -> None:
     mine(watched)
     node = watched.nodes[0]
     node.behaviours = [
@@ -43,49 +42,49 @@ def test_one_url_is_read_however_it_counts(
         counting(watched.chain, receipts, "eth_getBlockReceipts"),
     ]
     watched.settle(watched.reader())
-    expect(gateway, watched)
+    expect(watched)
 
 
 @pytest.mark.parametrize("receipts", [True, False])
 @pytest.mark.parametrize("other", COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
 def test_two_urls_agree_however_they_count(
-    gateway: Gateway, watched: Watched, count: Count, other: Count, receipts: bool
+    database: Database, watched: Watched, count: Count, other: Count, receipts: bool
 ) -> None:
     mine(watched)
     read_once(watched, count)
-    before = ids(gateway)
-    assert before and row(gateway).reread_to is None
+    before = ids(database)
+    assert before and row(database).reread_to is None
     read(watched, *([other] if receipts else [count, other]), receipts=receipts)
-    assert ids(gateway) == before
-    expect(gateway, watched)
+    assert ids(database) == before
+    expect(watched)
 
 
-def forget_what_was_read(gateway: Gateway) -> None:
+def forget_what_was_read(database: Database) -> None:
     """As a reorganisation by somebody else does: everything is read and reported again."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(WatchSpan).values(digest=b"", count=0, state="read"))
 
 
 @pytest.mark.parametrize("other", COUNTS.values(), ids=COUNTS)
 def test_what_is_read_again_by_another_url_keeps_its_ids(
-    gateway: Gateway, watched: Watched, other: Count
+    database: Database, watched: Watched, other: Count
 ) -> None:
     mine(watched)
     read(watched, COUNTS["in the transaction"])
-    before = ids(gateway)
-    forget_what_was_read(gateway)
+    before = ids(database)
+    forget_what_was_read(database)
     read(watched, other)
-    assert ids(gateway) == before
-    expect(gateway, watched)
+    assert ids(database) == before
+    expect(watched)
 
 
-def test_id_has_the_index_that_the_node_gave(gateway: Gateway, watched: Watched) -> None:
+def test_id_has_the_index_that_the_node_gave(database: Database, watched: Watched) -> None:
     block = watched.chain.mine(ELSEWHERE, liquidity(1, 5, "a"), liquidity(2, 6, "a"), liquidity(3, 7, "b"))
     watched.chain.mine_many(12)
     (_, _), (first, _), (second, _) = block.transactions
     read(watched, COUNTS["in the transaction"])
-    assert ids(gateway) == sorted(
+    assert ids(database) == sorted(
         f"{CHAIN}:{block.hash}:{tx}:{index}" for tx, index in ((first, 0), (first, 1), (second, 0))
     )
 
@@ -100,46 +99,46 @@ def test_id_has_the_index_that_the_node_gave(gateway: Gateway, watched: Watched)
     ids=["no place", "an empty place", "the newest first"],
 )
 def test_logs_are_in_order_without_the_place_of_their_transaction(
-    gateway: Gateway, watched: Watched, without: Callable[[Any], Any]
+    watched: Watched, without: Callable[[Any], Any]
 ) -> None:
     mine(watched)
     count = counting(watched.chain, COUNTS["in the transaction"])
     watched.nodes[0].behaviours = [count, results("eth_getLogs", without)]
     watched.settle(watched.reader())
-    expect(gateway, watched)
+    expect(watched)
 
 
-def test_logs_of_one_index_are_read(gateway: Gateway, watched: Watched) -> None:
+def test_logs_of_one_index_are_read(watched: Watched) -> None:
     watched.chain.mine(send(1), send(2, tx="two"), send(9, tx="two"), liquidity(1, 5, "two"), liquidity(2, 6))
     watched.chain.mine_many(12)
     read(watched, lambda _block, _tx: 0)
-    expect(gateway, watched)
+    expect(watched)
 
 
-def test_log_that_is_returned_twice_counts_once(gateway: Gateway, watched: Watched) -> None:
+def test_log_that_is_returned_twice_counts_once(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [results("eth_getLogs", lambda logs: [*logs, *logs])]
     watched.settle(watched.reader())
-    expect(gateway, watched)
+    expect(watched)
 
 
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
 def test_what_a_url_left_out_is_found_by_one_that_counts_otherwise(
-    gateway: Gateway, watched: Watched, count: Count
+    app: Flask, database: Database, watched: Watched, count: Count
 ) -> None:
     mine(watched)
     watched.nodes.append(FakeNode(watched.chain, behaviours=[counting(watched.chain, count)]))
     watched.nodes[0].omit = leaves_out(liquidity(1, 100), queued(8, ""))
     watched.settle(watched.reader())
-    differences = [(each.missing, each.surplus) for each in missed(gateway)]
+    differences = [(each.missing, each.surplus) for each in missed(database)]
     assert len(differences) == 1 and min(differences[0]) >= 0
-    found = answers(gateway)
-    forget_events(gateway)
+    found = answers(database)
+    forget_events(app)
     read(watched, COUNTS["in the block"])
-    assert answers(gateway) == found
+    assert answers(database) == found
 
 
-def test_reorganised_transaction_counts_in_its_new_block(gateway: Gateway, watched: Watched) -> None:
+def test_reorganised_transaction_counts_in_its_new_block(watched: Watched) -> None:
     watched.chain.mine_many(3)
     logs = [liquidity(1, 100, "a"), liquidity(1, 100, "a"), send(1, tx="b")]
     watched.chain.mine(*logs)
@@ -154,11 +153,11 @@ def test_reorganised_transaction_counts_in_its_new_block(gateway: Gateway, watch
     watched.chain.blocks[:] = [*old]  # the first branch comes back, and is counted by block now
     watched.chain.mine_many(12)
     watched.settle(reader)
-    expect(gateway, watched)
+    expect(watched)
 
 
 def test_digest_of_an_earlier_release_is_no_difference(
-    gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine(watched)
     reader = watched.reader()
@@ -168,7 +167,7 @@ def test_digest_of_an_earlier_release_is_no_difference(
         reader.poll()
         reader.background()
     watched.settle(watched.reader())
-    expect(gateway, watched)
+    expect(watched)
 
 
 def digest_by_index(logs: Sequence[Any]) -> bytes:

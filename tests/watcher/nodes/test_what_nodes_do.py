@@ -8,7 +8,6 @@ import pytest
 
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.nodes import Trouble
-from tests.gateway import Gateway
 from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
 from tests.watcher.kit import Watched, row, send
 from tests.watcher.nodes.behaviours import (
@@ -252,14 +251,14 @@ def _named(each: Row) -> str:
     return each.does
 
 
-def is_read(gateway: Gateway, watched: Watched) -> bool:
+def is_read(watched: Watched) -> bool:
     """Whether all was read, and the final blocks twice."""
-    head, found = watched.chain.head.number, row(gateway)
+    head, found = watched.chain.head.number, row(watched.database)
     return bool(found.live_to == head and found.reread_to == head - 6)
 
 
 @pytest.mark.parametrize("each", ROWS, ids=_named)
-def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
+def test_chain_is_read(watched: Watched, each: Row) -> None:
     watched.changes = {"vaults": frozenset({b"\xbb" * 20, b"\xcc" * 20})}
     watched.nodes += [FakeNode(watched.chain) for _ in range(each.others)]
     for number in range(1, BLOCKS):
@@ -272,24 +271,24 @@ def test_chain_is_read(gateway: Gateway, watched: Watched, each: Row) -> None:
     for rounds in range(MOST_ROUNDS):
         if rounds < 20:
             watched.chain.mine(send((BLOCKS + rounds) * 10))
-        elif is_read(gateway, watched):
+        elif is_read(watched):
             break
         if rounds == 10:
             watched.nodes[0].behind = each.behind
         turn(watched, reader)
         assert each.waits or not is_left_alone(reader)
-    assert is_read(gateway, watched) == each.reads_on
+    assert is_read(watched) == each.reads_on
     assert any(each.words in trouble.words for trouble in shown) or not each.words
     watched.nodes[0].behaviours, watched.nodes[0].behind = [], 0
     watched.time.go(4000)
     watched.settle(reader)
-    expect_undisturbed(gateway, watched)
+    expect_undisturbed(watched)
 
 
 @pytest.mark.parametrize("retry_after", [{}, {"retry_after": "2"}], ids=["no pause named", "pause named"])
 @pytest.mark.parametrize(("allowed", "seconds"), [(1, 1), (2, 1), (5, 10)])
 def test_few_requests_a_second_are_enough(
-    gateway: Gateway, watched: Watched, allowed: int, seconds: int, retry_after: dict[str, str]
+    watched: Watched, allowed: int, seconds: int, retry_after: dict[str, str]
 ) -> None:
     answered: list[float] = []
 
@@ -306,4 +305,4 @@ def test_few_requests_a_second_are_enough(
     reader = watched.reader()
     for _ in range(MOST_ROUNDS):
         turn(watched, reader)
-    assert is_read(gateway, watched)
+    assert is_read(watched)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.network.document import import_within, read_document
 from demo.network import RPC_NAMES
 from tests.applications import Applications
 from tests.builders.network import text
 from tests.databases import SharedDatabase
-from tests.gateway import gateway_of
 from tests.programs import anvil
 from tests.watcher.on_anvil.stage import Chains, clock_at, network, running_chains
 from tests.watcher.on_anvil.watching import Watching
@@ -45,8 +46,8 @@ def open_gateway(applications: Applications, shared_database: SharedDatabase) ->
 
     def opened(**watching: object) -> Flask:
         app = applications.opener(shared_database, lambda: NOW)()
-        moment = gateway_of(app).clock()
-        with writing(gateway_of(app).engine) as connection:
+        moment = part_of(app, Database).clock()
+        with writing(part_of(app, Database).engine) as connection:
             import_within(connection, read_document(text(network(**watching))), moment)
         return app
 
@@ -64,7 +65,7 @@ def app(open_gateway: Callable[..., Flask]) -> Iterator[Flask]:
 def watching(app: Flask, chains: Chains) -> Iterator[Watching]:
     """A watcher that was started; each chain has one URL."""
     urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
-    watcher = Watching(gateway_of(app), urls)
+    watcher = Watching(app, urls)
     watcher.start()
     yield watcher
     watcher.stop()

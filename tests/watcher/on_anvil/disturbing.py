@@ -11,7 +11,6 @@ from flask import Flask
 from demo.chains import USERS
 from demo.contracts import Call
 from demo.transfers import Send
-from tests.gateway import gateway_of
 from tests.watcher.on_anvil.plan import BLOCK_DELAYS, CHAINS, FIRST_TURN, Plan
 from tests.watcher.on_anvil.stage import Answers, Chains, answers, differences, statuses, tell
 from tests.watcher.on_anvil.watching import Watching
@@ -37,7 +36,7 @@ def undisturbed(app: Flask, chains: Chains, watching: Watching, plan: Plan, ever
         for chain in CHAINS:
             chains.mine(plan, chain, turn)
             assert watching.poll(chain), watching.faults
-        tell(gateway_of(app), plan, turn)
+        tell(app, plan, turn)
         if turn % every == 0 or turn == last:
             found[turn] = answers(app, plan.begun(turn))
     for node in chains.nodes.values():
@@ -91,7 +90,7 @@ class Disturbance:
             for chain in CHAINS:
                 self._mine(chain, turn)
                 self._maybe_look(chain)
-            tell(gateway_of(self.app), self.plan, turn)
+            tell(self.app, self.plan, turn)
             if turn == self.begins_at:
                 self.watching.start()
             if self.count < most and self.chance.random() < self.likely:

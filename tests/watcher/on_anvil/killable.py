@@ -13,9 +13,12 @@ import time
 from functools import partial
 
 from app import create_app
+from app.db.database import Database
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.watcher.loop.watcher import Watcher
 from config import load_settings
-from tests.gateway import gateway_of, parts
 
 
 def main() -> None:
@@ -28,7 +31,9 @@ def main() -> None:
         if child == 0:
             with app.app_context():
                 watcher = Watcher(
-                    *parts(gateway_of(app), "database", "snapshots", "intake"),
+                    part_of(app, Database),
+                    part_of(app, SnapshotSource),
+                    part_of(app, Intake),
                     settings.rpc_urls,
                     time.monotonic,
                 )

@@ -16,7 +16,6 @@ from demo.chains import LEFT, RIGHT, USERS, prepare
 from demo.network import document
 from demo.transfers import Send
 from tests.feed.services.world import feed
-from tests.gateway import Gateway, gateway_of
 from tests.watcher.on_anvil.plan import BEFORE, BLOCK_DELAYS, CHAINS, Plan
 
 MINER = bytes(20)
@@ -73,10 +72,10 @@ def network(**watching: Any) -> dict[str, Any]:
     return document(BEFORE, block_delays=delays, **({"watch_from_block": 0} | watching))
 
 
-def tell(gateway: Gateway, plan: Plan, turn: int) -> None:
+def tell(app: Flask, plan: Plan, turn: int) -> None:
     """What the network's reporters say after the blocks of a turn."""
     if turn in plan.turns and (told := plan.turns[turn].told):
-        verdict = feed(gateway, *told)
+        verdict = feed(app, *told)
         refused = [
             each for each in verdict.refused if "must be made by a current validator" not in each.reason
         ]
@@ -147,8 +146,3 @@ def statuses(app: Flask, sends: Iterable[Send]) -> dict[str, int]:
 def clock_at(seconds: int) -> datetime:
     """A moment, from seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def gateway_in(app: Flask) -> Gateway:
-    """The gateway of an application."""
-    return gateway_of(app)

@@ -13,14 +13,15 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.models import Event
 from app.values.crypto import keccak256
 from app.watcher.models import WatchMiss
 from demo.chains import POOL
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
-from tests.gateway import Gateway, gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
@@ -64,9 +65,9 @@ def proxies(chains: Chains) -> Iterator[dict[int, Proxy]]:
         }
 
 
-def facts(gateway: Gateway) -> set[str]:
+def facts(database: Database) -> set[str]:
     """The ids of all that was told, without the types that further facts of one log append."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         ids = connection.scalars(select(Event.event_id))
         return {":".join(each.split(":")[:4]) for each in ids}
 
@@ -85,8 +86,8 @@ def told_by_omitted(proxies: dict[int, Proxy]) -> list[str]:
     ]
 
 
-def found_by_reread(gateway: Gateway) -> int:
-    with reading(gateway.engine) as connection:
+def found_by_reread(database: Database) -> int:
+    with reading(database.engine) as connection:
         return int(connection.scalar(select(func.sum(WatchMiss.missing))) or 0)
 
 
@@ -112,17 +113,17 @@ def test_nothing_is_missed_and_nothing_twice(
             proxy.omitted.clear()
         app = open_gateway(finality=4, rpc=["RPC_URL_PROXY", "RPC_URL_OTHER"])
         with app.app_context():
-            gateway = gateway_of(app)
+            database = part_of(app, Database)
             play_with_faults(app, chains, proxies, plan, kinds, chance)
             found = differences(expected["end"], everything(app, plan))
             assert not found, "\n".join(found[:40])
             # A log that was missing may mean that what was told must be taken back: a payout that is queued.
-            assert "omit" in kinds or reorganisations(gateway) == 0, "what no node reorganised"
+            assert "omit" in kinds or reorganisations(database) == 0, "what no node reorganised"
             omitted = told_by_omitted(proxies)
-            kept = facts(gateway)
+            kept = facts(database)
             assert [each for each in omitted if each not in kept] == []
             planted += len(omitted)
-            by_reread += found_by_reread(gateway)
+            by_reread += found_by_reread(database)
     counts = {kind: sum(proxy.delivered[kind] for proxy in proxies.values()) for kind in kinds}
     print(f"{counts} in {rounds} rounds; of {planted} omitted logs {by_reread} were found by rereading")
     assert planted if "omit" in kinds else not by_reread
@@ -148,7 +149,7 @@ def play_with_faults(
         chain: [("RPC_URL_PROXY", proxies[chain].url)] + [("RPC_URL_OTHER", node.url)] * others
         for chain, node in chains.nodes.items()
     }
-    watching = Watching(gateway_of(app), urls, timeout=TIMEOUT)
+    watching = Watching(app, urls, timeout=TIMEOUT)
     watching.start()
     for turn in range(FIRST_TURN, plan.last + QUIET_TURNS + 1):
         for chain in CHAINS:
@@ -158,7 +159,7 @@ def play_with_faults(
                 proxies[chain].arm(chance.choice(wanted))
             watching.poll(chain)
             watching.seconds += chance.choice((1.0, FORGIVEN))
-        tell(gateway_of(app), plan, turn)
+        tell(app, plan, turn)
     for chain in CHAINS:
         proxies[chain].disarm()
         watching.seconds += FORGIVEN

@@ -21,13 +21,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
 from app.watcher.models import ChainWatch
 from app.watcher.services.readings import load
 from demo.network import RPC_NAMES
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
-from tests.gateway import Gateway, gateway_of
 from tests.serving.server import ROOT, environment
 from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
@@ -84,9 +85,9 @@ def forging(url: str, chains: Chains, log: Path) -> Iterator[Forge]:
         process.communicate(timeout=30)
 
 
-def expire(gateway: Gateway) -> None:
+def expire(database: Database) -> None:
     """Let the lease of whoever was killed run out now."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(ChainWatch).values(until=NOW))
 
 
@@ -99,10 +100,10 @@ def wait_until(ready: Callable[[], bool], log: Path) -> float:
     return time.monotonic() - began
 
 
-def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
+def all_read(database: Database, chains: Chains, reread_to: int) -> bool:
     """Whether everything was read up to the newest blocks, and reread up to this block."""
     for chain, node in chains.nodes.items():
-        kept = load(gateway.database, chain)
+        kept = load(database, chain)
         head = node.block()
         if kept.live_to is None or kept.live_to.hash != head["hash"]:
             return False
@@ -125,7 +126,7 @@ def test_killed_at_any_moment(
     app = open_gateway(finality=FINALITY, poll_seconds=0.2)
     last, killed = plan.last + QUIET_TURNS, 0
     with app.app_context(), forging(shared_database.url, chains, log) as forge:
-        gateway = gateway_of(app)
+        database = part_of(app, Database)
         due = list(range(FIRST_TURN, last + 1))
         while due or killed < KILLS:
             pid = forge.start()
@@ -136,19 +137,19 @@ def test_killed_at_any_moment(
             time.sleep(chance.choice((0.02, 0.1, 0.3, 0.6)) * chance.uniform(0.5, 1.5))
             forge.end(pid, signal.SIGKILL)
             killed += 1
-            expire(gateway)
+            expire(database)
         pid = forge.start()
-        took = wait_until(lambda: all_read(gateway, chains, plan.last), log)
+        took = wait_until(lambda: all_read(database, chains, plan.last), log)
         forge.end(pid, signal.SIGTERM)
         assert differences(expected, everything(app, plan)) == []
-        assert reorganisations(gateway) == 0
+        assert reorganisations(database) == 0
         print(f"{killed} watchers were killed; the last one read what was left in {took:.1f} s")
 
 
 def advance(app: Flask, chains: Chains, plan: Plan, turn: int) -> None:
     for chain in CHAINS:
         chains.mine(plan, chain, turn)
-    tell(gateway_of(app), plan, turn)
+    tell(app, plan, turn)
 
 
 @pytest.mark.skipif(
@@ -161,34 +162,35 @@ def test_a_standby_takes_over(
     app = open_gateway(finality=FINALITY, poll_seconds=0.2)
     took = []
     with app.app_context(), forging(shared_database.url, chains, log) as forge:
-        gateway, turn = gateway_of(app), FIRST_TURN
+        database = part_of(app, Database)
+        turn = FIRST_TURN
         for _ in range(3):
             forge.start()
         for _ in range(5):
             advance(app, chains, plan, turn)
             turn += 1
-            wait_until(lambda: heads_read(gateway, chains), log)
-            holders = {pid for pid in forge.alive if any(f":{pid}:" in owner for owner in owners(gateway))}
+            wait_until(lambda: heads_read(database, chains), log)
+            holders = {pid for pid in forge.alive if any(f":{pid}:" in owner for owner in owners(database))}
             for pid in holders:
                 forge.end(pid, signal.SIGKILL)
                 forge.start()
             advance(app, chains, plan, turn)
             turn += 1
-            took.append(wait_until(lambda: heads_read(gateway, chains), log))
+            took.append(wait_until(lambda: heads_read(database, chains), log))
         for pid in list(forge.alive):
             forge.end(pid, signal.SIGTERM)
     print("seconds until a standby had read on:", [round(each, 1) for each in took])
     assert max(took) <= 10
 
 
-def owners(gateway: Gateway) -> set[str]:
-    with gateway.engine.connect() as connection:
+def owners(database: Database) -> set[str]:
+    with database.engine.connect() as connection:
         return {row.owner or "" for row in connection.execute(ChainWatch.__table__.select())}
 
 
-def heads_read(gateway: Gateway, chains: Chains) -> bool:
+def heads_read(database: Database, chains: Chains) -> bool:
     for chain, node in chains.nodes.items():
-        kept = load(gateway.database, chain)
+        kept = load(database, chain)
         if kept.live_to is None or kept.live_to.hash != node.block()["hash"]:
             return False
     return True

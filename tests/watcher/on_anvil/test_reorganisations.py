@@ -16,7 +16,6 @@ from flask import Flask
 from demo.network import RPC_NAMES
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
-from tests.gateway import gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import Disturbance, undisturbed
 from tests.watcher.on_anvil.plan import FIRST_TURN, Plan, full_plan, small_plan
@@ -37,7 +36,7 @@ def plan() -> Plan:
 
 def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
     urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
-    return Watching(gateway_of(app), urls, window=window)
+    return Watching(app, urls, window=window)
 
 
 @pytest.mark.minutes("two runs on real chains")

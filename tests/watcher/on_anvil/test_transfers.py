@@ -12,14 +12,15 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.transfers.models import Event
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
 from demo.contracts import Call, Contract, events_of
 from demo.transfers import Send, liquidity_withdrawal
-from tests.gateway import gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.plan import AFTER, BLOCK_SECONDS, CHAINS, FIRST_TURN, Plan, large
 from tests.watcher.on_anvil.stage import Chains, statuses, tell
@@ -42,7 +43,7 @@ def played(app: Flask, chains: Chains, watching: Watching, plan: Plan, more: int
         for chain in CHAINS:
             chains.mine(plan, chain, turn)
             assert watching.poll(chain), watching.faults
-        tell(gateway_of(app), plan, turn)
+        tell(app, plan, turn)
         yield turn
         turn += 1
 
@@ -94,7 +95,7 @@ def assert_latency_is_counted(app: Flask, plan: Plan, paid: list[Send]) -> None:
 
 def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send]) -> None:
     """The id of an event is that of its log, and of a further fact of it with the type (docs/ingest.md)."""
-    with reading(gateway_of(app).engine) as connection:
+    with reading(part_of(app, Database).engine) as connection:
         kept = set(connection.scalars(select(Event.event_id)))
     for send in paid:
         answer = status(app, send)
@@ -160,7 +161,9 @@ def test_the_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: W
         assert [balance(chains, chain, token, USERS[0]) - each for each in had] == [amount]
 
 
-def test_pools_and_validators_follow_the_logs(app: Flask, chains: Chains, watching: Watching) -> None:
+def test_pools_and_validators_follow_the_logs(
+    app: Flask, chains: Chains, watching: Watching, database: Database
+) -> None:
     plan = Plan(START)
     for chain in (LEFT, RIGHT):
         plan.call(3, chain, POOL.call(USERS[5], "addLiquidity", USDX.address, 5_000_000))
@@ -170,7 +173,7 @@ def test_pools_and_validators_follow_the_logs(app: Flask, chains: Chains, watchi
     plan.call(7, RIGHT, liquidity_withdrawal(RIGHT, USERS[5], 1_200_000, 77, plan.validators(RIGHT, 7)))
     for _ in played(app, chains, watching, plan):
         pass
-    with reading(gateway_of(app).engine) as connection:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Event.type, Event.chain_id, Event.body).order_by(Event.seq))
         events = [json.loads(row.body) | {"type": row.type, "chain_id": row.chain_id} for row in rows]
     added = [event for event in events if event["type"] == "liquidity.added"]

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flask import Flask
+
+from app.db.database import Database
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.reader import Reader, WriterShare
@@ -17,7 +23,6 @@ from app.watcher.rpc.sizes import Size
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
 from app.watcher.services.readings import follow_terms, load
-from tests.gateway import Gateway
 
 Urls = Mapping[int, Sequence[tuple[str, str]]]
 """Of each chain, the URLs with their names, the preferred one first."""
@@ -30,7 +35,7 @@ SECONDS = 30.0
 class Watching:
     """One watcher of both chains, between a start and a stop."""
 
-    gateway: Gateway
+    app: Flask
     urls: Urls
     window: int | None = None
     timeout: float = 5.0
@@ -45,22 +50,23 @@ class Watching:
 
     def start(self, owner: str = "test") -> None:
         """Take the leases and go on where the last one stopped."""
-        for chain, terms in watch_terms(self.gateway.snapshots).items():
-            lease = take(self.gateway.database, chain, owner, 60)
+        database = part_of(self.app, Database)
+        for chain, terms in watch_terms(part_of(self.app, SnapshotSource)).items():
+            lease = take(database, chain, owner, 60)
             assert lease is not None
-            follow_terms(self.gateway.database, lease, terms)
+            follow_terms(database, lease, terms)
             view = View(
                 terms=terms,
-                network=watched_network(self.gateway.database, self.gateway.snapshots),
+                network=watched_network(database, part_of(self.app, SnapshotSource)),
                 nodes=self._nodes(chain),
-                readings=load(self.gateway.database, chain),
-                clock=self.gateway.clock,
+                readings=load(database, chain),
+                clock=database.clock,
                 monotonic=self.monotonic,
-                max_reorg=self.gateway.intake.max_reorg_blocks,
+                max_reorg=part_of(self.app, Intake).max_reorg_blocks,
             )
-            book = FaultBook(self.gateway.database, chain, self.monotonic)
+            book = FaultBook(database, chain, self.monotonic)
             self.readers[chain] = Reader(
-                self.gateway.database, self.gateway.intake, lease, view, WriterShare(self.monotonic), book
+                database, part_of(self.app, Intake), lease, view, WriterShare(self.monotonic), book
             )
 
     def _nodes(self, chain: ChainId) -> Nodes:
@@ -72,7 +78,7 @@ class Watching:
     def stop(self) -> None:
         """End as on SIGTERM."""
         for reader in self.readers.values():
-            give(self.gateway.database, reader.lease)
+            give(part_of(self.app, Database), reader.lease)
             reader.view.nodes.close()
         self.readers.clear()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from flask import Flask
 
+from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.feed.services.world import small_network
-from tests.gateway import Gateway
 from tests.watcher.services.world import Clock
 
 
@@ -17,5 +19,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(shared_database, clock=clock)
+def app(open_app: OpenApp, shared_database: SharedDatabase, clock: Clock) -> Iterator[Flask]:
+    application = open_app()
+    with application.app_context():
+        yield small_network(application, shared_database, clock=clock)

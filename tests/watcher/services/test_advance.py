@@ -7,10 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import select, text
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.feed.lines import ReadLine, read_line
+from app.feed.services.ingest import Intake
 from app.transfers import models as log
 from app.transfers.models import Transfer
 from app.transfers.rules.events.codec import encode_event
@@ -25,7 +28,6 @@ from app.watcher.services.lease import Lease, take
 from app.watcher.services.readings import follow_terms, load
 from tests.feed.services.world import NOW, feed
 from tests.feed.services.world import sent as sent_line
-from tests.gateway import Gateway
 from tests.watcher.services.world import (
     CHAIN,
     URL_A,
@@ -45,19 +47,19 @@ REREAD, PROVEN = SpanState.REREAD, SpanState.PROVEN
 
 
 @pytest.fixture
-def lease(gateway: Gateway) -> Lease:
-    lease = take(gateway.database, CHAIN, "watcher", 8)
+def lease(database: Database) -> Lease:
+    lease = take(database, CHAIN, "watcher", 8)
     assert lease is not None
     return lease
 
 
-def row(gateway: Gateway) -> Any:
-    with reading(gateway.engine) as connection:
+def row(database: Database) -> Any:
+    with reading(database.engine) as connection:
         return watch_row(connection, CHAIN)
 
 
-def statuses(gateway: Gateway) -> dict[int, int]:
-    with reading(gateway.engine) as connection:
+def statuses(database: Database) -> dict[int, int]:
+    with reading(database.engine) as connection:
         rows = connection.execute(select(Transfer.transfer_id, Transfer.status))
         return {int.from_bytes(transfer_id): status for transfer_id, status in rows}
 
@@ -67,15 +69,15 @@ def waiting(key: str, number: int) -> Waiting:
     return Waiting(WaitingKind.SEND_DEPTH, key, BlockNumber(number), due, {"transfer_id": "0x01"})
 
 
-def test_a_chain_that_nobody_has_read(gateway: Gateway) -> None:
-    readings = load(gateway.database, CHAIN)
+def test_a_chain_that_nobody_has_read(database: Database) -> None:
+    readings = load(database, CHAIN)
     assert (readings.live_to, readings.headers, readings.contracts) == (None, (), None)
 
 
-def test_events_and_cursor_are_written_together(gateway: Gateway, lease: Lease) -> None:
+def test_events_and_cursor_are_written_together(database: Database, intake: Intake, lease: Lease) -> None:
     result = advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(
             events=[sent_event(1), head_event(105)],
@@ -92,25 +94,27 @@ def test_events_and_cursor_are_written_together(gateway: Gateway, lease: Lease) 
         ),
     )
     assert (result.accepted, result.refused) == (2, [])
-    assert statuses(gateway) == {1: 1}
-    readings = load(gateway.database, CHAIN)
+    assert statuses(database) == {1: 1}
+    readings = load(database, CHAIN)
     assert (readings.live_from, readings.live_to, readings.backfill_from) == (101, block(105), 1)
     assert readings.backfilled_to == 40
     assert readings.headers == [header(100), header(105)]
     assert readings.spans == [span(1, 40), span(101, 105)]
     assert readings.waiting == [waiting("w", 100)]
     assert readings.extra == {"window": 40}
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         assert set(connection.scalars(select(log.Event.reporter))) == {"watcher"}
 
 
-def test_reporter_and_watcher_report_once(gateway: Gateway, lease: Lease) -> None:
+def test_reporter_and_watcher_report_once(
+    app: Flask, database: Database, intake: Intake, lease: Lease
+) -> None:
     event = sent_event(1)
     line = sent_line(
         1, id=event.id, block=100, block_hash=event.block_hash, log_index=0, src_tx_hash=event.src_tx_hash
     )
-    assert feed(gateway, line, reporter="relayer").accepted == 1
-    result = advance(gateway.database, gateway.intake, lease, step(events=[event]))
+    assert feed(app, line, reporter="relayer").accepted == 1
+    result = advance(database, intake, lease, step(events=[event]))
     assert (result.accepted, result.repeated, result.refused) == (0, 1, [])
 
 
@@ -122,65 +126,69 @@ def test_events_equal_their_read_lines(event: Event) -> None:
     assert isinstance(read, ReadLine) and read.event == event
 
 
-def test_future_event_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
+def test_future_event_undoes_the_step(database: Database, intake: Intake, lease: Lease) -> None:
     late = sent_event(2, id="late", at=NOW + timedelta(minutes=11))
     with pytest.raises(StepRefused, match="more than 10 minutes ahead") as refused:
         advance(
-            gateway.database,
-            gateway.intake,
+            database,
+            intake,
             lease,
             step(events=[sent_event(1), late], live_from=1, live_to=block(9)),
         )
     assert refused.value.passing
-    assert statuses(gateway) == {}
-    assert load(gateway.database, CHAIN).live_to is None
+    assert statuses(database) == {}
+    assert load(database, CHAIN).live_to is None
 
 
-def test_refused_reorg_undoes_the_step(gateway: Gateway, lease: Lease) -> None:
+def test_refused_reorg_undoes_the_step(database: Database, intake: Intake, lease: Lease) -> None:
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(events=[head_event(5000)], live_from=1, live_to=block(5000)),
     )
     with pytest.raises(StepRefused, match=r"block 3000.*at most 1000") as refused:
         advance(
-            gateway.database,
-            gateway.intake,
+            database,
+            intake,
             lease,
             step(events=[reorg_event(3000)], forget_from=3000, live_to=block(2999), spans=()),
         )
     assert not refused.value.passing
-    assert load(gateway.database, CHAIN).live_to == block(5000)
+    assert load(database, CHAIN).live_to == block(5000)
 
 
-def test_conflicting_report_does_not_stop_reading(gateway: Gateway, lease: Lease) -> None:
+def test_conflicting_report_does_not_stop_reading(
+    app: Flask, database: Database, intake: Intake, lease: Lease
+) -> None:
     """It is raised."""
     other = sent_event(1, amount=5)
-    feed(gateway, sent_line(1, id=other.id, block_hash=other.block_hash, src_tx_hash=other.src_tx_hash))
+    feed(app, sent_line(1, id=other.id, block_hash=other.block_hash, src_tx_hash=other.src_tx_hash))
     result = advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(events=[other, sent_event(2)], live_from=1, live_to=block(100)),
     )
     assert (result.accepted, [line.line for line in result.refused]) == (1, [1])
-    assert load(gateway.database, CHAIN).live_to == block(100)
-    assert row(gateway).refused == 1
+    assert load(database, CHAIN).live_to == block(100)
+    assert row(database).refused == 1
 
 
-def test_more_events_than_one_batch(gateway: Gateway, lease: Lease, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_events_than_one_batch(
+    database: Database, intake: Intake, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.feed.services.ingest.BATCH", 2)
     events = [sent_event(n) for n in range(1, 6)]
     bad = sent_event(6, id=events[0].id, transfer_id=events[0].transfer_id, kind=SendKind.BURN)
-    result = advance(gateway.database, gateway.intake, lease, step(events=[*events, bad]))
+    result = advance(database, intake, lease, step(events=[*events, bad]))
     assert (result.accepted, [line.line for line in result.refused]) == (5, [6])
 
 
-def test_reorg_forgets_later_readings(gateway: Gateway, lease: Lease) -> None:
+def test_reorg_forgets_later_readings(database: Database, intake: Intake, lease: Lease) -> None:
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(
             events=[sent_event(1, 100), sent_event(2, 104), head_event(105)],
@@ -192,8 +200,8 @@ def test_reorg_forgets_later_readings(gateway: Gateway, lease: Lease) -> None:
         ),
     )
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(
             events=[reorg_event(103), head_event(104, fork=1)],
@@ -204,15 +212,15 @@ def test_reorg_forgets_later_readings(gateway: Gateway, lease: Lease) -> None:
             waiting=[waiting("new", 103)],
         ),
     )
-    readings = load(gateway.database, CHAIN)
-    assert statuses(gateway) == {1: 1, 2: 0}
+    readings = load(database, CHAIN)
+    assert statuses(database) == {1: 1, 2: 0}
     assert readings.live_to == block(104, fork=1)
     assert readings.headers == [header(100), header(102), header(104, fork=1)]
     assert readings.spans == [span(100, 102), span(103, 104)]
     assert [each.key for each in readings.waiting] == ["kept", "new"]
 
 
-def test_cursors_return_to_kept_block(gateway: Gateway, lease: Lease) -> None:
+def test_cursors_return_to_kept_block(database: Database, intake: Intake, lease: Lease) -> None:
     first = step(
         live_from=100,
         backfill_from=1,
@@ -221,108 +229,110 @@ def test_cursors_return_to_kept_block(gateway: Gateway, lease: Lease) -> None:
         headers=[header(60), header(105)],
         spans=[span(1, 99), span(100, 105)],
     )
-    advance(gateway.database, gateway.intake, lease, first)
-    advance(gateway.database, gateway.intake, lease, step(events=[reorg_event(61)], forget_from=61))
-    readings = load(gateway.database, CHAIN)
+    advance(database, intake, lease, first)
+    advance(database, intake, lease, step(events=[reorg_event(61)], forget_from=61))
+    readings = load(database, CHAIN)
     assert (readings.live_from, readings.live_to, readings.backfilled_to) == (61, block(60), 60)
     assert [(each.first, each.last, each.digest) for each in readings.spans] == [(1, 60, b"")]
     with pytest.raises(ValueError, match="block 49 is not kept"):
-        advance(
-            gateway.database, gateway.intake, lease, step(events=[reorg_event(50, "again")], forget_from=50)
-        )
+        advance(database, intake, lease, step(events=[reorg_event(50, "again")], forget_from=50))
 
 
-def test_headers_that_are_final_are_forgotten(gateway: Gateway, lease: Lease) -> None:
+def test_headers_that_are_final_are_forgotten(database: Database, intake: Intake, lease: Lease) -> None:
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(headers=[header(n) for n in (10, 20, 30)], forget_headers_below=20),
     )
-    assert load(gateway.database, CHAIN).headers == [header(10), header(20), header(30)]
-    advance(gateway.database, gateway.intake, lease, step(forget_headers_below=20))
-    assert load(gateway.database, CHAIN).headers == [header(20), header(30)]
+    assert load(database, CHAIN).headers == [header(10), header(20), header(30)]
+    advance(database, intake, lease, step(forget_headers_below=20))
+    assert load(database, CHAIN).headers == [header(20), header(30)]
 
 
-def test_what_waits_no_longer(gateway: Gateway, lease: Lease) -> None:
-    advance(gateway.database, gateway.intake, lease, step(waiting=[waiting("a", 1), waiting("b", 2)]))
+def test_what_waits_no_longer(database: Database, intake: Intake, lease: Lease) -> None:
+    advance(database, intake, lease, step(waiting=[waiting("a", 1), waiting("b", 2)]))
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(done=[WaitingKey(WaitingKind.SEND_DEPTH, "a"), WaitingKey(WaitingKind.QUEUED, "b")]),
     )
-    assert [each.key for each in load(gateway.database, CHAIN).waiting] == ["b"]
+    assert [each.key for each in load(database, CHAIN).waiting] == ["b"]
 
 
-def test_how_far_it_is_reread_and_proven(gateway: Gateway, lease: Lease, clock: Clock) -> None:
+def test_how_far_it_is_reread_and_proven(
+    database: Database, intake: Intake, lease: Lease, clock: Clock
+) -> None:
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(backfill_from=1, live_from=51, spans=[span(1, 20), span(21, 50), span(51, 60)]),
     )
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (None, None)
-    advance(gateway.database, gateway.intake, lease, step(spans=[span(51, 60, PROVEN)]))
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (None, None)
+    assert (row(database).reread_to, row(database).proven_to) == (None, None)
+    advance(database, intake, lease, step(spans=[span(51, 60, PROVEN)]))
+    assert (row(database).reread_to, row(database).proven_to) == (None, None)
     clock.go(60)
-    advance(gateway.database, gateway.intake, lease, step(spans=[span(1, 20, PROVEN)]))
-    assert (row(gateway).reread_to, row(gateway).proven_to, row(gateway).proven_at) == (20, 20, clock())
+    advance(database, intake, lease, step(spans=[span(1, 20, PROVEN)]))
+    assert (row(database).reread_to, row(database).proven_to, row(database).proven_at) == (20, 20, clock())
     clock.go(60)
-    advance(gateway.database, gateway.intake, lease, step(spans=[span(21, 50, REREAD)]))
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (60, 20)
-    assert (row(gateway).reread_at, row(gateway).proven_at) == (clock(), clock() - timedelta(minutes=1))
-    advance(gateway.database, gateway.intake, lease, step(spans=[span(21, 50, PROVEN, URL_B)]))
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (60, 60)
-    with reading(gateway.engine) as connection:
+    advance(database, intake, lease, step(spans=[span(21, 50, REREAD)]))
+    assert (row(database).reread_to, row(database).proven_to) == (60, 20)
+    assert (row(database).reread_at, row(database).proven_at) == (clock(), clock() - timedelta(minutes=1))
+    advance(database, intake, lease, step(spans=[span(21, 50, PROVEN, URL_B)]))
+    assert (row(database).reread_to, row(database).proven_to) == (60, 60)
+    with reading(database.engine) as connection:
         assert connection.execute(text("SELECT first, last FROM watch_spans")).all() == [(1, 60)]
-    advance(gateway.database, gateway.intake, lease, step(forget_from=55, live_to=block(54)))
-    assert (row(gateway).reread_to, row(gateway).proven_to) == (54, 54)
+    advance(database, intake, lease, step(forget_from=55, live_to=block(54)))
+    assert (row(database).reread_to, row(database).proven_to) == (54, 54)
 
 
-def test_calls_are_counted_by_the_minute(gateway: Gateway, lease: Lease, clock: Clock) -> None:
-    advance(gateway.database, gateway.intake, lease, step(calls=3))
+def test_calls_are_counted_by_the_minute(
+    database: Database, intake: Intake, lease: Lease, clock: Clock
+) -> None:
+    advance(database, intake, lease, step(calls=3))
     clock.go(30)
-    advance(gateway.database, gateway.intake, lease, step(calls=2))
-    assert (row(gateway).calls_now, row(gateway).calls_before) == (5, 0)
+    advance(database, intake, lease, step(calls=2))
+    assert (row(database).calls_now, row(database).calls_before) == (5, 0)
     clock.go(60)
-    advance(gateway.database, gateway.intake, lease, step(calls=1))
-    assert (row(gateway).calls_now, row(gateway).calls_before) == (1, 5)
+    advance(database, intake, lease, step(calls=1))
+    assert (row(database).calls_now, row(database).calls_before) == (1, 5)
     clock.go(180)
-    advance(gateway.database, gateway.intake, lease, step(calls=1))
-    assert (row(gateway).calls_now, row(gateway).calls_before) == (1, 0)
+    advance(database, intake, lease, step(calls=1))
+    assert (row(database).calls_now, row(database).calls_before) == (1, 0)
 
 
 def test_differing_rereads_are_counted(
-    gateway: Gateway, lease: Lease, monkeypatch: pytest.MonkeyPatch
+    database: Database, intake: Intake, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest are kept."""
     monkeypatch.setattr(module, "STORED_MISSES", 3)
     for n in range(5):
         missed = Missed(BlockNumber(n), BlockNumber(n + 1), 2, 0, URL_A, URL_B)
-        advance(gateway.database, gateway.intake, lease, step(missed=[missed]))
-    assert row(gateway).differed == 5
-    with reading(gateway.engine) as connection:
+        advance(database, intake, lease, step(missed=[missed]))
+    assert row(database).differed == 5
+    with reading(database.engine) as connection:
         assert [miss.first for miss in newest_misses(connection, CHAIN, 9)] == [4, 3, 2]
 
 
-def test_standing_head_and_new_events(gateway: Gateway, lease: Lease, clock: Clock) -> None:
-    advance(
-        gateway.database, gateway.intake, lease, step(events=[head_event(5), sent_event(1)], head=header(5))
-    )
+def test_standing_head_and_new_events(database: Database, intake: Intake, lease: Lease, clock: Clock) -> None:
+    advance(database, intake, lease, step(events=[head_event(5), sent_event(1)], head=header(5)))
     clock.go(60)
-    advance(gateway.database, gateway.intake, lease, step(events=[head_event(5)], head=header(5)))
-    assert (row(gateway).head_moved_at, row(gateway).found_at, row(gateway).read_at) == (NOW, NOW, clock())
-    advance(gateway.database, gateway.intake, lease, step(events=[head_event(6)], head=header(6)))
-    assert (row(gateway).head_moved_at, row(gateway).found_at) == (clock(), NOW)
+    advance(database, intake, lease, step(events=[head_event(5)], head=header(5)))
+    assert (row(database).head_moved_at, row(database).found_at, row(database).read_at) == (NOW, NOW, clock())
+    advance(database, intake, lease, step(events=[head_event(6)], head=header(6)))
+    assert (row(database).head_moved_at, row(database).found_at) == (clock(), NOW)
 
 
-def test_another_contract_is_read_from_the_beginning(gateway: Gateway, lease: Lease) -> None:
-    assert follow_terms(gateway.database, lease, terms())
-    assert not follow_terms(gateway.database, lease, terms())
+def test_another_contract_is_read_from_the_beginning(
+    database: Database, intake: Intake, lease: Lease
+) -> None:
+    assert follow_terms(database, lease, terms())
+    assert not follow_terms(database, lease, terms())
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(
             backfill_from=1,
@@ -332,36 +342,36 @@ def test_another_contract_is_read_from_the_beginning(gateway: Gateway, lease: Le
             spans=[span(1, 50, PROVEN), span(51, 60)],
         ),
     )
-    assert row(gateway).proven_to == 50
+    assert row(database).proven_to == 50
     added = terms(bridges=frozenset({b"\x03" * 20}))
-    assert follow_terms(gateway.database, lease, added)
-    readings = load(gateway.database, CHAIN)
+    assert follow_terms(database, lease, added)
+    readings = load(database, CHAIN)
     assert readings.contracts == added.contracts
     assert (readings.backfill_from, readings.backfilled_to, readings.live_from) == (1, None, 61)
     assert (readings.live_to, readings.spans, readings.proven_to) == (block(60), [], None)
 
 
-def test_removed_contract_leaves_nothing_to_compare(gateway: Gateway, lease: Lease) -> None:
-    follow_terms(gateway.database, lease, terms())
+def test_removed_contract_leaves_nothing_to_compare(database: Database, intake: Intake, lease: Lease) -> None:
+    follow_terms(database, lease, terms())
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(backfill_from=1, live_from=1, spans=[span(1, 5, REREAD), span(6, 9)]),
     )
-    assert follow_terms(gateway.database, lease, terms(vaults=frozenset()))
-    assert [each.digest for each in load(gateway.database, CHAIN).spans] == [span(1, 5).digest, b""]
-    assert row(gateway).reread_to == 5
+    assert follow_terms(database, lease, terms(vaults=frozenset()))
+    assert [each.digest for each in load(database, CHAIN).spans] == [span(1, 5).digest, b""]
+    assert row(database).reread_to == 5
 
 
-def test_later_first_block_skips_earlier(gateway: Gateway, lease: Lease) -> None:
-    follow_terms(gateway.database, lease, terms())
+def test_later_first_block_skips_earlier(database: Database, intake: Intake, lease: Lease) -> None:
+    follow_terms(database, lease, terms())
     advance(
-        gateway.database,
-        gateway.intake,
+        database,
+        intake,
         lease,
         step(backfill_from=1, backfilled_to=10, live_from=100, live_to=block(100)),
     )
-    assert follow_terms(gateway.database, lease, terms(from_block=BlockNumber(50)))
-    readings = load(gateway.database, CHAIN)
+    assert follow_terms(database, lease, terms(from_block=BlockNumber(50)))
+    readings = load(database, CHAIN)
     assert (readings.backfill_from, readings.backfilled_to) == (50, 49)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import update
 
+from app.audit.keys import AuditKeys
 from app.audit.services import list_audit
+from app.db.database import Database
 from app.db.engine import writing
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
 from app.network.document import export_network, import_network
 from app.network.models import Chain
+from app.network.snapshot import SnapshotSource
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.rules.steps import Missed, SpanState, Waiting, WaitingKind
 from app.watcher.rules.watched import WatchedChain, WatchState
@@ -19,7 +25,7 @@ from app.watcher.services.chains import SwitchRefused, start, stop, watch_detail
 from app.watcher.services.lease import Lease, LeaseLost, halt, note_fault, renew, take
 from app.watcher.services.readings import load
 from tests.actors import TESTER
-from tests.gateway import Gateway
+from tests.applications import Audited, Editing
 from tests.watcher.services.world import (
     CHAIN,
     URL_A,
@@ -35,29 +41,29 @@ from tests.watcher.services.world import (
 
 
 @pytest.fixture
-def watched(gateway: Gateway) -> Gateway:
+def watched(app: Flask, database: Database) -> Flask:
     """Chain 1 is configured to be watched from block 11 on."""
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         values = {"watch_from_block": 11, "rpc": [URL_A, URL_B], "poll_seconds": 2}
         connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
-    return gateway
+    return app
 
 
-def taken(gateway: Gateway, owner: str = "host 1") -> Lease:
-    lease = take(gateway.database, CHAIN, owner, 8)
+def taken(database: Database, owner: str = "host 1") -> Lease:
+    lease = take(database, CHAIN, owner, 8)
     assert lease is not None
     return lease
 
 
-def the_one(gateway: Gateway) -> WatchedChain:
-    (chain,) = watched_chains(gateway.database, gateway.snapshots)
+def the_one(app: Flask) -> WatchedChain:
+    (chain,) = watched_chains(part_of(app, Database), part_of(app, SnapshotSource))
     return chain
 
 
-def read(gateway: Gateway, lease: Lease, **more: Any) -> None:
+def read(app: Flask, lease: Lease, **more: Any) -> None:
     advance(
-        gateway.database,
-        gateway.intake,
+        part_of(app, Database),
+        part_of(app, Intake),
         lease,
         step(
             events=[head_event(120)],
@@ -73,19 +79,19 @@ def read(gateway: Gateway, lease: Lease, **more: Any) -> None:
     )
 
 
-def test_nothing_is_said_where_nothing_is_watched(gateway: Gateway) -> None:
-    assert watched_chains(gateway.database, gateway.snapshots) == []
+def test_nothing_is_said_where_nothing_is_watched(database: Database, snapshots: SnapshotSource) -> None:
+    assert watched_chains(database, snapshots) == []
 
 
-def test_a_chain_that_nobody_reads(watched: Gateway) -> None:
+def test_a_chain_that_nobody_reads(watched: Flask) -> None:
     chain = the_one(watched)
     assert (chain.chain_id, chain.name, chain.from_block, chain.rpc) == (1, "Chain 1", 11, (URL_A, URL_B))
     assert (chain.state, chain.head) == (WatchState.NOT_READ, None)
     assert (chain.lag, chain.backfill_left) == (None, None)
 
 
-def test_a_chain_that_is_read(watched: Gateway, clock: Clock) -> None:
-    lease = taken(watched)
+def test_a_chain_that_is_read(watched: Flask, database: Database, intake: Intake, clock: Clock) -> None:
+    lease = taken(database)
     read(watched, lease)
     chain = the_one(watched)
     assert (chain.state, chain.owner, chain.source, chain.calls_a_minute) == (
@@ -94,40 +100,40 @@ def test_a_chain_that_is_read(watched: Gateway, clock: Clock) -> None:
     assert (chain.head, chain.read_to, chain.lag, chain.backfill_left) == (120, 118, 2, 60)
     assert (chain.reread_to, chain.proven_to, chain.proven_at) == (40, 40, clock())
     clock.go(61)
-    renew(watched.database, lease, 8)
+    renew(database, lease, 8)
     assert the_one(watched).state is WatchState.NOT_READ  # it has the lease, and reads nothing
-    advance(watched.database, watched.intake, lease, step(head=header(120)))
+    advance(database, intake, lease, step(head=header(120)))
     assert the_one(watched).state is WatchState.READING
     clock.go(9)
     assert the_one(watched).state is WatchState.NOT_READ  # it is gone
     assert the_one(watched).owner is None
 
 
-def test_standing_head_is_not_quiet(watched: Gateway, clock: Clock) -> None:
-    lease = taken(watched)
+def test_standing_head_is_not_quiet(watched: Flask, database: Database, intake: Intake, clock: Clock) -> None:
+    lease = taken(database)
     read(watched, lease)
     assert the_one(watched).is_quiet(clock())  # nothing was ever for us
-    advance(watched.database, watched.intake, lease, step(events=[sent_event(1)], head=header(121)))
+    advance(database, intake, lease, step(events=[sent_event(1)], head=header(121)))
     assert not the_one(watched).is_quiet(clock())
     for minute in range(16):
         clock.go(60)
-        renew(watched.database, lease, 8)
-        advance(watched.database, watched.intake, lease, step(head=header(122 + minute)))
+        renew(database, lease, 8)
+        advance(database, intake, lease, step(head=header(122 + minute)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.READING, True)
     for _ in range(16):
         clock.go(60)
-        renew(watched.database, lease, 8)
-        advance(watched.database, watched.intake, lease, step(head=header(137)))
+        renew(database, lease, 8)
+        advance(database, intake, lease, step(head=header(137)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.STANDING, False)
 
 
-def test_faults_and_details(watched: Gateway, clock: Clock) -> None:
-    lease = taken(watched)
+def test_faults_and_details(watched: Flask, database: Database, clock: Clock) -> None:
+    lease = taken(database)
     missed = Missed(BlockNumber(11), BlockNumber(40), 2, 1, URL_A, URL_B)
     waits = Waiting(WaitingKind.UNKNOWN, "1:0xab:0xcd:0", BlockNumber(12), None, {"log": []})
     read(watched, lease, missed=[missed], waiting=[waits])
-    note_fault(watched.database, lease, "it answers with another chain's blocks", URL_A)
-    chain, details = the_one(watched), watch_details(watched.database, CHAIN)
+    note_fault(database, lease, "it answers with another chain's blocks", URL_A)
+    chain, details = the_one(watched), watch_details(database, CHAIN)
     assert (chain.fault, chain.fault_source, chain.fault_at) == (
         "it answers with another chain's blocks", URL_A, clock(),
     )  # fmt: skip
@@ -135,15 +141,23 @@ def test_faults_and_details(watched: Gateway, clock: Clock) -> None:
     assert details.waiting == {"unknown": 1}
 
 
-def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None:
-    lease = taken(watched)
+def test_an_operator_stops_and_starts_it(
+    watched: Flask,
+    database: Database,
+    snapshots: SnapshotSource,
+    intake: Intake,
+    audit_keys: AuditKeys,
+    audited: Audited,
+    clock: Clock,
+) -> None:
+    lease = taken(database)
     read(watched, lease)
     with pytest.raises(SwitchRefused, match="enter a reason"):
-        stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, " ", actor=TESTER)
+        stop(database, snapshots, audit_keys, CHAIN, " ", actor=TESTER)
     stop(
-        watched.database,
-        watched.snapshots,
-        watched.audit_keys,
+        database,
+        snapshots,
+        audit_keys,
         CHAIN,
         "the node is being replaced",
         actor=TESTER,
@@ -153,42 +167,46 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
         WatchState.STOPPED, "the node is being replaced", TESTER.name,
     )  # fmt: skip
     with pytest.raises(LeaseLost):
-        advance(watched.database, watched.intake, lease, step(events=[sent_event(1)]))
+        advance(database, intake, lease, step(events=[sent_event(1)]))
     with pytest.raises(SwitchRefused, match="is already stopped: the node is being replaced"):
-        stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "again", actor=TESTER)
+        stop(database, snapshots, audit_keys, CHAIN, "again", actor=TESTER)
     clock.go(60)
-    assert take(watched.database, CHAIN, "host 2", 8) is None
-    start(*watched.audited, CHAIN, actor=TESTER)
+    assert take(database, CHAIN, "host 2", 8) is None
+    start(*audited, CHAIN, actor=TESTER)
     with pytest.raises(SwitchRefused, match="is not stopped"):
-        start(*watched.audited, CHAIN, actor=TESTER)
-    assert load(watched.database, CHAIN).live_to == block(118)
-    assert taken(watched, "host 2").epoch > lease.epoch
-    actions = [(entry.action, entry.detail) for entry in list_audit(watched.database)]
+        start(*audited, CHAIN, actor=TESTER)
+    assert load(database, CHAIN).live_to == block(118)
+    assert taken(database, "host 2").epoch > lease.epoch
+    actions = [(entry.action, entry.detail) for entry in list_audit(database)]
     assert ("watch.stop", "the node is being replaced") in actions
     assert ("watch.start", "was stopped: the node is being replaced") in actions
 
 
-def test_unread_chain_can_be_stopped(watched: Gateway) -> None:
-    stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "not yet", actor=TESTER)
-    assert take(watched.database, CHAIN, "host 1", 8) is None
+def test_unread_chain_can_be_stopped(
+    watched: Flask, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys, audited: Audited
+) -> None:
+    stop(database, snapshots, audit_keys, CHAIN, "not yet", actor=TESTER)
+    assert take(database, CHAIN, "host 1", 8) is None
     with pytest.raises(SwitchRefused, match="chain 2 is not configured to be watched"):
-        stop(watched.database, watched.snapshots, watched.audit_keys, ChainId(2), "why", actor=TESTER)
+        stop(database, snapshots, audit_keys, ChainId(2), "why", actor=TESTER)
     with pytest.raises(SwitchRefused, match="chain 2 is not stopped"):
-        start(*watched.audited, ChainId(2), actor=TESTER)
+        start(*audited, ChainId(2), actor=TESTER)
 
 
-def test_what_the_watcher_stopped_an_operator_starts(watched: Gateway) -> None:
-    halt(watched.database, taken(watched), "a reorganisation deeper than is believed")
+def test_what_the_watcher_stopped_an_operator_starts(
+    watched: Flask, database: Database, audited: Audited
+) -> None:
+    halt(database, taken(database), "a reorganisation deeper than is believed")
     chain = the_one(watched)
     assert (chain.state, chain.stopped, chain.stopped_by) == (
         WatchState.STOPPED, "a reorganisation deeper than is believed", None,
     )  # fmt: skip
-    start(*watched.audited, CHAIN, actor=TESTER)
-    taken(watched, "host 2")
+    start(*audited, CHAIN, actor=TESTER)
+    taken(database, "host 2")
 
 
-def test_an_import_leaves_what_was_read(watched: Gateway) -> None:
-    lease = taken(watched)
+def test_an_import_leaves_what_was_read(watched: Flask, database: Database, editing: Editing) -> None:
+    lease = taken(database)
     read(watched, lease)
-    import_network(*watched.editing, export_network(watched.database), actor=TESTER)
+    import_network(*editing, export_network(database), actor=TESTER)
     assert the_one(watched).read_to == 118

@@ -7,105 +7,106 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
+from app.db.database import Database
+from app.feed.services.ingest import Intake
 from app.values.identifiers import ChainId
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, LeaseLost, give, halt, note_fault, renew, take
 from app.watcher.services.readings import load
-from tests.gateway import Gateway
 from tests.watcher.services.world import CHAIN, Clock, block, sent_event, step
 
 
-def taken(gateway: Gateway, owner: str = "a", seconds: float = 8) -> Lease:
-    lease = take(gateway.database, CHAIN, owner, seconds)
+def taken(database: Database, owner: str = "a", seconds: float = 8) -> Lease:
+    lease = take(database, CHAIN, owner, seconds)
     assert lease is not None
     return lease
 
 
-def test_one_holds_it_and_others_wait(gateway: Gateway) -> None:
-    assert taken(gateway, "a").epoch == 1
-    assert take(gateway.database, CHAIN, "b", 8) is None
-    assert take(gateway.database, CHAIN, "a", 8) is None
-    other = take(gateway.database, ChainId(2), "b", 8)
+def test_one_holds_it_and_others_wait(database: Database) -> None:
+    assert taken(database, "a").epoch == 1
+    assert take(database, CHAIN, "b", 8) is None
+    assert take(database, CHAIN, "a", 8) is None
+    other = take(database, ChainId(2), "b", 8)
     assert other is not None and other.epoch == 1
 
 
-def test_standby_replaces_expired_holder(gateway: Gateway, clock: Clock) -> None:
-    old = taken(gateway, "a", seconds=8)
+def test_standby_replaces_expired_holder(database: Database, clock: Clock) -> None:
+    old = taken(database, "a", seconds=8)
     clock.go(7)
-    renew(gateway.database, old, 8)
+    renew(database, old, 8)
     clock.go(7)
-    assert take(gateway.database, CHAIN, "b", 8) is None
+    assert take(database, CHAIN, "b", 8) is None
     clock.go(2)
-    new = taken(gateway, "b")
+    new = taken(database, "b")
     assert new.epoch == old.epoch + 1
 
 
-def test_clock_set_back_frees_lease(gateway: Gateway, clock: Clock) -> None:
+def test_clock_set_back_frees_lease(database: Database, clock: Clock) -> None:
     """Its holder ended before the clock was corrected."""
     clock.go(86_400)
-    old = taken(gateway, "a", seconds=8)
+    old = taken(database, "a", seconds=8)
     clock.go(-86_400)
-    assert taken(gateway, "b", seconds=8).epoch == old.epoch + 1
+    assert taken(database, "b", seconds=8).epoch == old.epoch + 1
 
 
-def test_slow_clock_waits_for_holder(gateway: Gateway, clock: Clock) -> None:
-    taken(gateway, "a", seconds=8)
+def test_slow_clock_waits_for_holder(database: Database, clock: Clock) -> None:
+    taken(database, "a", seconds=8)
     clock.go(-5)
-    assert take(gateway.database, CHAIN, "b", 8) is None
+    assert take(database, CHAIN, "b", 8) is None
 
 
-def test_returned_lease_is_free_at_once(gateway: Gateway) -> None:
-    give(gateway.database, taken(gateway, "a"))
-    assert taken(gateway, "b").epoch == 2
+def test_returned_lease_is_free_at_once(database: Database) -> None:
+    give(database, taken(database, "a"))
+    assert taken(database, "b").epoch == 2
 
 
-def test_a_former_holder_writes_nothing(gateway: Gateway, clock: Clock) -> None:
-    old = taken(gateway, "a")
+def test_a_former_holder_writes_nothing(database: Database, intake: Intake, clock: Clock) -> None:
+    old = taken(database, "a")
     clock.go(60)
-    new = taken(gateway, "b")
+    new = taken(database, "b")
     with pytest.raises(LeaseLost):
         advance(
-            gateway.database,
-            gateway.intake,
+            database,
+            intake,
             old,
             step(events=[sent_event(1)], live_to=block(100), live_from=100),
         )
     for write in (
-        lambda: renew(gateway.database, old, 8),
-        lambda: note_fault(gateway.database, old, "late"),
-        lambda: halt(gateway.database, old, "late"),
+        lambda: renew(database, old, 8),
+        lambda: note_fault(database, old, "late"),
+        lambda: halt(database, old, "late"),
     ):
         with pytest.raises(LeaseLost):
             write()
-    give(gateway.database, old)  # nothing, and no error: whoever ends may have lost it
-    readings = load(gateway.database, CHAIN)
+    give(database, old)  # nothing, and no error: whoever ends may have lost it
+    readings = load(database, CHAIN)
     assert (readings.live_to, readings.stopped) == (None, None)
-    renew(gateway.database, new, 8)
-    assert advance(gateway.database, gateway.intake, new, step(events=[sent_event(1)])).accepted == 1
+    renew(database, new, 8)
+    assert advance(database, intake, new, step(events=[sent_event(1)])).accepted == 1
 
 
-def test_expired_untaken_lease_still_counts(gateway: Gateway, clock: Clock) -> None:
+def test_expired_untaken_lease_still_counts(database: Database, intake: Intake, clock: Clock) -> None:
     """What was read is not lost because a heartbeat was late."""
-    lease = taken(gateway)
+    lease = taken(database)
     clock.go(60)
-    assert advance(gateway.database, gateway.intake, lease, step(events=[sent_event(1)])).accepted == 1
-    renew(gateway.database, lease, 8)
+    assert advance(database, intake, lease, step(events=[sent_event(1)])).accepted == 1
+    renew(database, lease, 8)
 
 
-def test_a_halted_chain_is_taken_by_nobody(gateway: Gateway, clock: Clock) -> None:
-    lease = taken(gateway)
-    halt(gateway.database, lease, "the nodes are of another chain")
+def test_a_halted_chain_is_taken_by_nobody(database: Database, clock: Clock) -> None:
+    lease = taken(database)
+    halt(database, lease, "the nodes are of another chain")
     clock.go(60)
-    assert take(gateway.database, CHAIN, "b", 8) is None
+    assert take(database, CHAIN, "b", 8) is None
     with pytest.raises(LeaseLost):
-        renew(gateway.database, lease, 8)
-    assert load(gateway.database, CHAIN).stopped == "the nodes are of another chain"
+        renew(database, lease, 8)
+    assert load(database, CHAIN).stopped == "the nodes are of another chain"
 
 
-def test_one_of_many_gets_lease(gateway: Gateway, app: Flask) -> None:
+def test_one_of_many_gets_lease(app: Flask, database: Database) -> None:
     def come(n: int) -> Lease | None:
         with app.app_context():
-            return take(gateway.database, CHAIN, f"watcher {n}", 8)
+            return take(database, CHAIN, f"watcher {n}", 8)
 
     with ThreadPoolExecutor(4) as pool:
         leases = [lease for lease in pool.map(come, range(8)) if lease is not None]

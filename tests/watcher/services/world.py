@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from flask import Flask
 from msgspec.structs import replace
 from sqlalchemy import update
 
+from app.db.database import Database
 from app.db.engine import writing
+from app.feed.services.ingest import Intake
+from app.http.application import part_of
 from app.network.models import Chain, NetworkPart
 from app.network.rules.watch_terms import WatchTerms
 from app.transfers.rules.events.event_types import ChainHead, ChainReorged, TransferSent
@@ -20,7 +24,6 @@ from app.watcher.rules.steps import Missed, Span, SpanState, Step
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, note_fault, take
 from tests.feed.services.world import NOW, SENDER
-from tests.gateway import Gateway
 
 CHAIN = ChainId(1)
 URL_A, URL_B = "RPC_URL_A", "RPC_URL_B"
@@ -38,12 +41,6 @@ class Clock:
     def go(self, seconds: float) -> None:
         """Let time pass."""
         self.now += timedelta(seconds=seconds)
-
-
-def with_clock(gateway: Gateway) -> tuple[Gateway, Clock]:
-    """The gateway with a clock of its own."""
-    clock = Clock()
-    return gateway.but(clock=clock), clock
 
 
 def block_hash(number: int, fork: int = 0) -> str:
@@ -123,15 +120,16 @@ def terms(**changes: Any) -> WatchTerms:
     return WatchTerms(**(values | changes))
 
 
-def watch_a_chain(gateway: Gateway) -> Lease:
+def watch_a_chain(app: Flask) -> Lease:
     """Chain 1 is watched, half of its backfill is done, one reread differed, and one URL failed."""
-    with writing(gateway.engine) as connection:
+    database = part_of(app, Database)
+    with writing(database.engine) as connection:
         values = {"watch_from_block": 1, "rpc": [URL_A, URL_B]}
         connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
-    lease = take(gateway.database, CHAIN, "host 1", 3600)
+    lease = take(database, CHAIN, "host 1", 3600)
     assert lease is not None
-    now = gateway.clock()
+    now = database.clock()
     read = step(
         at=now,
         events=[replace(head_event(21_000_118), at=now)],
@@ -144,6 +142,6 @@ def watch_a_chain(gateway: Gateway) -> Lease:
         spans=[span(1, 500, SpanState.PROVEN)],
         missed=[Missed(BlockNumber(11), BlockNumber(40), 2, 0, URL_A, URL_B)],
     )
-    advance(gateway.database, gateway.intake, lease, read)
-    note_fault(gateway.database, lease, "it answered 429 and asks for 30 s", URL_B)
+    advance(database, part_of(app, Intake), lease, read)
+    note_fault(database, lease, "it answered 429 and asks for 30 s", URL_B)
     return lease

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.webhooks.rules.addresses import parse_networks
+from app.http.application import add_part
+from app.webhooks.rules.addresses import AllowedNetworks, parse_networks
 from tests.databases import SharedDatabase
 from tests.feed.services.world import small_network
-from tests.gateway import Gateway
 from tests.webhooks.services.hooks import Clock
 
 
@@ -18,5 +18,6 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(shared_database, clock=clock, allowed=parse_networks(["127.0.0.0/8"]))
+def app(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Flask:
+    add_part(app, AllowedNetworks, parse_networks(["127.0.0.0/8"]))
+    return small_network(app, shared_database, clock=clock)

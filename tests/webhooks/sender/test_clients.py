@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.values.times import system_clock
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
+from tests.applications import audited_of, change_part
 from tests.clients import workshop
 from tests.feed.services.world import event, feed, released, sent
-from tests.gateway import Gateway
 from tests.webhooks.sender.receiver import Receiver
 from tests.webhooks.sender.sending import send_due
 from tests.webhooks.services.hooks import to_everything
@@ -22,22 +25,26 @@ from tests.webhooks.services.hooks import to_everything
 REFUSED = {"error": "WebhookError", "says": "no signature is by this secret"}
 
 
-def received(gateway: Gateway) -> list[dict[str, Any]]:
+def received(app: Flask) -> list[dict[str, Any]]:
     """Cases of the deliveries of a transfer that is paid out, and whose payout falls."""
-    now = gateway.but(clock=system_clock)
+    change_part(app, Database, clock=system_clock)
     cases: list[dict[str, Any]] = []
 
     async def work() -> None:
         async with Receiver() as receiver:
-            made = to_everything(now, receiver.url())
-            new = rotate(*now.audited, made.public_id, actor=TESTER)
+            made = to_everything(app, receiver.url())
+            new = rotate(*audited_of(app), made.public_id, actor=TESTER)
             for told in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
-                feed(now, told)
-                await send_due(now)
+                feed(app, told)
+                await send_due(app)
             secrets = {"the old secret": made.secret, "the new secret": new.secret}
             for number, got in enumerate(receiver.seen):
                 body = got.body.decode()
-                given = {"do": "webhook", "headers": got.headers, "now": now.clock().timestamp()}
+                given = {
+                    "do": "webhook",
+                    "headers": got.headers,
+                    "now": part_of(app, Database).clock().timestamp(),
+                }
                 for words, secret in secrets.items():
                     case = {**given, "name": f"{number}, {words}", "secrets": [secret], "body": body}
                     cases.append(case | {"expect": {"value": json.loads(body)}})
@@ -49,10 +56,10 @@ def received(gateway: Gateway) -> list[dict[str, Any]]:
     return cases
 
 
-def test_python_believes_the_sender(gateway: Gateway) -> None:
-    workshop.check_python(received(gateway), {})
+def test_python_believes_the_sender(app: Flask) -> None:
+    workshop.check_python(received(app), {})
 
 
 @pytest.mark.minutes("compiled by tsc")
-def test_typescript_believes_the_sender(gateway: Gateway, tmp_path: Path) -> None:
-    workshop.check_typescript(received(gateway), {}, tmp_path)
+def test_typescript_believes_the_sender(app: Flask, tmp_path: Path) -> None:
+    workshop.check_typescript(received(app), {}, tmp_path)

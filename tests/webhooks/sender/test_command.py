@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from app.db.database import Database
+from app.http.application import part_of
 from config import ConfigError, load_settings
 from tests.applications import OpenApp
 from tests.feed.services.world import build_network, feed, sent
-from tests.gateway import current_gateway
 from tests.webhooks.services.hooks import deliveries, to_everything
 
 pytestmark = pytest.mark.one_database
@@ -16,16 +17,15 @@ pytestmark = pytest.mark.one_database
 def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
     app = open_app(webhook_allow_networks=("127.0.0.0/8",))
     with app.app_context():
-        gateway = current_gateway()
-        with gateway.engine.begin() as connection:
+        with part_of(app, Database).engine.begin() as connection:
             build_network(connection)
-        to_everything(gateway, "http://127.0.0.1:9/")
-        feed(gateway, sent(1))
+        to_everything(app, "http://127.0.0.1:9/")
+        feed(app, sent(1))
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])
     assert done.exit_code == 0, done.output
     assert "1 attempts were made" in done.output
     with app.app_context():
-        (row,) = deliveries(current_gateway())
+        (row,) = deliveries(part_of(app, Database))
     assert "no connection" in row.tries
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from flask import Flask
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.values.times import system_clock
 from app.webhooks import post
 from app.webhooks.post import Poster
+from app.webhooks.rules.addresses import AllowedNetworks
 from app.webhooks.sender import AT_UNPROVEN, Sender
+from tests.applications import change_part
 from tests.feed.services.world import feed, sent
-from tests.gateway import Gateway
 from tests.webhooks.sender.receiver import HANG, Names, Received, Receiver
 from tests.webhooks.services.hooks import to_everything
 
@@ -24,23 +30,23 @@ def hangs(_received: Received) -> tuple[int, str]:
     return HANG, ""
 
 
-def test_half_of_the_receivers_hang(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_of_the_receivers_hang(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """All events come to the others while nothing that hangs has ended."""
     monkeypatch.setattr(post, "ANSWER_SECONDS", LONG)
-    now = gateway.but(clock=system_clock)
+    change_part(app, Database, clock=system_clock)
 
     async def work() -> None:
         receivers = [await Receiver().__aenter__() for _ in range(RECEIVERS)]
         for receiver in receivers:
-            to_everything(now, receiver.url())
+            to_everything(app, receiver.url())
         hanging, good = receivers[::2], receivers[1::2]
         for receiver in hanging:
             receiver.answer = hangs
-        poster = Poster(Names(), now.allowed)
-        sender = Sender(now.database, now.snapshots, now.audit_keys, poster)
+        poster = Poster(Names(), part_of(app, AllowedNetworks))
+        sender = Sender(part_of(app, Database), part_of(app, SnapshotSource), part_of(app, AuditKeys), poster)
         running = asyncio.create_task(sender.run())
         for n in range(EVENTS):
-            await asyncio.to_thread(feed, now, sent(n + 1))
+            await asyncio.to_thread(feed, app, sent(n + 1))
         async with asyncio.timeout(LONG / 3):
             while any(len(receiver.seen) < EVENTS for receiver in good):
                 await asyncio.sleep(0.05)

@@ -11,12 +11,16 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
+from app.http.application import part_of
 from app.values.times import system_clock
 from app.webhooks.rules.subscription import DeliveryState
+from tests.applications import change_part
 from tests.everyday import SEED, volume
 from tests.feed.services.world import feed, released, sent
-from tests.gateway import Gateway
 from tests.webhooks.sender.receiver import Received, Receiver
 from tests.webhooks.services.hooks import deliveries, to_everything
 
@@ -31,8 +35,8 @@ async def started(url: str) -> asyncio.subprocess.Process:
 
 
 @pytest.mark.minutes("starts and kills processes for half a minute")
-def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
-    now = gateway.but(clock=system_clock)
+def test_killed_senders_lose_nothing(app: Flask, database_url: str) -> None:
+    change_part(app, Database, clock=system_clock)
     dice = random.Random(SEED)
     bodies: dict[str, list[bytes]] = defaultdict(list)
     count = volume(120)
@@ -42,14 +46,14 @@ def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> Non
         return 200, ""
 
     async def work() -> None:
-        os.environ["AUDIT_KEY"] = now.audit_keys.present.decode()
+        os.environ["AUDIT_KEY"] = part_of(app, AuditKeys).present.decode()
         kills = 0
         async with Receiver(answer) as receiver:
-            to_everything(now, receiver.url())
+            to_everything(app, receiver.url())
             senders = [await started(database_url) for _ in range(2)]
             for n in range(1, count + 1):
-                await asyncio.to_thread(feed, now, sent(n))
-                await asyncio.to_thread(feed, now, released(n))
+                await asyncio.to_thread(feed, app, sent(n))
+                await asyncio.to_thread(feed, app, released(n))
                 await asyncio.sleep(0.05)
                 if n % 8 == 0:
                     victim = dice.randrange(2)
@@ -58,7 +62,7 @@ def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> Non
                     senders[victim] = await started(database_url)
                     kills += 1
             for _ in range(300):
-                if all(row.state == DeliveryState.DELIVERED for row in deliveries(now)):
+                if all(row.state == DeliveryState.DELIVERED for row in deliveries(part_of(app, Database))):
                     break
                 await asyncio.sleep(0.1)
             for sender in senders:
@@ -71,6 +75,6 @@ def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> Non
         asyncio.run(work())
     finally:
         os.environ.pop("AUDIT_KEY", None)
-    rows = deliveries(now)
+    rows = deliveries(part_of(app, Database))
     assert len(rows) == 2 * count
     assert {row.message_id: {row.body.encode()} for row in rows} == {i: set(b) for i, b in bodies.items()}

@@ -8,75 +8,79 @@ from collections import defaultdict
 from datetime import timedelta
 
 import pytest
+from flask import Flask
 from standardwebhooks import Webhook
 
+from app.db.database import Database
+from app.http.application import part_of
 from app.values.times import system_clock
 from app.webhooks.post import Answer, Poster
+from app.webhooks.rules.addresses import AllowedNetworks
 from app.webhooks.rules.subscription import DeliveryState, State
-from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
+from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
+from tests.applications import audited_of, change_part
 from tests.everyday import volume
 from tests.feed.services.world import about, feed, released, sent
-from tests.gateway import Gateway
 from tests.webhooks.sender.receiver import Names, Received, Receiver
-from tests.webhooks.sender.sending import send_due
+from tests.webhooks.sender.sending import send_due, sender_of
 from tests.webhooks.services.hooks import Clock, deliveries, kept, to_everything
 
 
-def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
-    now = gateway.but(clock=system_clock)
+def test_a_change_arrives_signed_by_both_secrets(app: Flask) -> None:
+    change_part(app, Database, clock=system_clock)
 
     async def work() -> None:
         async with Receiver() as receiver:
-            made = to_everything(now, receiver.url())
-            new = rotate(*now.audited, made.public_id, actor=TESTER)
-            feed(now, sent(1))
-            await send_due(now)
-            await send_due(now)
+            made = to_everything(app, receiver.url())
+            new = rotate(*audited_of(app), made.public_id, actor=TESTER)
+            feed(app, sent(1))
+            await send_due(app)
+            await send_due(app)
             (got,) = receiver.seen
             for secret in (made.secret, new.secret):
                 event = Webhook(secret).verify(got.body, got.headers)
                 assert (event["type"], event["data"]["status"]) == ("transfer.status", 1)
 
     asyncio.run(work())
-    (row,) = deliveries(now)
+    (row,) = deliveries(part_of(app, Database))
     assert row.state == DeliveryState.DELIVERED
     (attempt,) = json.loads(row.tries)
     assert (attempt["status"], attempt["error"]) == (204, "")
 
 
-def test_status_410_ends_and_redirect_fails(gateway: Gateway) -> None:
+def test_status_410_ends_and_redirect_fails(app: Flask, database: Database) -> None:
     async def work() -> None:
         gone = Receiver(lambda _r: (410, ""))
         moved = Receiver(lambda _r: (301, "Location: http://127.0.0.1:9/\r\n"))
         async with gone, moved:
-            of_gone, of_moved = to_everything(gateway, gone.url()), to_everything(gateway, moved.url())
-            feed(gateway, sent(1))
-            await send_due(gateway)
-            assert kept(gateway, of_gone).state == State.OFF
-            assert kept(gateway, of_moved).state == State.ACTIVE
+            of_gone, of_moved = to_everything(app, gone.url()), to_everything(app, moved.url())
+            feed(app, sent(1))
+            await send_due(app)
+            assert kept(database, of_gone).state == State.OFF
+            assert kept(database, of_moved).state == State.ACTIVE
 
     asyncio.run(work())
-    first, second = deliveries(gateway)
+    first, second = deliveries(database)
     assert (first.state, second.state) == (DeliveryState.FAILED, DeliveryState.WAITING)
     assert json.loads(second.tries)[0]["error"] == "HTTP 301"
 
 
-def test_log_omits_receiver_words(gateway: Gateway) -> None:
+def test_log_omits_receiver_words(app: Flask, database: Database) -> None:
     async def work() -> None:
         async with Receiver(lambda _r: (500, "X-Word: secret\r\n")) as receiver:
-            to_everything(gateway, receiver.url())
-            feed(gateway, sent(1))
-            await send_due(gateway)
+            to_everything(app, receiver.url())
+            feed(app, sent(1))
+            await send_due(app)
 
     asyncio.run(work())
-    (row,) = deliveries(gateway)
+    (row,) = deliveries(database)
     assert "secret" not in row.tries
 
 
 @pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.minutes("as the other, longer"))])
-def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int) -> None:
+def test_nothing_is_lost_in_an_outage(app: Flask, database: Database, clock: Clock, hours: int) -> None:
     """The receiver is down for a day, and for most of the schedule; events go on happening."""
     ends = clock.now + timedelta(hours=hours)
     bodies: dict[str, set[bytes]] = defaultdict(set)
@@ -93,18 +97,18 @@ def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int
 
     async def work() -> None:
         async with Receiver(answer) as receiver:
-            to_everything(gateway, receiver.url())
+            to_everything(app, receiver.url())
             told = 0
             while clock.now < ends + timedelta(hours=30):
                 if told < transfers:
                     told += 1
-                    feed(gateway, sent(told))
-                    feed(gateway, about(told, "transfer.confirmed", at=-60), released(told))
-                await send_due(gateway)
+                    feed(app, sent(told))
+                    feed(app, about(told, "transfer.confirmed", at=-60), released(told))
+                await send_due(app)
                 clock.move(timedelta(minutes=30 if told < transfers else 120))
 
     asyncio.run(work())
-    rows = deliveries(gateway)
+    rows = deliveries(database)
     assert len(rows) == 2 * transfers
     assert {row.state for row in rows} == {DeliveryState.DELIVERED}
     assert sorted(taken) == sorted(row.message_id for row in rows)
@@ -112,23 +116,23 @@ def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int
     assert max(row.attempts for row in rows) > 5
 
 
-def test_stopped_sender_notes_current_attempts(gateway: Gateway) -> None:
+def test_stopped_sender_notes_current_attempts(app: Flask, database: Database) -> None:
     async def work() -> None:
-        poster = Poster(Names(), gateway.allowed)
-        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+        poster = Poster(Names(), part_of(app, AllowedNetworks))
+        sender = sender_of(app, poster)
 
         def answer(_received: Received) -> tuple[int, str]:
             sender.stop()
             return 200, ""
 
         async with Receiver(answer) as receiver:
-            to_everything(gateway, receiver.url())
-            feed(gateway, sent(1))
+            to_everything(app, receiver.url())
+            feed(app, sent(1))
             await asyncio.wait_for(sender.run(), 10)
         await poster.close()
 
     asyncio.run(work())
-    assert [row.state for row in deliveries(gateway)] == [DeliveryState.DELIVERED]
+    assert [row.state for row in deliveries(database)] == [DeliveryState.DELIVERED]
 
 
 class Failing(Poster):
@@ -144,43 +148,43 @@ class Failing(Poster):
 
 
 def test_local_failure_is_noted_and_frees_place(
-    gateway: Gateway, clock: Clock, caplog: pytest.LogCaptureFixture
+    app: Flask, database: Database, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     poster = Failing()
 
     async def work() -> None:
-        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+        sender = sender_of(app, poster)
         for _ in range(4):  # more often than a place that was never reached has room
             await asyncio.wait_for(sender.run_once(), 10)
             clock.move(timedelta(hours=1))
         await poster.close()
 
-    to_everything(gateway, "https://hooks.example/?token=hidden")
-    feed(gateway, sent(1))
+    to_everything(app, "https://hooks.example/?token=hidden")
+    feed(app, sent(1))
     asyncio.run(work())
-    (row,) = deliveries(gateway)
+    (row,) = deliveries(database)
     assert (row.state, row.attempts, poster.attempts) == (DeliveryState.WAITING, 4, 4)
     assert "ArithmeticError" in caplog.text
     assert "hidden" not in caplog.text + row.tries
 
 
-def test_sending_what_is_due_can_be_stopped(gateway: Gateway) -> None:
+def test_sending_what_is_due_can_be_stopped(app: Flask, database: Database) -> None:
     async def work() -> None:
-        poster = Poster(Names(), gateway.allowed)
-        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+        poster = Poster(Names(), part_of(app, AllowedNetworks))
+        sender = sender_of(app, poster)
 
         def answer(_received: Received) -> tuple[int, str]:
             sender.stop()
             return 200, ""
 
         async with Receiver(answer) as receiver:
-            to_everything(gateway, receiver.url())
-            feed(gateway, *(sent(n) for n in range(1, 41)))
+            to_everything(app, receiver.url())
+            feed(app, *(sent(n) for n in range(1, 41)))
             await asyncio.wait_for(sender.run_once(), 10)
         await poster.close()
 
     asyncio.run(work())
-    states = [row.state for row in deliveries(gateway)]
+    states = [row.state for row in deliveries(database)]
     # What was taken is sent to its end, and some may just be taken when it is stopped.
     delivered = states.count(DeliveryState.DELIVERED)
     assert 1 <= delivered <= AT_UNPROVEN + AT_PROVEN

@@ -7,9 +7,8 @@ from flask import Flask
 
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, small_network
-from tests.gateway import Gateway
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase) -> Gateway:
-    return small_network(shared_database, clock=lambda: NOW)
+def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+    return small_network(app, shared_database, clock=lambda: NOW)

@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from flask import Flask
 from sqlalchemy import select
 
+from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
 from app.webhooks.models import Delivery, Subscription
+from app.webhooks.rules.addresses import AllowedNetworks
 from app.webhooks.rules.subscription import AlertKind, Audience, subjects_of
 from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
 from tests.actors import TESTER
+from tests.applications import audited_of
 from tests.feed.services.world import NOW, transfer_id
-from tests.gateway import Gateway
 
 
 @dataclass
@@ -46,18 +50,17 @@ class Plenty:
         self.filled[place] = self.filled.get(place, 0) + number
 
 
-def to_everything(gateway: Gateway, url: str = "https://hooks.example/") -> Made:
+def to_everything(app: Flask, url: str = "https://hooks.example/") -> Made:
     return subscribe(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.allowed,
+        *audited_of(app),
+        part_of(app, AllowedNetworks),
         NewSubscription(url, Audience.EVERYTHING),
         actor=TESTER,
     )
 
 
 def to_subjects(
-    gateway: Gateway,
+    app: Flask,
     accounts: Iterable[str] = (),
     transfers: Iterable[int] = (),
     url: str = "https://hooks.example/",
@@ -65,27 +68,27 @@ def to_subjects(
 ) -> Made:
     ids = [bytes.fromhex(transfer_id(n)[2:]) for n in transfers]
     wanted = NewSubscription(url, Audience.SUBJECTS, subjects=subjects_of(accounts, ids), owner_key=owner_key)
-    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
+    return subscribe(*audited_of(app), part_of(app, AllowedNetworks), wanted, actor=TESTER)
 
 
-def to_alerts(gateway: Gateway, *kinds: AlertKind) -> Made:
+def to_alerts(app: Flask, *kinds: AlertKind) -> Made:
     wanted = NewSubscription("https://hooks.example/", Audience.ALERTS, alerts=kinds)
-    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
+    return subscribe(*audited_of(app), part_of(app, AllowedNetworks), wanted, actor=TESTER)
 
 
-def deliveries(gateway: Gateway) -> list[Any]:
+def deliveries(database: Database) -> list[Any]:
     """Every delivery, in the order in which they were written."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return list(connection.execute(select(Delivery.__table__).order_by(Delivery.id)))
 
 
-def told(gateway: Gateway) -> list[dict[str, Any]]:
+def told(app: Flask) -> list[dict[str, Any]]:
     """What they say."""
-    return [json.loads(row.body)["data"] for row in deliveries(gateway)]
+    return [json.loads(row.body)["data"] for row in deliveries(part_of(app, Database))]
 
 
-def kept(gateway: Gateway, made: Made) -> Any:
+def kept(database: Database, made: Made) -> Any:
     """The row of a subscription."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         found = select(Subscription.__table__).where(Subscription.public_id == made.public_id)
         return connection.execute(found).one()

@@ -10,17 +10,20 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.audit.keys import AuditKeys
 from app.audit.models import AuditRecord
+from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly
 from app.webhooks.rules.subscription import AlertKind, State
 from app.webhooks.services import outbox as module
 from app.webhooks.services.outbox import AUDIT_EVERY, Alerts
 from app.webhooks.services.subscriptions import switch
 from tests.actors import TESTER
-from tests.databases import SharedDatabase
-from tests.feed.services.world import NOW, about, feed, released, sent, small_network, transfer_id
-from tests.gateway import Gateway
+from tests.applications import Audited, change_part
+from tests.feed.services.world import NOW, about, feed, released, sent, transfer_id
 from tests.watcher.services.world import CHAIN, watch_a_chain
 from tests.webhooks.services.hooks import Clock, deliveries, to_alerts
 
@@ -31,94 +34,105 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gateway(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(shared_database, clock=clock)
+def app(app: Flask, clock: Clock) -> Flask:
+    change_part(app, Database, clock=clock)
+    return app
 
 
-def told(gateway: Gateway) -> list[tuple[str, str, bool]]:
-    bodies: list[dict[str, Any]] = [json.loads(row.body) for row in deliveries(gateway)]
+def publish(app: Flask, alerts: Alerts) -> None:
+    alerts.publish(part_of(app, Database), part_of(app, SnapshotSource), part_of(app, AuditKeys))
+
+
+def told(database: Database) -> list[tuple[str, str, bool]]:
+    bodies: list[dict[str, Any]] = [json.loads(row.body) for row in deliveries(database)]
     return [(body["type"], body["data"]["subject"], body["data"]["holds"]) for body in bodies]
 
 
-def test_a_stuck_transfer(gateway: Gateway, clock: Clock) -> None:
-    to_alerts(gateway, AlertKind.STUCK)
+def test_a_stuck_transfer(app: Flask, database: Database, clock: Clock) -> None:
+    to_alerts(app, AlertKind.STUCK)
     alerts = Alerts()
-    feed(gateway, sent(1), sent(2), released(2))
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert told(gateway) == []
+    feed(app, sent(1), sent(2), released(2))
+    publish(app, alerts)
+    assert told(database) == []
     clock.move(timedelta(hours=2))
     for _ in range(3):
-        alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)  # of another sender
+        publish(app, alerts)
+    publish(app, Alerts())  # of another sender
     stuck = f"transfer {transfer_id(1)}"
-    assert told(gateway) == [("alert.stuck", stuck, True)]
-    feed(gateway, released(1, at=0))
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert told(gateway) == [("alert.stuck", stuck, True), ("alert.stuck", stuck, False)]
+    assert told(database) == [("alert.stuck", stuck, True)]
+    feed(app, released(1, at=0))
+    publish(app, alerts)
+    assert told(database) == [("alert.stuck", stuck, True), ("alert.stuck", stuck, False)]
 
 
-def test_an_anomaly_until_somebody_acknowledges_it(gateway: Gateway) -> None:
-    to_alerts(gateway, AlertKind.ANOMALY)
+def test_an_anomaly_until_somebody_acknowledges_it(app: Flask, database: Database) -> None:
+    to_alerts(app, AlertKind.ANOMALY)
     alerts = Alerts()
-    feed(gateway, released(1))
-    feed(gateway, about(1, "refund.completed", at=-5, tx_hash="0x" + "aa" * 32))
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    began = told(gateway)
+    feed(app, released(1))
+    feed(app, about(1, "refund.completed", at=-5, tx_hash="0x" + "aa" * 32))
+    publish(app, alerts)
+    began = told(database)
     assert began
     assert {holds for _, _, holds in began} == {True}
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="x"))
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert sorted(told(gateway)[len(began) :]) == sorted((kind, subject, False) for kind, subject, _ in began)
+    publish(app, alerts)
+    assert sorted(told(database)[len(began) :]) == sorted(
+        (kind, subject, False) for kind, subject, _ in began
+    )
 
 
-def test_unlisted_alerts_are_not_reported_ended(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlisted_alerts_are_not_reported_ended(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where more hold than are reported one by one."""
     monkeypatch.setattr(module, "MOST", 1)
-    to_alerts(gateway, AlertKind.ANOMALY)
+    to_alerts(app, AlertKind.ANOMALY)
     alerts = Alerts()
     for n in (1, 2):
-        feed(gateway, released(n))
-        feed(gateway, about(n, "refund.completed", at=-5, tx_hash="0x" + f"{n:02x}" * 32))
-        alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert [holds for _, _, holds in told(gateway)] == [True]
+        feed(app, released(n))
+        feed(app, about(n, "refund.completed", at=-5, tx_hash="0x" + f"{n:02x}" * 32))
+        publish(app, alerts)
+    assert [holds for _, _, holds in told(database)] == [True]
 
 
-def test_a_chain_that_nobody_reads(gateway: Gateway, clock: Clock) -> None:
-    to_alerts(gateway, AlertKind.CHAIN_QUIET)
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert told(gateway) == []  # nothing is watched
-    watch_a_chain(gateway)
+def test_a_chain_that_nobody_reads(app: Flask, database: Database, clock: Clock) -> None:
+    to_alerts(app, AlertKind.CHAIN_QUIET)
+    publish(app, Alerts())
+    assert told(database) == []  # nothing is watched
+    watch_a_chain(app)
     clock.move(timedelta(hours=1))
     for _ in range(2):
-        Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert told(gateway) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
+        publish(app, Alerts())
+    assert told(database) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
 
 
-def test_a_broken_audit_log(gateway: Gateway, clock: Clock) -> None:
-    to_alerts(gateway, AlertKind.AUDIT_BROKEN)
+def test_a_broken_audit_log(app: Flask, database: Database, clock: Clock) -> None:
+    to_alerts(app, AlertKind.AUDIT_BROKEN)
     alerts = Alerts()
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    with writing(gateway.engine) as connection:
+    publish(app, alerts)
+    with writing(database.engine) as connection:
         connection.execute(update(AuditRecord).values(detail="another"))
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)  # it was verified just now
-    assert told(gateway) == []
+    publish(app, alerts)  # it was verified just now
+    assert told(database) == []
     clock.move(AUDIT_EVERY)
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert told(gateway) == [("alert.audit_broken", "audit log", True)]
+    publish(app, alerts)
+    publish(app, alerts)
+    assert told(database) == [("alert.audit_broken", "audit log", True)]
 
 
-def test_only_subscribers_of_alert_get_it(gateway: Gateway, clock: Clock) -> None:
-    feed(gateway, sent(1))
+def test_only_subscribers_of_alert_get_it(
+    app: Flask, database: Database, audited: Audited, clock: Clock
+) -> None:
+    feed(app, sent(1))
     clock.move(timedelta(hours=2))
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    stuck = to_alerts(gateway, AlertKind.STUCK, AlertKind.AUDIT_BROKEN)
-    to_alerts(gateway, AlertKind.ANOMALY)
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert [kind for kind, _, _ in told(gateway)] == ["alert.stuck"]
-    switch(*gateway.audited, stuck.public_id, State.REMOVED, actor=TESTER)
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    to_alerts(gateway, AlertKind.STUCK)
-    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
-    assert [kind for kind, _, _ in told(gateway)] == ["alert.stuck"] * 2
+    publish(app, Alerts())
+    stuck = to_alerts(app, AlertKind.STUCK, AlertKind.AUDIT_BROKEN)
+    to_alerts(app, AlertKind.ANOMALY)
+    publish(app, Alerts())
+    assert [kind for kind, _, _ in told(database)] == ["alert.stuck"]
+    switch(*audited, stuck.public_id, State.REMOVED, actor=TESTER)
+    publish(app, Alerts())
+    to_alerts(app, AlertKind.STUCK)
+    publish(app, Alerts())
+    assert [kind for kind, _, _ in told(database)] == ["alert.stuck"] * 2

@@ -11,6 +11,7 @@ from sqlalchemy import Table, insert, select
 from app.audit.models import AuditRecord
 from app.audit.previews import Preview
 from app.audit.rules.records import Actor, Source
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.shared import apply_trends
 from app.network.document import export_network
@@ -21,56 +22,55 @@ from app.transfers.models import Transfer, TransferAccount
 from app.transfers.rules.sums import TrendKey, Trends
 from app.values.identifiers import ChainId, account_key
 from app.values.times import hour_of, unix_milliseconds
-from tests.gateway import Gateway
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
 BOB = Actor("bob@example.org", Source.CONSOLE, "192.0.2.8")
 
 
-def shown(gateway: Gateway, section: str, *key: Any) -> ShownRow:
+def shown(database: Database, section: str, *key: Any) -> ShownRow:
     """The row with this key, as an operator's form has it."""
     of = EDITABLE[section]
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         (row_id,) = [
             row["id"]
             for row in load_rows(connection, of.model)
             if tuple(row[column] for column in of.key) == key
         ]
-    found = show_row(gateway.database, section, row_id)
+    found = show_row(database, section, row_id)
     assert found is not None
     return found
 
 
-def edited(gateway: Gateway, section: str, *key: Any, **values: Any) -> Edit:
+def edited(database: Database, section: str, *key: Any, **values: Any) -> Edit:
     """An edit of the row with this key as it stands now."""
-    row = shown(gateway, section, *key)
+    row = shown(database, section, *key)
     return Edit(section, row.row_id, values, row.fingerprint)
 
 
-def removed(gateway: Gateway, section: str, *key: Any) -> Edit:
-    row = shown(gateway, section, *key)
+def removed(database: Database, section: str, *key: Any) -> Edit:
+    row = shown(database, section, *key)
     return Edit(section, row.row_id, None, row.fingerprint)
 
 
-def document(gateway: Gateway) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(export_network(gateway.database))
+def document(database: Database) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(export_network(database))
     return found
 
 
-def versions(gateway: Gateway) -> dict[str, int]:
-    with reading(gateway.engine) as connection:
+def versions(database: Database) -> dict[str, int]:
+    with reading(database.engine) as connection:
         return {part: at.version for part, at in load_versions(connection).items()}
 
 
-def records(gateway: Gateway) -> list[Any]:
+def records(database: Database) -> list[Any]:
     """The audit records after the one of the import."""
     table = cast(Table, AuditRecord.__table__)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return list(connection.execute(select(table).where(table.c.id > 1).order_by(table.c.id)))
 
 
-def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values: Any) -> None:
+def add_transfer(database: Database, n: int, src: int = 1, dst: int = 56, **values: Any) -> None:
     """A transfer of USDT under way, sent at noon, listed and counted as the feed would."""
     row: dict[str, Any] = {
         "transfer_id": n.to_bytes(32, "big"),
@@ -83,7 +83,7 @@ def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values
         "sent_at": NOON,
         "updated_at": NOON,
     }
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         row |= values
         connection.execute(insert(Transfer).values(row))
         if (sent := row["sent_at"]) is None:
@@ -99,6 +99,6 @@ def texts(preview: Preview) -> list[str]:
     return [effect.text for effect in preview.effects]
 
 
-def put(gateway: Gateway, model: Any, **values: Any) -> None:
-    with writing(gateway.engine) as connection:
+def put(database: Database, model: Any, **values: Any) -> None:
+    with writing(database.engine) as connection:
         connection.execute(insert(model).values(values))

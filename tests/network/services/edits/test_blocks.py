@@ -6,12 +6,17 @@ import json
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.previews import Preview, Severity
 from app.console.network.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
+from app.db.database import Database
+from app.http.application import part_of
 from app.network.edits.refusals import Invalid
 from app.network.edits.save import preview_edit, save_edit
-from tests.gateway import Gateway
+from app.network.snapshot import SnapshotSource
+from tests.applications import Editing
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 
@@ -28,18 +33,18 @@ def networks(text: str, **shared: Any) -> BlockLines:
     return read_blocks("blocked_networks", text, shared)
 
 
-def preview_of(gateway: Gateway, lines: BlockLines) -> Preview:
+def preview_of(app: Flask, lines: BlockLines) -> Preview:
     """The preview of the good lines."""
-    return preview_edit(gateway.database, gateway.two_persons, lines.good)
+    return preview_edit(part_of(app, Database), part_of(app, TwoPersons), lines.good)
 
 
-def outcome(gateway: Gateway, lines: BlockLines) -> tuple[list[str], ...]:
+def outcome(app: Flask, lines: BlockLines) -> tuple[list[str], ...]:
     """What is added, extended and stays as it is."""
-    return tuple(lines.good.by_outcome(preview_of(gateway, lines)).values())
+    return tuple(lines.good.by_outcome(preview_of(app, lines)).values())
 
 
-def blocked(gateway: Gateway, section: str = "blocked_addresses") -> dict[str, dict[str, Any]]:
-    return {row["address" if "address" in row else "cidr"]: row for row in document(gateway)[section]}
+def blocked(database: Database, section: str = "blocked_addresses") -> dict[str, dict[str, Any]]:
+    return {row["address" if "address" in row else "cidr"]: row for row in document(database)[section]}
 
 
 PASTED = f"""\ufeff{ONE.lower()}
@@ -52,18 +57,20 @@ cosmos1qqqq
 """
 
 
-def test_several_are_sorted_and_added(gateway: Gateway) -> None:
+def test_several_are_sorted_and_added(
+    app: Flask, database: Database, snapshots: SnapshotSource, editing: Editing
+) -> None:
     edit = addresses(PASTED, reason="shared", source="list 7", expires_at="2028-01-01T00:00:00+01:00")
     added = [ONE, TWO, "cosmos1qqqq"]
-    assert outcome(gateway, edit) == (added, [], [kit.VILLAIN])
+    assert outcome(app, edit) == (added, [], [kit.VILLAIN])
     assert (edit.repeated, edit.invalid) == (1, ())
-    before, version = blocked(gateway), versions(gateway)
+    before, version = blocked(database), versions(database)
 
-    saved = save_edit(*gateway.editing, edit.edit, actor=ALICE, reason="ticket 7")
+    saved = save_edit(*editing, edit.edit, actor=ALICE, reason="ticket 7")
     shared = {"reason": "shared", "source": "list 7", "expires_at": "2027-12-31T23:00:00Z"}
-    assert blocked(gateway) == before | {each: {"address": each} | shared for each in added}
-    assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
-    (record,) = records(gateway)
+    assert blocked(database) == before | {each: {"address": each} | shared for each in added}
+    assert versions(database) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
+    (record,) = records(database)
     assert (record.id, record.action, record.subject) == (
         saved.record_id,
         "network.block",
@@ -71,22 +78,20 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     )
     assert record.detail.endswith("; note: ticket 7")
     assert len(json.loads(record.changes)) == 3
-    assert save_edit(*gateway.editing, edit.edit, actor=ALICE).record_id is None
-    assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
+    assert save_edit(*editing, edit.edit, actor=ALICE).record_id is None
+    assert snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
 
 
-def test_longer_block_extends_shorter_does_not(gateway: Gateway) -> None:
-    save_edit(
-        *gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z").edit, actor=ALICE
-    )
-    save_edit(*gateway.editing, addresses(THREE, reason="for good").edit, actor=ALICE)
+def test_longer_block_extends_shorter_does_not(app: Flask, database: Database, editing: Editing) -> None:
+    save_edit(*editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z").edit, actor=ALICE)
+    save_edit(*editing, addresses(THREE, reason="for good").edit, actor=ALICE)
     earlier = addresses(TWO, reason="new", expires_at="2026-11-01T00:00:00Z")
-    assert outcome(gateway, earlier) == ([], [], [TWO])
-    save_edit(*gateway.editing, earlier.edit, actor=ALICE)
+    assert outcome(app, earlier) == ([], [], [TWO])
+    save_edit(*editing, earlier.edit, actor=ALICE)
     edit = addresses(f"{ONE}\n{THREE}", reason="new", expires_at="2026-12-01T00:00:00Z")
-    assert outcome(gateway, edit) == ([], [ONE], [THREE])
-    save_edit(*gateway.editing, edit.edit, actor=ALICE)
-    after = blocked(gateway)
+    assert outcome(app, edit) == ([], [ONE], [THREE])
+    save_edit(*editing, edit.edit, actor=ALICE)
+    after = blocked(database)
     assert (after[ONE]["expires_at"], after[ONE]["reason"]) == ("2026-12-01T00:00:00Z", "new")
     assert after[TWO]["expires_at"] == "2026-11-19T00:00:00Z"
     assert (after[THREE]["expires_at"], after[THREE]["reason"]) == (None, "for good")
@@ -103,15 +108,17 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "reason"), WRONG)
-def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason: str) -> None:
-    before = document(gateway)
+def test_with_a_wrong_line_nothing_is_saved(
+    app: Flask, database: Database, editing: Editing, line: str, reason: str
+) -> None:
+    before = document(database)
     edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
-    assert outcome(gateway, edit)[0] == [TWO, THREE]
+    assert outcome(app, edit)[0] == [TWO, THREE]
     assert edit.invalid == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
-        save_edit(*gateway.editing, edit.edit, actor=ALICE)
+        save_edit(*editing, edit.edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
-    assert (document(gateway), records(gateway)) == (before, [])
+    assert (document(database), records(database)) == (before, [])
 
 
 def test_a_wrong_shared_value_is_told_once() -> None:
@@ -120,30 +127,30 @@ def test_a_wrong_shared_value_is_told_once() -> None:
     assert [error.path for error in refused.value.errors] == ["expires_at"]
 
 
-def test_networks_and_single_addresses(gateway: Gateway) -> None:
+def test_networks_and_single_addresses(app: Flask, database: Database, editing: Editing) -> None:
     edit = networks("198.51.100.7\r198.51.100.0/25\r\n2001:DB8::/32\n2001:db8:1::1\n10.0.0.0/8", reason="one")
-    added, _, unchanged = outcome(gateway, edit)
+    added, _, unchanged = outcome(app, edit)
     assert added == ["198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8"]
     assert unchanged == ["2001:db8::/32"]
-    (wide,) = preview_of(gateway, edit).effects
+    (wide,) = preview_of(app, edit).effects
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16 777 216 addresses",))
-    save_edit(*gateway.editing, edit.edit, actor=ALICE)
-    assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
+    save_edit(*editing, edit.edit, actor=ALICE)
+    assert blocked(database, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
     wrong = networks("203.0.113.5/24").invalid
     assert wrong[0].reason == "cidr must have no bits set beyond its prefix, such as 203.0.113.0/24"
 
 
-def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> None:
-    add_transfer(gateway, 1, sender=ONE)
-    add_transfer(gateway, 2, receiver=TWO)
-    add_transfer(gateway, 3, sender=THREE)
+def test_recent_transfers_of_blocked_addresses_are_counted(app: Flask, database: Database) -> None:
+    add_transfer(database, 1, sender=ONE)
+    add_transfer(database, 2, receiver=TWO)
+    add_transfer(database, 3, sender=THREE)
     ended = "2026-11-20T12:00:00Z"
-    preview = preview_of(gateway, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
+    preview = preview_of(app, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
     assert [effect.text for effect in preview.effects] == [
         "2 entries with an end in the past: no effect",
         "2 transfers in the last 24 hours came from or went to one of these",
     ]
-    alone = preview_of(gateway, addresses(ONE, expires_at=ended))
+    alone = preview_of(app, addresses(ONE, expires_at=ended))
     assert [effect.text for effect in alone.effects] == [
         "its end is in the past: it blocks nothing",
         "this address sent or received 1 transfer in the last 24 hours",
@@ -151,13 +158,13 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
 
 
 @pytest.mark.soak("ten thousand rows")
-def test_ten_thousand_lines(gateway: Gateway) -> None:
+def test_ten_thousand_lines(app: Flask, database: Database, editing: Editing) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(1, 10_001))
     edit = addresses(text)
-    assert len(outcome(gateway, edit)[0]) == 10_000
-    save_edit(*gateway.editing, edit.edit, actor=ALICE)
-    assert len(blocked(gateway)) == 10_001
-    assert len(outcome(gateway, edit)[2]) == 10_000
+    assert len(outcome(app, edit)[0]) == 10_000
+    save_edit(*editing, edit.edit, actor=ALICE)
+    assert len(blocked(database)) == 10_001
+    assert len(outcome(app, edit)[2]) == 10_000
 
 
 def test_a_list_has_an_end() -> None:
@@ -165,6 +172,6 @@ def test_a_list_has_an_end() -> None:
     assert [line.number for line in lines.invalid] == [MAX_LINES + 1]
 
 
-def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:
-    assert outcome(gateway, addresses(" \n\n# x\n")) == ([], [], [])
-    assert save_edit(*gateway.editing, addresses("").edit, actor=ALICE).changes == ()
+def test_nothing_pasted_is_nothing_done(app: Flask, editing: Editing) -> None:
+    assert outcome(app, addresses(" \n\n# x\n")) == ([], [], [])
+    assert save_edit(*editing, addresses("").edit, actor=ALICE).changes == ()

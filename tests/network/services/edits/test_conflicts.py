@@ -7,80 +7,84 @@ from typing import Any
 
 import pytest
 
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.services import Conflict, EditRefused, Saved, fingerprint
+from app.db.database import Database
 from app.network.edits.plan import Edit
 from app.network.edits.refusals import Invalid
 from app.network.edits.save import preview_edit, save_edit
 from app.values.differences import FieldDifference
-from tests.gateway import Gateway
+from tests.applications import Editing
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, removed, shown
 from tests.network.services.edits.new_rows import NEW_ROWS
 
 
-def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
-    mine = edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
-    theirs = edited(gateway, "routes", "USDT", 1, 56, base_fee="8")
-    save_edit(*gateway.editing, mine, actor=ALICE)
+def test_the_second_is_told_what_changed_meanwhile(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    mine = edited(database, "routes", "USDT", 1, 56, base_fee="7")
+    theirs = edited(database, "routes", "USDT", 1, 56, base_fee="8")
+    save_edit(*editing, mine, actor=ALICE)
     for attempt in (
-        lambda: preview_edit(gateway.database, gateway.two_persons, theirs),
-        lambda: save_edit(*gateway.editing, theirs, actor=BOB),
+        lambda: preview_edit(database, two_persons, theirs),
+        lambda: save_edit(*editing, theirs, actor=BOB),
     ):
         with pytest.raises(Conflict, match="was changed while you were editing") as refused:
             attempt()
         assert refused.value.meanwhile == (FieldDifference("base_fee", "605437528092011966", "7"),)
-    assert document(gateway)["routes"][0]["base_fee"] == "7"
-    assert [record.actor for record in records(gateway)] == [ALICE.name]
+    assert document(database)["routes"][0]["base_fee"] == "7"
+    assert [record.actor for record in records(database)] == [ALICE.name]
 
 
-def test_also_where_another_field_changed(gateway: Gateway) -> None:
-    theirs = edited(gateway, "chains", 1, name="Mainnet")
-    save_edit(*gateway.editing, edited(gateway, "chains", 1, block_delay=20), actor=ALICE)
+def test_also_where_another_field_changed(database: Database, editing: Editing) -> None:
+    theirs = edited(database, "chains", 1, name="Mainnet")
+    save_edit(*editing, edited(database, "chains", 1, block_delay=20), actor=ALICE)
     with pytest.raises(Conflict) as refused:
-        save_edit(*gateway.editing, theirs, actor=BOB)
+        save_edit(*editing, theirs, actor=BOB)
     assert [change.field for change in refused.value.meanwhile] == ["block_delay"]
 
 
-def test_what_changed_is_not_removed_unseen(gateway: Gateway) -> None:
-    theirs = removed(gateway, "route_blocks", "USDT", 10, 56)
-    save_edit(*gateway.editing, edited(gateway, "route_blocks", "USDT", 10, 56, reason="hacked"), actor=ALICE)
+def test_what_changed_is_not_removed_unseen(database: Database, editing: Editing) -> None:
+    theirs = removed(database, "route_blocks", "USDT", 10, 56)
+    save_edit(*editing, edited(database, "route_blocks", "USDT", 10, 56, reason="hacked"), actor=ALICE)
     with pytest.raises(Conflict):
-        save_edit(*gateway.editing, theirs, actor=BOB)
-    assert len(document(gateway)["route_blocks"]) == 1
+        save_edit(*editing, theirs, actor=BOB)
+    assert len(document(database)["route_blocks"]) == 1
 
 
-def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
-    theirs = edited(gateway, "route_blocks", "USDT", 10, 56, reason="x")
-    twice = removed(gateway, "route_blocks", "USDT", 10, 56)
-    save_edit(*gateway.editing, twice, actor=ALICE)
+def test_what_was_removed_is_not_edited(database: Database, editing: Editing) -> None:
+    theirs = edited(database, "route_blocks", "USDT", 10, 56, reason="x")
+    twice = removed(database, "route_blocks", "USDT", 10, 56)
+    save_edit(*editing, twice, actor=ALICE)
     for edit in (theirs, twice):
         with pytest.raises(Conflict, match="was removed while you were editing"):
-            save_edit(*gateway.editing, edit, actor=BOB)
+            save_edit(*editing, edit, actor=BOB)
 
 
-def test_what_came_meanwhile_is_not_added_again(gateway: Gateway) -> None:
+def test_what_came_meanwhile_is_not_added_again(editing: Editing) -> None:
     edit = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
-    save_edit(*gateway.editing, edit, actor=ALICE)
+    save_edit(*editing, edit, actor=ALICE)
     with pytest.raises(Invalid, match="exists already: change that one"):
-        save_edit(*gateway.editing, edit, actor=BOB)
+        save_edit(*editing, edit, actor=BOB)
 
 
 @pytest.mark.parametrize("seen", [None, "", "rubbish", "é", fingerprint({}), "W10=", "x" * 5_000_000])
-def test_who_has_seen_nothing_changes_nothing(gateway: Gateway, seen: str | None) -> None:
-    row_id = shown(gateway, "chains", 1).row_id
+def test_who_has_seen_nothing_changes_nothing(database: Database, editing: Editing, seen: str | None) -> None:
+    row_id = shown(database, "chains", 1).row_id
     with pytest.raises(Conflict):
-        save_edit(*gateway.editing, Edit("chains", row_id, {"name": "x"}, seen), actor=ALICE)
+        save_edit(*editing, Edit("chains", row_id, {"name": "x"}, seen), actor=ALICE)
     with pytest.raises(Conflict):
-        save_edit(*gateway.editing, Edit("chains", None, None, seen), actor=ALICE)
+        save_edit(*editing, Edit("chains", None, None, seen), actor=ALICE)
 
 
-def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
-    edits = [edited(gateway, "routes", "USDT", 1, 56, base_fee=str(n)) for n in range(1, 7)]
+def test_of_many_at_once_exactly_one_wins(database: Database, editing: Editing) -> None:
+    edits = [edited(database, "routes", "USDT", 1, 56, base_fee=str(n)) for n in range(1, 7)]
     start, outcomes = threading.Barrier(len(edits)), []
 
     def save(edit: Edit) -> None:
         start.wait()
         try:
-            outcomes.append((edit, save_edit(*gateway.editing, edit, actor=ALICE)))
+            outcomes.append((edit, save_edit(*editing, edit, actor=ALICE)))
         except EditRefused as refused:
             outcomes.append((edit, refused))
 
@@ -93,15 +97,15 @@ def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
     assert len(outcomes) == len(edits)
     assert len(saved) == 1
     assert sum(isinstance(outcome, Conflict) for _, outcome in outcomes) == len(edits) - 1
-    assert document(gateway)["routes"][0]["base_fee"] == saved[0].values["base_fee"]
-    assert len(records(gateway)) == 1
+    assert document(database)["routes"][0]["base_fee"] == saved[0].values["base_fee"]
+    assert len(records(database)) == 1
 
 
-def test_removed_token_and_new_route_conflict(gateway: Gateway) -> None:
+def test_removed_token_and_new_route_conflict(database: Database, editing: Editing) -> None:
     """Edits of different rows that cannot both stand: the later one is refused by the rules."""
-    save_edit(*gateway.editing, Edit("tokens", values=NEW_ROWS["tokens"]), actor=ALICE)
-    gone = removed(gateway, "tokens", 1, "USDC")
+    save_edit(*editing, Edit("tokens", values=NEW_ROWS["tokens"]), actor=ALICE)
+    gone = removed(database, "tokens", 1, "USDC")
     pool = Edit("pools", values=NEW_ROWS["pools"] | {"symbol": "USDC"})
-    save_edit(*gateway.editing, gone, actor=ALICE)
+    save_edit(*editing, gone, actor=ALICE)
     with pytest.raises(Invalid, match="there is no token USDC on chain 1"):
-        save_edit(*gateway.editing, pool, actor=BOB)
+        save_edit(*editing, pool, actor=BOB)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.services import NotConfirmed
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.network.edits.entered import show_row
@@ -17,8 +19,9 @@ from app.network.edits.plan import EDITABLE, Edit
 from app.network.edits.refusals import InUse, Invalid
 from app.network.edits.save import preview_edit, save_edit
 from app.network.sections import SECTIONS
+from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly
-from tests.gateway import Gateway
+from tests.applications import Editing
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import (
     ALICE,
@@ -44,8 +47,8 @@ EDITS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
-def anomaly_subjects(gateway: Gateway) -> list[str]:
-    with reading(gateway.engine) as connection:
+def anomaly_subjects(database: Database) -> list[str]:
+    with reading(database.engine) as connection:
         return list(connection.scalars(select(Anomaly.subject)))
 
 
@@ -55,59 +58,59 @@ def test_every_section_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", NEW_ROWS)
-def test_a_row_comes_changes_and_goes(gateway: Gateway, name: str) -> None:
-    before, part = document(gateway), EDITABLE[name].part.value
-    version = versions(gateway)[part]
-    others = {key: value for key, value in versions(gateway).items() if key != part}
+def test_a_row_comes_changes_and_goes(database: Database, editing: Editing, name: str) -> None:
+    before, part = document(database), EDITABLE[name].part.value
+    version = versions(database)[part]
+    others = {key: value for key, value in versions(database).items() if key != part}
 
-    saved = save_edit(*gateway.editing, Edit(name, values=NEW_ROWS[name]), actor=ALICE)
-    assert document(gateway)[name] == [*before[name], NEW_ROWS[name]]
-    assert versions(gateway) == others | {part: version + 1}
-    (record,) = records(gateway)
+    saved = save_edit(*editing, Edit(name, values=NEW_ROWS[name]), actor=ALICE)
+    assert document(database)[name] == [*before[name], NEW_ROWS[name]]
+    assert versions(database) == others | {part: version + 1}
+    (record,) = records(database)
     assert (record.id, record.action, record.actor) == (saved.record_id, "network.create", ALICE.name)
     assert json.loads(record.changes)[0]["before"] is None
     assert json.loads(record.changes)[0]["after"] == NEW_ROWS[name]
 
-    with_it = document(gateway)
+    with_it = document(database)
     key, values = EDITS[name]
-    old = shown(gateway, name, *key).values
+    old = shown(database, name, *key).values
     # Only the new rate of the route is far from 1.
-    save_edit(*gateway.editing, edited(gateway, name, *key, **values), actor=ALICE, typed="USDT")
-    assert shown(gateway, name, *key).values == old | values
-    assert versions(gateway)[part] == version + 2
-    record = records(gateway)[-1]
+    save_edit(*editing, edited(database, name, *key, **values), actor=ALICE, typed="USDT")
+    assert shown(database, name, *key).values == old | values
+    assert versions(database)[part] == version + 2
+    record = records(database)[-1]
     assert record.action == "network.edit"
     assert json.loads(record.changes)[0]["before"] == old
     assert json.loads(record.changes)[0]["after"] == old | values
 
-    back = edited(gateway, name, *key, **{name: old[name] for name in values})
-    save_edit(*gateway.editing, back, actor=ALICE, typed="USDT")
-    assert document(gateway) == with_it
+    back = edited(database, name, *key, **{name: old[name] for name in values})
+    save_edit(*editing, back, actor=ALICE, typed="USDT")
+    assert document(database) == with_it
     of = EDITABLE[name]
     new_key = [of.schema.load(NEW_ROWS[name])[column] for column in of.key]
-    save_edit(*gateway.editing, removed(gateway, name, *new_key), actor=ALICE)
-    assert document(gateway) == before
-    assert records(gateway)[-1].action == "network.remove"
-    assert versions(gateway) == others | {part: version + 4}
+    save_edit(*editing, removed(database, name, *new_key), actor=ALICE)
+    assert document(database) == before
+    assert records(database)[-1].action == "network.remove"
+    assert versions(database) == others | {part: version + 4}
 
 
-def test_what_stays_as_it_is_writes_nothing(gateway: Gateway) -> None:
-    before = versions(gateway)
-    edit = edited(gateway, "chains", 1, name="Ethereum")
-    assert preview_edit(gateway.database, gateway.two_persons, edit).changes == ()
-    assert save_edit(*gateway.editing, edit, actor=ALICE).record_id is None
-    assert (versions(gateway), records(gateway)) == (before, [])
+def test_what_stays_as_it_is_writes_nothing(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    before = versions(database)
+    edit = edited(database, "chains", 1, name="Ethereum")
+    assert preview_edit(database, two_persons, edit).changes == ()
+    assert save_edit(*editing, edit, actor=ALICE).record_id is None
+    assert (versions(database), records(database)) == (before, [])
 
 
-def test_preview_writes_nothing_and_shows_difference(gateway: Gateway) -> None:
-    before = document(gateway), versions(gateway)
-    preview = preview_edit(
-        gateway.database, gateway.two_persons, edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
-    )
+def test_preview_writes_nothing_and_shows_difference(database: Database, two_persons: TwoPersons) -> None:
+    before = document(database), versions(database)
+    preview = preview_edit(database, two_persons, edited(database, "routes", "USDT", 1, 56, base_fee="7"))
     assert preview.subject == "route of USDT from 1 to 56"
     assert [str(line) for line in preview.differences] == ["base_fee: 605437528092011966 → 7"]
-    assert (document(gateway), versions(gateway)) == before
-    assert records(gateway) == []
+    assert (document(database), versions(database)) == before
+    assert records(database) == []
 
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
@@ -140,13 +143,19 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("name", "key", "values", "errors"), WRONG)
 def test_values_unfit_for_api_are_refused(
-    gateway: Gateway, name: str, key: tuple[Any, ...], values: dict[str, Any], errors: dict[str, str]
+    database: Database,
+    two_persons: TwoPersons,
+    editing: Editing,
+    name: str,
+    key: tuple[Any, ...],
+    values: dict[str, Any],
+    errors: dict[str, str],
 ) -> None:
-    before = document(gateway)
-    edit = edited(gateway, name, *key, **values)
+    before = document(database)
+    edit = edited(database, name, *key, **values)
     for attempt in (
-        lambda: preview_edit(gateway.database, gateway.two_persons, edit),
-        lambda: save_edit(*gateway.editing, edit, actor=ALICE),
+        lambda: preview_edit(database, two_persons, edit),
+        lambda: save_edit(*editing, edit, actor=ALICE),
     ):
         with pytest.raises(Invalid) as refused:
             attempt()
@@ -154,7 +163,7 @@ def test_values_unfit_for_api_are_refused(
         assert found.keys() == errors.keys()
         assert all(found[path].startswith(message) for path, message in errors.items())
         assert {error.field for error in refused.value.errors} <= {*values, "disabled_reason"}
-    assert (document(gateway), records(gateway)) == (before, [])
+    assert (document(database), records(database)) == (before, [])
 
 
 NEW_WRONG: list[tuple[str, dict[str, Any], dict[str, str]]] = [
@@ -172,33 +181,33 @@ NEW_WRONG: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("name", "values", "errors"), NEW_WRONG)
 def test_inconsistent_rows_are_refused(
-    gateway: Gateway, name: str, values: dict[str, Any], errors: dict[str, str]
+    editing: Editing, name: str, values: dict[str, Any], errors: dict[str, str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        save_edit(*gateway.editing, Edit(name, values=values), actor=ALICE)
+        save_edit(*editing, Edit(name, values=values), actor=ALICE)
     found = [(error.path, error.message) for error in refused.value.errors]
     for path, message in errors.items():
         assert any(where == path and what.startswith(message) for where, what in found), found
 
 
-def test_foreign_accounts_ignore_letter_case(gateway: Gateway) -> None:
-    save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "cosmos1ABC"}), actor=ALICE)
+def test_foreign_accounts_ignore_letter_case(editing: Editing) -> None:
+    save_edit(*editing, Edit("blocked_addresses", values={"address": "cosmos1ABC"}), actor=ALICE)
     with pytest.raises(Invalid, match="exists already"):
-        save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
+        save_edit(*editing, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
 
 
-def test_what_transfers_hold_fast_stays(gateway: Gateway) -> None:
-    add_transfer(gateway, 1)
+def test_what_transfers_hold_fast_stays(database: Database, editing: Editing) -> None:
+    add_transfer(database, 1)
     for name, key, field, value in (
         ("chains", (1,), "contract_addr", STRANGER),
         ("tokens", (1, "USDT"), "decimal", 8),
         ("tokens", (56, "USDT"), "address", STRANGER),
     ):
         with pytest.raises(Invalid) as refused:
-            save_edit(*gateway.editing, edited(gateway, name, *key, **{field: value}), actor=ALICE)
+            save_edit(*editing, edited(database, name, *key, **{field: value}), actor=ALICE)
         assert [error.path for error in refused.value.errors] == [field]
         assert "transfers use" in str(refused.value)
-    save_edit(*gateway.editing, edited(gateway, "tokens", 10, "USDT", decimal=8), actor=ALICE)
+    save_edit(*editing, edited(database, "tokens", 10, "USDT", decimal=8), actor=ALICE)
 
 
 USED: list[tuple[str, tuple[Any, ...], list[tuple[str, int]]]] = [
@@ -218,70 +227,79 @@ USED: list[tuple[str, tuple[Any, ...], list[tuple[str, int]]]] = [
 
 @pytest.mark.parametrize(("name", "key", "users"), USED)
 def test_removing_used_row_names_users(
-    gateway: Gateway, name: str, key: tuple[Any, ...], users: list[tuple[str, int]]
+    database: Database,
+    two_persons: TwoPersons,
+    editing: Editing,
+    name: str,
+    key: tuple[Any, ...],
+    users: list[tuple[str, int]],
 ) -> None:
-    add_transfer(gateway, 7)
-    before = document(gateway)
+    add_transfer(database, 7)
+    before = document(database)
     for attempt in (
-        partial(preview_edit, gateway.database, gateway.two_persons),
-        partial(save_edit, *gateway.editing, actor=ALICE),
+        partial(preview_edit, database, two_persons),
+        partial(save_edit, *editing, actor=ALICE),
     ):
         with pytest.raises(InUse) as refused:
-            attempt(removed(gateway, name, *key))
+            attempt(removed(database, name, *key))
         assert [(of.kind, of.count) for of in refused.value.users] == users
-    assert document(gateway) == before
+    assert document(database) == before
     if ("transfer", 1) in users:
         assert f"1 transfer (0x{7:064x})" in str(refused.value)
 
 
-def test_of_many_users_ten_are_named(gateway: Gateway) -> None:
+def test_of_many_users_ten_are_named(database: Database, editing: Editing) -> None:
     for n in range(12):
-        add_transfer(gateway, n)
+        add_transfer(database, n)
     with pytest.raises(InUse) as refused:
-        save_edit(*gateway.editing, removed(gateway, "tokens", 1, "USDT"), actor=ALICE)
+        save_edit(*editing, removed(database, "tokens", 1, "USDT"), actor=ALICE)
     transfers = refused.value.users[-1]
     assert (transfers.count, len(transfers.names)) == (12, 10)
     assert str(transfers).endswith("and 2 more)")
 
 
-def test_stopping_chain_needs_name_and_reason(gateway: Gateway) -> None:
-    edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="node is down")
-    assert preview_edit(gateway.database, gateway.two_persons, edit).needs_typed == "Ethereum"
+def test_stopping_chain_needs_name_and_reason(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    edit = edited(database, "chains", 1, disabled=True, disabled_reason="node is down")
+    assert preview_edit(database, two_persons, edit).needs_typed == "Ethereum"
     for typed in ("", "ether", "1"):
         with pytest.raises(NotConfirmed) as refused:
-            save_edit(*gateway.editing, edit, actor=ALICE, typed=typed)
+            save_edit(*editing, edit, actor=ALICE, typed=typed)
         assert refused.value.needs_typed == "Ethereum"
-    assert (document(gateway)["chains"][0]["disabled"], records(gateway)) == (False, [])
-    save_edit(*gateway.editing, edit, actor=ALICE, typed=" ethereum ")
-    chain = document(gateway)["chains"][0]
+    assert (document(database)["chains"][0]["disabled"], records(database)) == (False, [])
+    save_edit(*editing, edit, actor=ALICE, typed=" ethereum ")
+    chain = document(database)["chains"][0]
     assert (chain["disabled"], chain["disabled_reason"]) == (True, "node is down")
 
-    other = edited(gateway, "chains", 1, disabled_reason="node is still down")
-    assert preview_edit(gateway.database, gateway.two_persons, other).needs_typed is None
-    back = edited(gateway, "chains", 1, disabled=False)
-    assert preview_edit(gateway.database, gateway.two_persons, back).needs_typed is None
-    save_edit(*gateway.editing, back, actor=ALICE)
-    chain = document(gateway)["chains"][0]
+    other = edited(database, "chains", 1, disabled_reason="node is still down")
+    assert preview_edit(database, two_persons, other).needs_typed is None
+    back = edited(database, "chains", 1, disabled=False)
+    assert preview_edit(database, two_persons, back).needs_typed is None
+    save_edit(*editing, back, actor=ALICE)
+    chain = document(database)["chains"][0]
     assert (chain["disabled"], chain["disabled_reason"]) == (False, "")
 
 
-def test_an_edit_reaches_the_kept_events(gateway: Gateway) -> None:
-    with writing(gateway.engine) as connection:
+def test_an_edit_reaches_the_kept_events(database: Database, editing: Editing) -> None:
+    with writing(database.engine) as connection:
         reported = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
         connection.execute(insert(PoolCounter).values(reported))
-    assert anomaly_subjects(gateway) == []
+    assert anomaly_subjects(database) == []
     pool = NEW_ROWS["pools"] | {"liquidity_added": "3"}
-    save_edit(*gateway.editing, Edit("pools", values=pool), actor=ALICE)
-    assert anomaly_subjects(gateway) == ["pool:1:CELR"]
+    save_edit(*editing, Edit("pools", values=pool), actor=ALICE)
+    assert anomaly_subjects(database) == ["pool:1:CELR"]
 
 
-def test_what_is_gone_has_no_form(gateway: Gateway) -> None:
-    assert show_row(gateway.database, "chains", 4711) is None
+def test_what_is_gone_has_no_form(database: Database) -> None:
+    assert show_row(database, "chains", 4711) is None
 
 
-def test_an_edit_is_live_in_every_worker(gateway: Gateway) -> None:
+def test_an_edit_is_live_in_every_worker(
+    database: Database, snapshots: SnapshotSource, editing: Editing
+) -> None:
     """Each reads anew what has another version; the test's own reads at once (max age 0)."""
-    assert not gateway.snapshots.current().terms.chains[1].disabled
-    edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x")
-    save_edit(*gateway.editing, edit, actor=ALICE, typed="Ethereum")
-    assert gateway.snapshots.current().terms.chains[1].disabled
+    assert not snapshots.current().terms.chains[1].disabled
+    edit = edited(database, "chains", 1, disabled=True, disabled_reason="x")
+    save_edit(*editing, edit, actor=ALICE, typed="Ethereum")
+    assert snapshots.current().terms.chains[1].disabled

@@ -7,28 +7,36 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.accounts.rules.proposal import TwoPersons
 from app.audit.previews import Preview, Severity
+from app.db.database import Database
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.http.application import part_of
 from app.network.edits.plan import Edit
 from app.network.edits.save import preview_edit, save_edit
-from tests.gateway import Gateway
+from tests.applications import Editing
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts
 from tests.network.services.edits.new_rows import NEW_ROWS
 
 
-def look(gateway: Gateway, section: str, /, *key: Any, **values: Any) -> Preview:
-    return preview_edit(gateway.database, gateway.two_persons, edited(gateway, section, *key, **values))
+def look(app: Flask, section: str, *key: Any, **values: Any) -> Preview:
+    return preview_edit(
+        part_of(app, Database),
+        part_of(app, TwoPersons),
+        edited(part_of(app, Database), section, *key, **values),
+    )
 
 
-def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
+def test_stopping_a_chain_tells_what_stops(app: Flask, database: Database, editing: Editing) -> None:
     for n in range(3):
-        add_transfer(gateway, n)
-    add_transfer(gateway, 3, sent_at=NOON - timedelta(hours=25))
-    add_transfer(gateway, 4, status=5)
-    add_transfer(gateway, 5, src=10, dst=56)
-    preview = look(gateway, "chains", 1, disabled=True, disabled_reason="x")
+        add_transfer(database, n)
+    add_transfer(database, 3, sent_at=NOON - timedelta(hours=25))
+    add_transfer(database, 4, status=5)
+    add_transfer(database, 5, src=10, dst=56)
+    preview = look(app, "chains", 1, disabled=True, disabled_reason="x")
     assert texts(preview) == [
         "4 transfers are in progress from or to Ethereum: no change, and clients still see the status",
         "no estimates from or to Ethereum until it is resumed",
@@ -46,19 +54,19 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
     assert (preview.severity, preview.needs_typed) == (Severity.GRAVE, "Ethereum")
 
     save_edit(
-        *gateway.editing,
-        edited(gateway, "chains", 1, disabled=True, disabled_reason="x"),
+        *editing,
+        edited(database, "chains", 1, disabled=True, disabled_reason="x"),
         actor=ALICE,
         typed="Ethereum",
     )
-    back = look(gateway, "chains", 1, disabled=False)
+    back = look(app, "chains", 1, disabled=False)
     assert texts(back) == ["3 routes and 2 pegged pairs open at once"]
     assert back.severity is Severity.NOTICE
 
 
-def test_burn_and_mint_stops_too(gateway: Gateway) -> None:
+def test_burn_and_mint_stops_too(app: Flask) -> None:
     """Between two pegged chains."""
-    preview = look(gateway, "tokens", 10, "CELR", xfer_disabled=True)
+    preview = look(app, "tokens", 10, "CELR", xfer_disabled=True)
     assert texts(preview) == ["1 pegged pair and 2 routes between pegged chains stop at once"]
 
 
@@ -71,31 +79,35 @@ def test_burn_and_mint_stops_too(gateway: Gateway) -> None:
         ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block has no effect now"),
     ],
 )
-def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], effect: str) -> None:
+def test_a_block_tells_what_it_stops(
+    database: Database, two_persons: TwoPersons, values: dict[str, Any], effect: str
+) -> None:
     preview = preview_edit(
-        gateway.database, gateway.two_persons, Edit("route_blocks", values=NEW_ROWS["route_blocks"] | values)
+        database, two_persons, Edit("route_blocks", values=NEW_ROWS["route_blocks"] | values)
     )
     assert texts(preview) == [effect]
 
 
-def test_block_of_closed_route_stops_nothing(gateway: Gateway) -> None:
-    save_edit(*gateway.editing, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
+def test_block_of_closed_route_stops_nothing(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    save_edit(*editing, edited(database, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
-    assert texts(preview_edit(gateway.database, gateway.two_persons, block)) == [
+    assert texts(preview_edit(database, two_persons, block)) == [
         "these routes are stopped already: the block has no effect now"
     ]
 
 
-def test_removing_a_route_stops_it(gateway: Gateway) -> None:
-    preview = preview_edit(gateway.database, gateway.two_persons, removed(gateway, "routes", "USDT", 56, 1))
+def test_removing_a_route_stops_it(database: Database, two_persons: TwoPersons) -> None:
+    preview = preview_edit(database, two_persons, removed(database, "routes", "USDT", 56, 1))
     assert texts(preview) == ["1 route stops at once"]
     assert preview.severity is Severity.GRAVE
 
 
-def test_a_new_route_opens(gateway: Gateway) -> None:
-    opened = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 1)))
+def test_a_new_route_opens(database: Database, two_persons: TwoPersons) -> None:
+    opened = preview_edit(database, two_persons, Edit("routes", values=kit.route(10, 1)))
     assert texts(opened) == ["1 route opens at once"]
-    blocked = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 56)))
+    blocked = preview_edit(database, two_persons, Edit("routes", values=kit.route(10, 56)))
     assert texts(blocked) == []
 
 
@@ -128,21 +140,21 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
 
 
 @pytest.mark.parametrize(("values", "text", "severity"), PRICES)
-def test_prices(gateway: Gateway, values: dict[str, Any], text: str, severity: Severity) -> None:
-    preview = look(gateway, "routes", "USDT", 1, 56, **values)
+def test_prices(app: Flask, values: dict[str, Any], text: str, severity: Severity) -> None:
+    preview = look(app, "routes", "USDT", 1, 56, **values)
     assert len(preview.effects) == 1
     assert texts(preview)[0].startswith("USDT from Ethereum to BNB Chain: ")
     assert text in texts(preview)[0]
     assert preview.severity is severity
 
 
-def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
+def test_fee_tiers_are_compared_where_either_begins(app: Flask) -> None:
     tiers = [
         {"from": "0", "ppm": 400},
         {"from": "500000000000", "ppm": 350},
         {"from": "2000000000000", "ppm": 0},
     ]
-    preview = look(gateway, "routes", "USDT", 1, 56, perc_fee_tiers=tiers)
+    preview = look(app, "routes", "USDT", 1, 56, perc_fee_tiers=tiers)
     (effect,) = preview.effects
     assert effect.text == "USDT from Ethereum to BNB Chain: protocol fee changes"
     assert effect.details == (
@@ -154,17 +166,17 @@ def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(("ppm", "severity"), [(4000, Severity.GRAVE), (800, Severity.NOTICE)])
-def test_every_kind_of_fee_leaps_alike(gateway: Gateway, ppm: int, severity: Severity) -> None:
+def test_every_kind_of_fee_leaps_alike(app: Flask, ppm: int, severity: Severity) -> None:
     times = ppm // 400
     tiers = [{"from": "0", "ppm": ppm}, {"from": "1000000000000", "ppm": 300}]
-    assert look(gateway, "routes", "USDT", 1, 56, perc_fee_tiers=tiers).severity is severity
-    assert look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * times)).severity is severity
-    assert look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)).severity is severity
+    assert look(app, "routes", "USDT", 1, 56, perc_fee_tiers=tiers).severity is severity
+    assert look(app, "routes", "USDT", 1, 56, base_fee=str(FEE * times)).severity is severity
+    assert look(app, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)).severity is severity
 
 
-def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
+def test_the_feeds_fee_outranks_the_configured_one(app: Flask, database: Database) -> None:
     put(
-        gateway,
+        database,
         ReportedFee,
         symbol="USDT",
         src_chain_id=1,
@@ -173,27 +185,27 @@ def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
         at=NOON,
         event_id="e",
     )
-    preview = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 12))
+    preview = look(app, "routes", "USDT", 1, 56, base_fee=str(FEE * 12))
     assert texts(preview)[0].endswith(
         "; no effect now: 1 USDT reported since 2026-11-20 12:00 UTC takes precedence"
     )
     assert preview.severity is Severity.GRAVE, "twelve times is as likely a slip as without the feed's fee"
-    twice = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 2))
+    twice = look(app, "routes", "USDT", 1, 56, base_fee=str(FEE * 2))
     assert twice.severity is Severity.NOTICE
 
 
-def test_pegged_fees(gateway: Gateway) -> None:
-    preview = look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee="80")
+def test_pegged_fees(app: Flask) -> None:
+    preview = look(app, "pegged_pairs", "CELR", 1, 10, burn_base_fee="80")
     assert texts(preview) == [
         "CELR from Optimism to Ethereum (pegged): base fee 10 times the old one "
         "(0.000000000000000008 CELR → 0.00000000000000008 CELR)"
     ]
 
 
-def test_caps_under_what_is_used(gateway: Gateway) -> None:
-    put(gateway, PoolCounter, chain_id=1, symbol="USDT", added=0, sent=10**12, relayed=0, withdrawn=0)
-    put(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
-    over = look(gateway, "pools", 1, "USDT", total_cap="6000000000000", epoch_cap="7000000")
+def test_caps_under_what_is_used(app: Flask, database: Database) -> None:
+    put(database, PoolCounter, chain_id=1, symbol="USDT", added=0, sent=10**12, relayed=0, withdrawn=0)
+    put(database, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
+    over = look(app, "pools", 1, "USDT", total_cap="6000000000000", epoch_cap="7000000")
     assert texts(over) == [
         "the new total cap of USDT on Ethereum is 6 000 000 USDT, but 6 000 000 USDT is used already: "
         "no transfers to it until the balance is lower",
@@ -201,63 +213,59 @@ def test_caps_under_what_is_used(gateway: Gateway) -> None:
         "no transfers to it until the next epoch",
     ]
     assert over.severity is Severity.GRAVE
-    room = look(gateway, "pools", 1, "USDT", total_cap="6000000000001", epoch_cap="7000001")
+    room = look(app, "pools", 1, "USDT", total_cap="6000000000001", epoch_cap="7000001")
     assert [text.partition(" leaves ")[2] for text in texts(room)] == ["room for 0.000001 USDT now"] * 2
     assert room.severity is Severity.PLAIN
-    assert texts(look(gateway, "pools", 1, "USDT", total_cap=None)) == [
+    assert texts(look(app, "pools", 1, "USDT", total_cap=None)) == [
         "the total cap of USDT on Ethereum is removed: there is no limit"
     ]
 
 
-def test_a_new_pool_lifts_nothing(gateway: Gateway) -> None:
+def test_a_new_pool_lifts_nothing(database: Database, two_persons: TwoPersons) -> None:
     new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
-    preview = preview_edit(gateway.database, gateway.two_persons, Edit("pools", values=new))
+    preview = preview_edit(database, two_persons, Edit("pools", values=new))
     assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
     assert "CELR on Optimism has no total cap" in texts(preview)
     assert preview.severity is Severity.PLAIN
 
 
-def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
+def test_blocking_an_address_tells_of_its_transfers(
+    app: Flask, database: Database, two_persons: TwoPersons
+) -> None:
     sender = "0x" + "ab" * 20
-    add_transfer(gateway, 1, sender="0x" + "AB" * 20)
-    add_transfer(gateway, 2, src=10, dst=1, receiver=sender)
-    add_transfer(gateway, 3, sender=sender, sent_at=NOON - timedelta(hours=25))
-    block = preview_edit(
-        gateway.database, gateway.two_persons, Edit("blocked_addresses", values={"address": sender})
-    )
+    add_transfer(database, 1, sender="0x" + "AB" * 20)
+    add_transfer(database, 2, src=10, dst=1, receiver=sender)
+    add_transfer(database, 3, sender=sender, sent_at=NOON - timedelta(hours=25))
+    block = preview_edit(database, two_persons, Edit("blocked_addresses", values={"address": sender}))
     assert texts(block) == ["this address sent or received 2 transfers in the last 24 hours"]
     assert texts(
-        preview_edit(
-            gateway.database, gateway.two_persons, removed(gateway, "blocked_addresses", kit.VILLAIN)
-        )
+        preview_edit(database, two_persons, removed(database, "blocked_addresses", kit.VILLAIN))
     ) == ["blocked callers get estimates again at once"]
-    ended = look(gateway, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
+    ended = look(app, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
     assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
 
 @pytest.mark.parametrize(
     ("cidr", "grave"), [("10.0.0.0/8", True), ("10.0.0.0/9", False), ("2000::/19", True)]
 )
-def test_very_wide_networks(gateway: Gateway, cidr: str, grave: bool) -> None:
-    preview = preview_edit(
-        gateway.database, gateway.two_persons, Edit("blocked_networks", values={"cidr": cidr})
-    )
+def test_very_wide_networks(database: Database, two_persons: TwoPersons, cidr: str, grave: bool) -> None:
+    preview = preview_edit(database, two_persons, Edit("blocked_networks", values={"cidr": cidr}))
     assert (preview.severity is Severity.GRAVE) == grave
 
 
-def test_decimals_are_grave(gateway: Gateway) -> None:
-    preview = look(gateway, "tokens", 1, "USDT", decimal=18)
+def test_decimals_are_grave(app: Flask) -> None:
+    preview = look(app, "tokens", 1, "USDT", decimal=18)
     assert "are read with 18 decimals instead of 6" in texts(preview)[0]
     assert preview.severity is Severity.GRAVE
 
 
-def test_names_and_pictures_have_no_effects(gateway: Gateway) -> None:
+def test_names_and_pictures_have_no_effects(app: Flask) -> None:
     for name, key, values in (
         ("chains", (1,), {"name": "Mainnet"}),
         ("tokens", (1, "USDT"), {"icon": "https://example.org/i.png"}),
         ("route_blocks", ("USDT", 10, 56), {"reason": "x"}),
     ):
-        preview = look(gateway, name, *key, **values)
+        preview = look(app, name, *key, **values)
         assert (texts(preview), preview.severity) == ([], Severity.PLAIN), name
         assert _fields(preview) == list(values)
 
@@ -292,14 +300,14 @@ def _fields(preview: Preview) -> Iterable[str]:
     ],
 )
 def test_what_clients_see_of_a_chain(
-    gateway: Gateway, values: dict[str, Any], text: str, severity: Severity
+    app: Flask, values: dict[str, Any], text: str, severity: Severity
 ) -> None:
-    preview = look(gateway, "chains", 1, **values)
+    preview = look(app, "chains", 1, **values)
     assert (texts(preview), preview.severity) == ([text], severity)
 
 
-def test_a_new_chain_tells_what_it_lacks(gateway: Gateway) -> None:
-    new = preview_edit(gateway.database, gateway.two_persons, Edit("chains", None, NEW_ROWS["chains"]))
+def test_a_new_chain_tells_what_it_lacks(database: Database, two_persons: TwoPersons) -> None:
+    new = preview_edit(database, two_persons, Edit("chains", None, NEW_ROWS["chains"]))
     name = NEW_ROWS["chains"]["name"]
     assert texts(new) == [
         f"no validators of {name} are known: its refunds cannot be verified until the feed reports them or "
@@ -308,21 +316,21 @@ def test_a_new_chain_tells_what_it_lacks(gateway: Gateway) -> None:
     ]
 
 
-def test_effects_on_reading_a_chain(gateway: Gateway) -> None:
+def test_effects_on_reading_a_chain(app: Flask, database: Database, editing: Editing) -> None:
     nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
-    assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
+    assert texts(look(app, "chains", 1, watch_from_block=7)) == [
         "a running watcher reads Ethereum from block 7 on",
         "Ethereum has no nodes: it cannot be read",
     ]
-    save_edit(*gateway.editing, edited(gateway, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
-    assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
-    assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
-    assert texts(look(gateway, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]
+    save_edit(*editing, edited(database, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
+    assert texts(look(app, "chains", 1, watch_from_block=9)) == []
+    assert texts(look(app, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
+    assert texts(look(app, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]
     further = {"deposit_contracts": [kit.CONTRACT[56]]}
-    assert texts(look(gateway, "pegged_pairs", "CELR", 1, 10, **further)) == [
+    assert texts(look(app, "pegged_pairs", "CELR", 1, 10, **further)) == [
         "Ethereum is read again from block 7 on, for the new contracts"
     ]
-    unwatched = look(gateway, "chains", 1, watch_from_block=None)
+    unwatched = look(app, "chains", 1, watch_from_block=None)
     assert texts(unwatched) == [
         "Ethereum is no longer watched: its transfers keep their status until a reporter sends events"
     ]

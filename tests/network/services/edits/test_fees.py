@@ -8,40 +8,45 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from app.accounts.rules.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.previews import Preview, Severity
 from app.audit.services import Conflict
 from app.console.shell.formats import units
+from app.db.database import Database
 from app.network.edits.fees import FeeEdit, FeeEffect, multiplied_up
 from app.network.edits.plan import Edit
 from app.network.edits.refusals import Invalid
 from app.network.edits.save import preview_edit, save_edit
-from tests.gateway import Gateway
+from app.network.snapshot import SnapshotSource
+from tests.applications import Editing, editing_of
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions
 
 
 @pytest.fixture
-def gateway(gateway: Gateway) -> Gateway:
+def app(app: Flask) -> Flask:
     """With USDC, so that two tokens go from 1 to 56, and USDT from 10 there."""
     for chain_id in (1, 56):
-        save_edit(*gateway.editing, Edit("tokens", values=kit.token(chain_id, "USDC", 6)), actor=ALICE)
+        save_edit(*editing_of(app), Edit("tokens", values=kit.token(chain_id, "USDC", 6)), actor=ALICE)
         save_edit(
-            *gateway.editing, Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}), actor=ALICE
+            *editing_of(app), Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}), actor=ALICE
         )
     new = kit.route(1, 56) | {"symbol": "USDC", "base_fee": "3"}
-    save_edit(*gateway.editing, Edit("routes", values=new), actor=ALICE)
-    save_edit(*gateway.editing, Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}), actor=ALICE)
-    return gateway
+    save_edit(*editing_of(app), Edit("routes", values=new), actor=ALICE)
+    save_edit(*editing_of(app), Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}), actor=ALICE)
+    return app
 
 
-def fees(gateway: Gateway) -> dict[tuple[str, int, int], str]:
+def fees(database: Database) -> dict[tuple[str, int, int], str]:
     return {
         (route["symbol"], route["src_chain_id"], route["dst_chain_id"]): route["base_fee"]
-        for route in document(gateway)["routes"]
+        for route in document(database)["routes"]
     }
 
 
@@ -50,9 +55,11 @@ def effects(preview: Preview) -> list[FeeEffect]:
     return [effect for effect in preview.effects if isinstance(effect, FeeEffect)]
 
 
-def test_fees_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
+def test_fees_are_multiplied_and_rounded_up(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
     edit = FeeEdit(56, factor=Fraction(3, 2))
-    preview = preview_edit(gateway.database, gateway.two_persons, edit)
+    preview = preview_edit(database, two_persons, edit)
     routes = effects(preview)
     assert [(row.route_key, row.before, row.after, row.decimals) for row in effects(preview)] == [
         (("USDC", 1, 56), 3, 5, 6),
@@ -66,52 +73,52 @@ def test_fees_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
         "0.000005",
     )
     assert routes[1].text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
-    before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
+    before, version, count = fees(database), versions(database)["core"], len(records(database))
 
-    save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=BOB)
-    assert fees(gateway) == before | {("USDC", 1, 56): "5", ("USDT", 1, 56): "908156292138017949"}
-    assert versions(gateway)["core"] == version + 1
-    record = records(gateway)[-1]
-    assert len(records(gateway)) == count + 1
+    save_edit(*editing, replace(edit, shown=preview.fingerprint), actor=BOB)
+    assert fees(database) == before | {("USDC", 1, 56): "5", ("USDT", 1, 56): "908156292138017949"}
+    assert versions(database)["core"] == version + 1
+    record = records(database)[-1]
+    assert len(records(database)) == count + 1
     assert (record.action, record.subject, record.actor) == ("network.base_fees", "2 routes", BOB.name)
     changes = json.loads(record.changes)
     assert [change["after"]["base_fee"] for change in changes] == ["5", "908156292138017949"]
     assert [change["before"]["base_fee"] for change in changes] == ["3", "605437528092011966"]
 
 
-def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
+def test_the_fees_of_one_token_are_set(database: Database, two_persons: TwoPersons, editing: Editing) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
-    preview = preview_edit(gateway.database, gateway.two_persons, edit)
+    preview = preview_edit(database, two_persons, edit)
     assert [units(row.after, row.decimals) for row in effects(preview)] == ["7", "7"]
     assert max(row.severity for row in effects(preview)) is Severity.GRAVE
-    save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=ALICE)
-    assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
-    assert fees(gateway)["USDC", 1, 56] == "3"
-    again = preview_edit(gateway.database, gateway.two_persons, edit)
+    save_edit(*editing, replace(edit, shown=preview.fingerprint), actor=ALICE)
+    assert fees(database)["USDT", 1, 56] == fees(database)["USDT", 10, 56] == str(7 * 10**18)
+    assert fees(database)["USDC", 1, 56] == "3"
+    again = preview_edit(database, two_persons, edit)
     assert again.changes == ()
-    assert save_edit(*gateway.editing, replace(edit, shown=again.fingerprint), actor=ALICE).record_id is None
+    assert save_edit(*editing, replace(edit, shown=again.fingerprint), actor=ALICE).record_id is None
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
-def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> None:
+def test_what_was_not_seen_is_not_overwritten(
+    database: Database, two_persons: TwoPersons, editing: Editing, what: str
+) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
-    seen = preview_edit(gateway.database, gateway.two_persons, edit).fingerprint
+    seen = preview_edit(database, two_persons, edit).fingerprint
     if what == "fee":
-        save_edit(*gateway.editing, edited(gateway, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
+        save_edit(*editing, edited(database, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
     elif what == "new":
-        save_edit(*gateway.editing, Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}), actor=ALICE)
-        save_edit(*gateway.editing, Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}), actor=ALICE)
-        save_edit(
-            *gateway.editing, Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}), actor=ALICE
-        )
+        save_edit(*editing, Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}), actor=ALICE)
+        save_edit(*editing, Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}), actor=ALICE)
+        save_edit(*editing, Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}), actor=ALICE)
     else:
-        row = edited(gateway, "routes", "USDC", 1, 56)
-        save_edit(*gateway.editing, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
-    before = fees(gateway)
+        row = edited(database, "routes", "USDC", 1, 56)
+        save_edit(*editing, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
+    before = fees(database)
     with pytest.raises(Conflict) as refused:
-        save_edit(*gateway.editing, replace(edit, shown=seen), actor=BOB)
+        save_edit(*editing, replace(edit, shown=seen), actor=BOB)
     assert len(refused.value.meanwhile) == 1
-    assert fees(gateway) == before
+    assert fees(database) == before
 
 
 @pytest.mark.parametrize(
@@ -129,10 +136,12 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
         (FeeEdit(56, "DAI", amount=1), "dst_chain_id"),
     ],
 )
-def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
+def test_what_cannot_be_is_refused(
+    database: Database, two_persons: TwoPersons, editing: Editing, edit: FeeEdit, field: str
+) -> None:
     attempts: tuple[Any, ...] = (
-        lambda: preview_edit(gateway.database, gateway.two_persons, edit),
-        lambda: save_edit(*gateway.editing, edit, actor=ALICE),
+        lambda: preview_edit(database, two_persons, edit),
+        lambda: save_edit(*editing, edit, actor=ALICE),
     )
     for attempt in attempts:
         with pytest.raises(Invalid) as refused:
@@ -140,18 +149,22 @@ def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) 
         assert [error.field for error in refused.value.errors] == [field]
 
 
-def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
+def test_the_age_of_the_fees_begins_anew(
+    database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys, two_persons: TwoPersons
+) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
 
-    later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
+    later = replace(database, clock=lambda: database.clock() + timedelta(hours=1))
     save_edit(
-        *later.editing,
-        replace(edit, shown=preview_edit(gateway.database, gateway.two_persons, edit).fingerprint),
+        later,
+        audit_keys,
+        two_persons,
+        replace(edit, shown=preview_edit(database, two_persons, edit).fingerprint),
         actor=ALICE,
     )
-    terms = gateway.snapshots.current().terms.routes
+    terms = snapshots.current().terms.routes
     assert terms["USDT", 1, 56].base_fee.since == later.clock()
-    assert terms["USDT", 56, 1].base_fee.since == gateway.clock()
+    assert terms["USDT", 56, 1].base_fee.since == database.clock()
 
 
 @given(st.integers(0, 2**256), st.fractions(min_value=Fraction(1, 1000), max_value=1000))

@@ -7,13 +7,15 @@ from datetime import timedelta
 import pytest
 
 from app.accounts.rules.proposal import TwoPersons
-from app.estimates.services import estimate_transfer
+from app.db.database import Database
+from app.estimates.services import EstimateCounts, estimate_transfer
 from app.network.changes import Change
 from app.network.edits.plan import EDITABLE, Edit
 from app.network.edits.save import preview_edit, save_edit, sections_that_wait
 from app.network.services import NetworkSnapshots
+from app.network.snapshot import SnapshotSource
 from app.values.errors import GatewayError
-from tests.gateway import Gateway
+from tests.applications import Editing
 from tests.network.services.edits.kit import ALICE, NOON, document, texts
 from tests.network.services.edits.times import REQUEST, at, written
 
@@ -24,19 +26,21 @@ BLOCK = {
 }  # fmt: skip
 
 
-def blocked(gateway: Gateway) -> list[str]:
-    ways = gateway.snapshots.current().configs.answer["blocked_bridge_direct"]
+def blocked(snapshots: SnapshotSource) -> list[str]:
+    ways = snapshots.current().configs.answer["blocked_bridge_direct"]
     return [way["dst_chain_id"] for way in ways if way["src_chain_id"] == "1" and way["symbol"] == "USDT"]
 
 
-def test_block_ends_in_every_answer(gateway: Gateway) -> None:
-    save_edit(*gateway.editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
+def test_block_ends_in_every_answer(
+    database: Database, editing: Editing, estimate_counts: EstimateCounts
+) -> None:
+    save_edit(*editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
     now = NOON
-    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
-    during = at(gateway, NOON)
+    snapshots = NetworkSnapshots(database.engine, 0, clock=lambda: now)
+    during = at(database, NOON)
     with pytest.raises(GatewayError, match="are disabled at this moment"):
-        estimate_transfer(during.database, during.snapshots, during.estimate_counts, REQUEST, None, None)
-    assert blocked(during) == ["56"]
+        estimate_transfer(*during, estimate_counts, REQUEST, None, None)
+    assert blocked(during[1]) == ["56"]
     first = snapshots.current()
     now = NOON + HOUR - timedelta(microseconds=1)
     assert snapshots.current() is first, "nothing has changed"
@@ -46,22 +50,17 @@ def test_block_ends_in_every_answer(gateway: Gateway) -> None:
     assert REQUEST.route_key not in second.terms.blocks
     assert second.configs.etag != first.configs.etag, "clients must see that it is open again"
     assert snapshots.current() is second, "it is built once"
-    after = at(gateway, NOON + HOUR)
-    assert (
-        estimate_transfer(
-            after.database, after.snapshots, after.estimate_counts, REQUEST, None, None
-        ).estimated_receive_amt
-        > 0
-    )
-    assert blocked(after) == []
-    assert document(gateway)["route_blocks"][-1]["expires_at"] == written(NOON + HOUR)
-    assert "expires_at" not in document(gateway)["route_blocks"][0], "left out where there is no end"
+    after = at(database, NOON + HOUR)
+    assert estimate_transfer(*after, estimate_counts, REQUEST, None, None).estimated_receive_amt > 0
+    assert blocked(after[1]) == []
+    assert document(database)["route_blocks"][-1]["expires_at"] == written(NOON + HOUR)
+    assert "expires_at" not in document(database)["route_blocks"][0], "left out where there is no end"
 
 
-def test_a_clock_that_was_ahead_ends_no_block_for_good(gateway: Gateway) -> None:
-    save_edit(*gateway.editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
+def test_a_clock_that_was_ahead_ends_no_block_for_good(database: Database, editing: Editing) -> None:
+    save_edit(*editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
     now = NOON + 2 * HOUR
-    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
+    snapshots = NetworkSnapshots(database.engine, 0, clock=lambda: now)
     assert REQUEST.route_key not in snapshots.current().terms.blocks
     now = NOON
     corrected = snapshots.current()
@@ -71,13 +70,13 @@ def test_a_clock_that_was_ahead_ends_no_block_for_good(gateway: Gateway) -> None
     assert REQUEST.route_key not in snapshots.current().terms.blocks
 
 
-def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
-    assert texts(preview_edit(gateway.database, gateway.two_persons, Edit("route_blocks", values=BLOCK))) == [
+def test_a_preview_counts_with_the_end(database: Database, two_persons: TwoPersons) -> None:
+    assert texts(preview_edit(database, two_persons, Edit("route_blocks", values=BLOCK))) == [
         "1 route stops at once"
     ]
     ended = preview_edit(
-        gateway.database,
-        gateway.two_persons,
+        database,
+        two_persons,
         Edit("route_blocks", values=BLOCK | {"expires_at": written(NOON)}),
     )
     assert texts(ended) == ["its end is in the past: it blocks nothing"]

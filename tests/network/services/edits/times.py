@@ -1,19 +1,22 @@
-"""The gateway at other times."""
+"""Estimates at other times."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import replace
+
+from app.db.database import Database
 from app.estimates.rules.inputs import EstimateRequest
 from app.network.services import NetworkSnapshots
+from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
-from tests.gateway import Gateway
 
 
-def at(gateway: Gateway, now: datetime) -> Gateway:
-    """The gateway at another time, with nothing in memory."""
-    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
-    return gateway.but(clock=lambda: now, snapshots=snapshots)
+def at(database: Database, now: datetime) -> tuple[Database, SnapshotSource]:
+    """What an estimate reads at that time, with nothing in memory."""
+    later = replace(database, clock=lambda: now)
+    return later, NetworkSnapshots(database.engine, 0, clock=later.clock)
 
 
 def written(time: datetime) -> str:
