@@ -14,7 +14,7 @@ from flask import Flask
 from app.cli import database as module
 from app.db.database import Database
 from app.db.schema import newest_schema
-from app.http.application import current
+from app.http.application import part_of
 from tests.applications import OpenApp
 from tests.sandboxes import load_into
 
@@ -24,7 +24,7 @@ def run(app: Flask, target: Path) -> Result:
 
 
 def source_of(app: Flask) -> str:
-    return str(current(Database).engine.url.database)
+    return str(part_of(app, Database).engine.url.database)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ PAGE = "/admin/proposals/1"
 
 
 @pytest.fixture
-def guarded(app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
+def guarded(app: Flask, network: Flask) -> Flask:
     add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
     return network
 

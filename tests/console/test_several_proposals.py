@@ -32,7 +32,7 @@ STOPPED = frozenset({1, 10})
 
 
 @pytest.fixture
-def guarded(app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
+def guarded(app: Flask, network: Flask) -> Flask:
     """Everything is guarded, and two chains are stopped."""
     add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
     switch = Switch(STOPPED, True, "leak")

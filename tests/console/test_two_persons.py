@@ -261,7 +261,7 @@ def filled(app: Flask, editing: Editing, shared_database: SharedDatabase) -> Fla
 
 
 @pytest.fixture
-def guarded(app: Flask, filled: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
+def guarded(app: Flask, filled: Flask) -> Flask:
     """The same, with everything guarded."""
     add_part(app, TwoPersons, TwoPersons(frozenset(GUARDABLE)))
     return filled

@@ -14,7 +14,6 @@ from app.db.database import Database
 from app.db.direct import DirectSelect
 from app.db.engine import reading, writing
 from app.estimates.models import ReportedFee
-from app.http.application import current
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 STATEMENT = (
@@ -34,23 +33,23 @@ def fees(database: Database) -> None:
 
 
 @contextmanager
-def statements() -> Iterator[list[str]]:
+def statements(database: Database) -> Iterator[list[str]]:
     """What the reading engine is asked meanwhile."""
     seen: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         seen.append(statement)
 
-    event.listen(current(Database).reads, "before_cursor_execute", note)
+    event.listen(database.reads, "before_cursor_execute", note)
     yield seen
-    event.remove(current(Database).reads, "before_cursor_execute", note)
+    event.remove(database.reads, "before_cursor_execute", note)
 
 
 @pytest.mark.usefixtures("fees")
 def test_rows_equal_core_by_one_statement(database: Database) -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     for _ in range(3):
-        with statements() as seen, reading(database.reads) as connection:
+        with statements(database) as seen, reading(database.reads) as connection:
             assert direct.all(connection, VALUES) == [(2**256 - n, AT, 7) for n in (1, 2, 3)]
         with reading(database.reads) as connection:
             assert direct.all(connection, VALUES) == [

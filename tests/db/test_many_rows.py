@@ -15,7 +15,6 @@ from app.db.database import Database
 from app.db.direct import DirectSelect
 from app.db.engine import writing
 from app.db.upserts import FEW, add_up, append, upsert
-from app.http.application import current
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
 
@@ -57,9 +56,9 @@ def transfer_row(last: int, **fields: Any) -> dict[str, Any]:
     return row | fields
 
 
-def rows_of(model: Any, *columns: str) -> list[tuple[Any, ...]]:
+def rows_of(database: Database, model: Any, *columns: str) -> list[tuple[Any, ...]]:
     table = model.__table__
-    with current(Database).engine.connect() as connection:
+    with database.engine.connect() as connection:
         found = connection.execute(select(*(table.c[name] for name in columns)).order_by(*table.primary_key))
         return [tuple(row) for row in found]
 
@@ -85,7 +84,7 @@ def test_appended_rows_have_their_values(database: Database) -> None:
     with writing(database.engine) as connection:
         append(connection, Event, given)
         append(connection, Event, [])
-    assert rows_of(Event, *given[0]) == [tuple(row.values()) for row in given]
+    assert rows_of(database, Event, *given[0]) == [tuple(row.values()) for row in given]
 
 
 @pytest.mark.parametrize("write", [append, upsert])
@@ -93,8 +92,8 @@ def test_amounts_of_any_size_stay_exact(write: Any, database: Database) -> None:
     given = [transfer_row(1), transfer_row(2, amount=0, relayed_amount=None), transfer_row(3, amount=10**77)]
     with writing(database.engine) as connection:
         write(connection, Transfer, given)
-    assert rows_of(Transfer, *given[0]) == [tuple(row.values()) for row in given]
-    assert rows_of(Transfer, "sender", "kind") == [(None, None)] * 3
+    assert rows_of(database, Transfer, *given[0]) == [tuple(row.values()) for row in given]
+    assert rows_of(database, Transfer, "sender", "kind") == [(None, None)] * 3
 
 
 def test_taken_key_undoes_the_transaction(database: Database) -> None:
@@ -102,7 +101,7 @@ def test_taken_key_undoes_the_transaction(database: Database) -> None:
     with pytest.raises(IntegrityError), writing(engine) as connection:
         append(connection, Event, [log_row(1)])
         append(connection, Event, [log_row(2), log_row(1)])
-    assert rows_of(Event, "seq") == []
+    assert rows_of(database, Event, "seq") == []
 
 
 @pytest.mark.parametrize("write", [append, upsert])
@@ -112,7 +111,7 @@ def test_taken_key_undoes_the_transaction(database: Database) -> None:
 def test_value_out_of_range_is_refused(write: Any, wrong: dict[str, Any], database: Database) -> None:
     with pytest.raises((ValueError, StatementError)), writing(database.engine) as connection:
         write(connection, Transfer, [transfer_row(1), transfer_row(2, **wrong)])
-    assert rows_of(Transfer, "status") == []
+    assert rows_of(database, Transfer, "status") == []
 
 
 @pytest.mark.postgresql_alone  # SQLite has no lengths
@@ -137,7 +136,7 @@ def test_present_rows_are_set_others_inserted(database: Database) -> None:
             {"chain_id": LAST, "highest_block": LAST, "newest_at": AT},
         ]
         upsert(connection, ChainProgress, rows)
-    assert rows_of(ChainProgress, *rows[0]) == [tuple(row.values()) for row in rows]
+    assert rows_of(database, ChainProgress, *rows[0]) == [tuple(row.values()) for row in rows]
 
 
 def test_key_only_row_is_appended(database: Database) -> None:
@@ -145,7 +144,7 @@ def test_key_only_row_is_appended(database: Database) -> None:
     with writing(database.engine) as connection:
         upsert(connection, Transfer, [transfer_row(1)])
         append(connection, TransferHash, [row])
-    assert rows_of(TransferHash, *row) == [tuple(row.values())]
+    assert rows_of(database, TransferHash, *row) == [tuple(row.values())]
 
 
 def test_sums_add_up(database: Database) -> None:
@@ -153,7 +152,7 @@ def test_sums_add_up(database: Database) -> None:
     with writing(database.engine) as connection:
         add_up(connection, LatencyCount, [key | {"bucket": 1, "n": 2}])
         add_up(connection, LatencyCount, [key | {"bucket": 1, "n": -5}, key | {"bucket": 2, "n": 7}])
-    assert rows_of(LatencyCount, "bucket", "n") == [(1, -3), (2, 7)]
+    assert rows_of(database, LatencyCount, "bucket", "n") == [(1, -3), (2, 7)]
 
 
 def test_a_table_with_json_is_set_too(database: Database) -> None:
@@ -163,7 +162,7 @@ def test_a_table_with_json_is_set_too(database: Database) -> None:
         upsert(connection, Transfer, [transfer_row(1)])
         upsert(connection, Refund, [row])
         upsert(connection, Refund, [row | {"signers": ["AQ=="]}])
-    assert rows_of(Refund, "wd_onchain", "sorted_sigs", "signers") == [(b"\0\\", ["é"], ["AQ=="])]
+    assert rows_of(database, Refund, "wd_onchain", "sorted_sigs", "signers") == [(b"\0\\", ["é"], ["AQ=="])]
 
 
 def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
@@ -182,8 +181,8 @@ class TestPending:
             connection.scalar(select(Transfer.status))
             assert [each for each in heard if "INSERT" in each] == []
         assert [each.count("INSERT") for each in heard if "INSERT" in each] == [2]
-        assert rows_of(Event, "seq") == [(1,)]
-        assert rows_of(ChainProgress, "chain_id", "highest_block") == [(1, 1)]
+        assert rows_of(database, Event, "seq") == [(1,)]
+        assert rows_of(database, ChainProgress, "chain_id", "highest_block") == [(1, 1)]
 
     def test_writes_see_earlier_writes_to_table(self, database: Database) -> None:
         key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
@@ -191,15 +190,15 @@ class TestPending:
             for n in (1, 2, 3):
                 upsert(connection, ChainProgress, [progress(1, n)])
                 add_up(connection, LatencyCount, [key | {"n": n}])
-        assert rows_of(ChainProgress, "highest_block") == [(3,)]
-        assert rows_of(LatencyCount, "n") == [(6,)]
+        assert rows_of(database, ChainProgress, "highest_block") == [(3,)]
+        assert rows_of(database, LatencyCount, "n") == [(6,)]
 
     def test_row_may_refer_to_waiting_row(self, database: Database) -> None:
         transfer = transfer_row(1)
         with writing(database.engine) as connection:
             append(connection, Transfer, [transfer])
             append(connection, TransferHash, [{"transfer_id": transfer["transfer_id"], "tx_hash": "a"}])
-        assert rows_of(TransferHash, "tx_hash") == [("a",)]
+        assert rows_of(database, TransferHash, "tx_hash") == [("a",)]
 
     def test_a_read_of_their_table_sees_them(self, database: Database) -> None:
         with writing(database.engine) as connection:
@@ -216,8 +215,8 @@ class TestPending:
             assert gone.rowcount == 1
             append(connection, Event, [log_row(1)])
             append(connection, Event, [log_row(seq) for seq in range(2, FEW + 3)])
-        assert rows_of(ChainProgress, "chain_id") == [(2,)]
-        assert rows_of(Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
+        assert rows_of(database, ChainProgress, "chain_id") == [(2,)]
+        assert rows_of(database, Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
 
     def test_error_undoes_all_with_its_type(self, database: Database) -> None:
         engine = database.engine
@@ -226,10 +225,10 @@ class TestPending:
         with pytest.raises(IntegrityError), writing(engine) as connection:
             upsert(connection, ChainProgress, [progress(1)])
             append(connection, Event, [log_row(1)])
-        assert rows_of(ChainProgress, "chain_id") == []
+        assert rows_of(database, ChainProgress, "chain_id") == []
         with writing(engine) as connection:
             upsert(connection, ChainProgress, [progress(3)])
-        assert rows_of(ChainProgress, "chain_id") == [(3,)]
+        assert rows_of(database, ChainProgress, "chain_id") == [(3,)]
 
     def test_an_error_of_the_work_drops_them(self, database: Database) -> None:
         engine = database.engine

@@ -51,17 +51,11 @@ def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> It
         app = open_app(own=True, metrics_port=0, **EVERYTHING)
         _fill(app)
         _ask(app)
-        tell(ProcessMetrics(), with_replica(app))
-        yield Exposition(
-            files,
-            StateMetrics(
-                parts_of_state(
-                    part_of(app, Database), part_of(app, SnapshotSource), part_of(app, EnvironmentTokens)
-                )
-            ),
-            lambda: True,
-            "1.2.3",
+        parts = parts_of_state(
+            part_of(app, Database), part_of(app, SnapshotSource), part_of(app, EnvironmentTokens)
         )
+        tell(ProcessMetrics(), with_replica(app))
+        yield Exposition(files, StateMetrics(parts), lambda: True, "1.2.3")
 
 
 def with_replica(app: Flask, *, used: bool = True) -> Flask:

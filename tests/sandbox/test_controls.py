@@ -15,7 +15,7 @@ from sqlalchemy import select
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.models import JournalRow
-from app.http.application import current, part_of
+from app.http.application import part_of
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.services import STORIES, check_controls
 from app.transfers.models import Anomaly, Event
@@ -67,10 +67,10 @@ def status(client: FlaskClient, transfer_id: str) -> tuple[Answer, Any]:
     return response.get_json(), response.headers
 
 
-def rows(*columns: Any, of: str) -> list[Any]:
+def rows(database: Database, *columns: Any, of: str) -> list[Any]:
     """Of the transfer with this id, in the order of its rows."""
     table = columns[0].class_
-    with reading(current(Database).engine) as connection:
+    with reading(database.engine) as connection:
         about = select(*columns).where(table.transfer_id == bytes.fromhex(of[2:])).order_by(table.seq)
         return list(connection.execute(about))
 
@@ -105,19 +105,21 @@ def test_steps_are_taken_one_by_one(sandbox: FlaskClient) -> None:
     assert seen == [(1, 1), (1, 1), (3, 3), (4, 4), (5, 5)]
 
 
-def test_later_steps_need_only_the_transfer(sandbox: FlaskClient) -> None:
+def test_later_steps_need_only_the_transfer(database: Database, sandbox: FlaskClient) -> None:
     first = advance(sandbox, story="0008", steps=1)
     again = advance(sandbox, transfer_id=first["transfer_id"], steps=1)
     assert again == first
-    logged = rows(Event.seq, of=first["transfer_id"])
+    logged = rows(database, Event.seq, of=first["transfer_id"])
     assert advance(sandbox, transfer_id=first["transfer_id"], steps=1, story="0008", account=None) == first
-    assert rows(Event.seq, of=first["transfer_id"]) == logged, "what has happened is not written again"
+    assert rows(database, Event.seq, of=first["transfer_id"]) == logged, (
+        "what has happened is not written again"
+    )
     last = advance(sandbox, transfer_id=first["transfer_id"])
     assert (last["status"], last["left"]) == (8, [])
     assert advance(sandbox, transfer_id=first["transfer_id"], steps=1) == last, "nothing is taken back"
 
 
-def test_it_is_the_senders_transfer(sandbox: FlaskClient) -> None:
+def test_it_is_the_senders_transfer(database: Database, sandbox: FlaskClient) -> None:
     moved = advance(sandbox, transfer_id=ID.upper().replace("0X", ""), story="0005", account=ACCOUNT)
     assert moved["transfer_id"] == ID
     history = sandbox.get(
@@ -125,19 +127,19 @@ def test_it_is_the_senders_transfer(sandbox: FlaskClient) -> None:
     ).get_json()
     assert [each["transfer_id"] for each in history["history"]] == [ID]
     others = advance(sandbox, story="0005")["transfer_id"]
-    senders = {json.loads(row.body)["sender"] for row in rows(Event.body, of=others)[:1]}
+    senders = {json.loads(row.body)["sender"] for row in rows(database, Event.body, of=others)[:1]}
     assert senders.isdisjoint({ACCOUNT})
 
 
-def test_the_events_come_the_ordinary_way(sandbox: FlaskClient) -> None:
+def test_the_events_come_the_ordinary_way(database: Database, sandbox: FlaskClient) -> None:
     moved = advance(sandbox, transfer_id=ID, story="0005", steps=2)
     advance(sandbox, transfer_id=ID)
-    logged = rows(Event.type, Event.reporter, of=ID)
+    logged = rows(database, Event.type, Event.reporter, of=ID)
     assert {row.reporter for row in logged} == {"sandbox"}
     assert [row.type for row in logged] == [
         "transfer.submitted", "transfer.sent", "transfer.confirmed", "network.status", "transfer.released",
     ]  # fmt: skip
-    changes = [row.status for row in rows(JournalRow.status, of=ID)]
+    changes = [row.status for row in rows(database, JournalRow.status, of=ID)]
     assert changes[-1] == 5
     assert len(changes) >= 2, "each request is a change of its own"
     assert moved["left"] == ["confirmed", "network_status SUCCESS", "released"]
@@ -249,5 +251,7 @@ def test_a_bad_reason_is_the_transfers_own(sandbox: FlaskClient, database: Datab
     moved = advance(sandbox, story="0306")
     assert status(sandbox, moved["transfer_id"])[0]["refund_reason"] == XferStatus.BAD_LIQUIDITY
     assert (
-        timedelta(0) < database.clock() - rows(Event.at, of=moved["transfer_id"])[-1].at < timedelta(hours=1)
+        timedelta(0)
+        < database.clock() - rows(database, Event.at, of=moved["transfer_id"])[-1].at
+        < timedelta(hours=1)
     )

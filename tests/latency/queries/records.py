@@ -9,7 +9,6 @@ from sqlalchemy import insert
 
 from app.db.database import Database
 from app.db.engine import writing
-from app.http.application import current
 from app.latency.models import LatencyRecord
 from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus
@@ -17,10 +16,17 @@ from app.values.codes import TransferHistoryStatus
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 
 
-def record(latencies: list[int], *, src: int = 1, dst: int = 56, ago: timedelta = timedelta(hours=1)) -> None:
+def record(
+    database: Database,
+    latencies: list[int],
+    *,
+    src: int = 1,
+    dst: int = 56,
+    ago: timedelta = timedelta(hours=1),
+) -> None:
     """Completed transfers with these latencies, released ``ago`` before now."""
     ids = [random.randbytes(32) for _ in latencies]
-    with writing(current(Database).engine) as connection:
+    with writing(database.engine) as connection:
         if not latencies:
             return
         connection.execute(

@@ -7,7 +7,6 @@ from datetime import timedelta
 from statistics import median
 
 import pytest
-from flask import Flask
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
@@ -15,14 +14,13 @@ from sqlalchemy.dialects.postgresql import psycopg
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.http.application import current
 from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from app.latency.rules.median import window
 from tests.latency.queries.records import NOW, record
 
 
-def twice() -> int | None:
-    with reading(current(Database).engine) as connection:
+def twice(database: Database) -> int | None:
+    with reading(database.engine) as connection:
         return twice_median(connection, 1, 56, *window(NOW))
 
 
@@ -32,22 +30,22 @@ def twice() -> int | None:
 )
 def test_median_of_random_latencies(count: int, different: int, database: Database) -> None:
     latencies = [random.Random(count).randrange(different) for _ in range(count)]
-    record(latencies)
+    record(database, latencies)
     for counted in (False, True):
         if counted:
             with writing(database.engine) as connection:
                 recount(connection, NOW)
-        assert twice() == 2 * median(latencies)
+        assert twice(database) == 2 * median(latencies)
 
 
-def test_nothing_counted(app: Flask) -> None:
-    assert twice() is None
+def test_nothing_counted(database: Database) -> None:
+    assert twice(database) is None
 
 
-def test_only_this_pair_and_direction_counts(app: Flask) -> None:
-    record([7], src=56, dst=1)
-    record([7], src=1, dst=137)
-    assert twice() is None
+def test_only_this_pair_and_direction_counts(database: Database) -> None:
+    record(database, [7], src=56, dst=1)
+    record(database, [7], src=1, dst=137)
+    assert twice(database) is None
 
 
 @pytest.mark.parametrize(
@@ -59,13 +57,13 @@ def test_only_this_pair_and_direction_counts(app: Flask) -> None:
         (timedelta(days=7), False),
     ],
 )
-def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> None:
-    record([5], ago=ago)
-    assert twice() == (10 if counted else None)
+def test_the_edges_of_the_window(database: Database, ago: timedelta, counted: bool) -> None:
+    record(database, [5], ago=ago)
+    assert twice(database) == (10 if counted else None)
 
 
 def test_everything_has_left_the_window(database: Database) -> None:
-    record([5, 6])
+    record(database, [5, 6])
     with writing(database.engine) as connection:
         recount(connection, NOW)
     later = window(NOW + timedelta(days=7))
@@ -77,7 +75,7 @@ def test_everything_has_left_the_window(database: Database) -> None:
 @pytest.mark.parametrize("counted", [True, False])
 def test_one_statement_finds_the_middle(counted: bool, database: Database) -> None:
     """From the records alone where nothing is counted."""
-    record(list(range(1000)))
+    record(database, list(range(1000)))
     if counted:
         with writing(database.engine) as connection:
             recount(connection, NOW)
@@ -89,7 +87,7 @@ def test_one_statement_finds_the_middle(counted: bool, database: Database) -> No
 
     event.listen(engine, "before_cursor_execute", note)
     try:
-        assert twice() == 999
+        assert twice(database) == 999
     finally:
         event.remove(engine, "before_cursor_execute", note)
     assert len(statements) == 1
@@ -100,8 +98,13 @@ def test_pair_medians_match_single_ones(counted: bool, database: Database) -> No
     draw = random.Random(7)
     pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
     for (src, dst), number in pairs.items():
-        record([draw.choice((5, 700_000, draw.randrange(10**8))) for _ in range(number)], src=src, dst=dst)
-    record([1], src=1, dst=999, ago=timedelta(days=8))
+        record(
+            database,
+            [draw.choice((5, 700_000, draw.randrange(10**8))) for _ in range(number)],
+            src=src,
+            dst=dst,
+        )
+    record(database, [1], src=1, dst=999, ago=timedelta(days=8))
     if counted:
         with writing(database.engine) as connection:
             recount(connection, NOW)

@@ -7,13 +7,11 @@ from datetime import timedelta
 from statistics import median
 
 import pytest
-from flask import Flask
 from sqlalchemy import update
 
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.http.application import current
 from app.latency.queries import (
     LatencyOrder,
     counted_since,
@@ -31,8 +29,8 @@ PAIR = (ChainId(1), ChainId(56))
 WEEK = window(NOW)
 
 
-def order(symbol: str | None = None) -> LatencyOrder | None:
-    with reading(current(Database).engine) as connection:
+def order(database: Database, symbol: str | None = None) -> LatencyOrder | None:
+    with reading(database.engine) as connection:
         if symbol is None:
             return latency_order(connection, *PAIR, *WEEK)
         return latency_order_of_token(connection, PAIR, symbol, *WEEK)
@@ -50,14 +48,14 @@ def expected(latencies: list[int], found: LatencyOrder | None) -> bool:
     return found.count == len(latencies) and {found.p90, found.p99} <= set(latencies)
 
 
-def name_all(symbol: str) -> None:
+def name_all(database: Database, symbol: str) -> None:
     """Give transfers without a token this one."""
-    with writing(current(Database).engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(update(Transfer).where(Transfer.symbol.is_(None)).values(symbol=symbol))
 
 
-def count() -> None:
-    with writing(current(Database).engine) as connection:
+def count(database: Database) -> None:
+    with writing(database.engine) as connection:
         recount(connection, NOW)
 
 
@@ -67,36 +65,36 @@ def test_the_figures_of_random_latencies(number: int, different: int, database: 
     draw = random.Random(number * different)
     tokens = {symbol: [draw.randrange(different) for _ in range(number)] for symbol in ("USDT", "WETH")}
     for symbol, latencies in tokens.items():
-        record(latencies)
-        name_all(symbol)
-    record([5] * 7, dst=137)
-    name_all("USDT")
+        record(database, latencies)
+        name_all(database, symbol)
+    record(database, [5] * 7, dst=137)
+    name_all(database, "USDT")
     for counted in (False, True):
         if counted:
-            count()
-        assert expected([*tokens["USDT"], *tokens["WETH"]], order())
+            count(database)
+        assert expected([*tokens["USDT"], *tokens["WETH"]], order(database))
         for symbol, latencies in tokens.items():
-            assert expected(latencies, order(symbol))
-        assert order("DAI") is None
+            assert expected(latencies, order(database, symbol))
+        assert order(database, "DAI") is None
         with reading(database.engine) as connection:
-            found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order()
+            found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order(database)
         assert both is not None
         assert found == (both.twice_median, both.p90)
 
 
 def test_nothing_was_released(database: Database) -> None:
-    record([5], src=56, dst=1)
-    assert order() is None
+    record(database, [5], src=56, dst=1)
+    assert order(database) is None
     with reading(database.engine) as connection:
         assert twice_median_and_p90(connection, *PAIR, *WEEK) is None
 
 
 @pytest.mark.parametrize(("ago", "latency"), [(timedelta(0), 5), (timedelta(microseconds=-1), 6)])
-def test_the_edges_of_the_window(app: Flask, ago: timedelta, latency: int) -> None:
-    record([5], ago=ago)
-    record([6], ago=timedelta(days=7) + ago)
-    name_all("USDT")
-    assert order() == order("USDT") == LatencyOrder(1, 2 * latency, latency, latency)
+def test_the_edges_of_the_window(database: Database, ago: timedelta, latency: int) -> None:
+    record(database, [5], ago=ago)
+    record(database, [6], ago=timedelta(days=7) + ago)
+    name_all(database, "USDT")
+    assert order(database) == order(database, "USDT") == LatencyOrder(1, 2 * latency, latency, latency)
 
 
 @pytest.mark.parametrize("seed", range(volume(12)))
@@ -105,8 +103,8 @@ def test_token_reads_are_bounded(seed: int, database: Database) -> None:
     draw = random.Random(seed)
     ages = sorted(draw.randrange(60_000) / 1000 for _ in range(30))
     for latency, age in enumerate(ages):
-        record([latency], ago=timedelta(seconds=age))
-        name_all(draw.choice(("USDT", "WETH")))
+        record(database, [latency], ago=timedelta(seconds=age))
+        name_all(database, draw.choice(("USDT", "WETH")))
     most = draw.randrange(1, 40)
     with reading(database.engine) as connection:
         after = counted_since(connection, PAIR, *WEEK, most)

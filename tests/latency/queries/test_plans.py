@@ -32,7 +32,9 @@ def test_only_middle_buckets_are_read(
 ) -> None:
     """Planned without the parameters' values, as for the hot path; each bucket once."""
     for src, dst in PAIRS:
-        record([bucket << FINE for bucket in range(buckets) for _ in range(IN_EACH)], src=src, dst=dst)
+        record(
+            database, [bucket << FINE for bucket in range(buckets) for _ in range(IN_EACH)], src=src, dst=dst
+        )
     statement, pairs = STATEMENTS[which]
     with writing(database.engine) as connection:
         recount(connection, NOW)
