@@ -16,8 +16,8 @@ import orjson
 from flask_migrate import upgrade
 
 from app import create_app
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys

@@ -31,8 +31,8 @@ from flask import Flask
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import create_account
 from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password

@@ -19,7 +19,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from msgspec.structs import replace
 
 from app import create_app
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services import passwords
 from app.audit.keys import AuditKeys
 from app.db.database import HINTS_MAX_AGE_SECONDS, CachedReads, Database

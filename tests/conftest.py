@@ -32,7 +32,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
 from app import create_app
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database

@@ -113,7 +113,7 @@ class OperatorRules(Base):
 
 
 class Proposal(Base):
-    """A proposed change (``app.accounts.rules.proposal``). Rows are never deleted."""
+    """A proposed change (``app.accounts.rules.two_persons``). Rows are never deleted."""
 
     __tablename__ = "proposals"
     __table_args__ = (Index("ix_proposals_state_expires_at", "state", "expires_at"),)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from flask import Flask
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.http.application import add_part
 
 

@@ -19,8 +19,8 @@ from app.accounts.models import (
     OperatorSession,
     SignInFailure,
 )
-from app.accounts.rules.proposal import ONE_ROW, Proposal, ProposalState
 from app.accounts.rules.roles import SESSION_IDLE, SESSION_LIFETIME
+from app.accounts.rules.two_persons import ONE_ROW, Proposal, ProposalState
 
 
 def account_where(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:

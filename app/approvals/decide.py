@@ -10,7 +10,8 @@ from msgspec import convert
 from sqlalchemy import Connection
 
 from app.accounts.queries import all_accounts
-from app.accounts.rules.proposal import (
+from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import (
     ONE_ROW,
     Person,
     Proposal,
@@ -20,7 +21,6 @@ from app.accounts.rules.proposal import (
     why_not_reject,
     why_not_withdraw,
 )
-from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
 from app.accounts.services.accounts import AccountRefused, account_named
 from app.accounts.services.planned_changes import PlannedChange

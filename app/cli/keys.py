@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.cli.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 from app.credentials.rules.api_key import Scope

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 import click
 from flask.cli import AppGroup
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.previews import TriedRoute
 from app.cli.terminal import CheckedCommand, break_glass, cli_actor, say

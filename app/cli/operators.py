@@ -8,8 +8,8 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
 from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt

@@ -11,7 +11,14 @@ from flask_admin import expose
 from flask_login import current_user
 from wtforms import StringField
 
-from app.accounts.rules.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
+from app.accounts.rules.two_persons import (
+    ADMINISTERED,
+    ONE_ROW,
+    OPERATORS,
+    Proposal,
+    ProposalState,
+    TwoPersons,
+)
 from app.accounts.services.proposals import (
     list_all,
     list_decided,

@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import EstimateFacts, epoch_volumes, pool_counters, reported_fees
-from app.estimates.rules.trials import trial_request, try_route
+from app.estimates.rules.trial_estimates import trial_request, try_route
 from app.estimates.services import inputs_with
+from app.network.rules.far_rates import RouteTrial, dangers, is_far
 from app.network.rules.pools import PoolCounters
 from app.network.rules.terms import FixedRate, NetworkTerms, pool_is_open
-from app.network.rules.trials import RouteTrial, dangers, is_far
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import PoolKey, RouteKey
 from app.values.times import Epoch

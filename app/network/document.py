@@ -13,7 +13,7 @@ from marshmallow import ValidationError
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.previews import TriedRoute
@@ -24,8 +24,8 @@ from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, compare
 from app.network.edits.save import Description, NetworkChange, network_change
 from app.network.edits.tried_routes import names_in, shown, try_change
-from app.network.guards import faults, pins_too_long, refusals
 from app.network.queries import load_rows
+from app.network.row_checks import faults, pins_too_long, refusals
 from app.network.schemas import DOCUMENT_VERSION, document_schema
 from app.network.sections import SECTIONS, Row
 

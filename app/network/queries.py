@@ -25,8 +25,8 @@ from app.network.models import (
     Route,
     Token,
 )
-from app.network.rules.facts import NetworkFacts, build_facts
 from app.network.rules.quorum import ValidatorSet
+from app.network.rules.validation_facts import NetworkFacts, build_facts
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
 

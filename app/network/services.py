@@ -27,8 +27,8 @@ from app.network.queries import (
     load_versions,
 )
 from app.network.rules.blocking import BlockedAddresses, BlockedNetworks
-from app.network.rules.facts import NetworkFacts, build_facts
 from app.network.rules.terms import build_terms, in_force
+from app.network.rules.validation_facts import NetworkFacts, build_facts
 from app.network.rules.watch_terms import build_watch_terms
 from app.network.sections import SECTIONS, Part
 from app.network.snapshot import ConfigIndex, NetworkSnapshot, SnapshotSource, TransferConfigs

@@ -15,9 +15,9 @@ from app.network.models.columns import published_columns
 from app.network.models.document_fields import Flag
 from app.network.queries import PartVersion
 from app.network.rules.blocking import BlockedAddresses, BlockedNetworks
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.quorum import ValidatorSet
 from app.network.rules.terms import NetworkTerms
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.rules.watch_terms import WatchTerms
 from app.values.codes import SendKind
 from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey

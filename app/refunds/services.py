@@ -15,8 +15,8 @@ from app.db.database import Database
 from app.db.engine import HandedIn, run_read, writing
 from app.http.limits import RefundRequestLimit
 from app.network.queries import load_network_facts
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.terms import ChainInfo
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.snapshot import SnapshotSource
 from app.refunds.models import UserRefundRequest
 from app.refunds.queries import UserRequestRow, load_histories, user_requests_after
@@ -25,9 +25,9 @@ from app.refunds.rules.explanation import RefundExplanation, explain_refund
 from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
 from app.transfers.rules.events.event_types import RefundDelayed, TransferDelayed, TransferSent
-from app.transfers.rules.evidence import validate_transfer_refund
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import transfer_state
+from app.transfers.rules.refund_evidence import validate_transfer_refund
 from app.transfers.rules.refunds.request import WithdrawRequest
 from app.transfers.rules.refunds.request_rules import RefundContext
 from app.transfers.rules.status import StandingEvents

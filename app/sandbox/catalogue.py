@@ -13,8 +13,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts, PairFacts, Taken, TokenFacts
 from app.network.rules.quorum import ValidatorSet
+from app.network.rules.validation_facts import NetworkFacts, PairFacts, Taken, TokenFacts
 from app.values.codes import ErrCode, Reason, SendKind, TransferHistoryStatus, XferStatus
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId, PoolKey

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from app.network.rules.facts import Taken
+from app.network.rules.validation_facts import Taken
 from app.sandbox.catalogue import (
     base_fees,
     block_delays,

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row
 
 from app.db.database import Database
 from app.network.queries import load_network_facts
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.terms import NetworkTerms
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.refunds.queries import load_histories
 from app.refunds.rules.explanation import RefundExplanation

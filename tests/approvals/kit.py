@@ -10,8 +10,8 @@ from sqlalchemy import insert, update
 
 from app.accounts.models import Operator
 from app.accounts.queries import proposal_by_id
-from app.accounts.rules.proposal import Proposal
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import Proposal
 from app.audit.rules.records import Actor, Source
 from app.db.database import Database
 from app.db.engine import reading, writing

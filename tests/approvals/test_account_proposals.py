@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
 from app.accounts.services.accounts import (
     AccountRefused,

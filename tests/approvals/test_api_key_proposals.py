@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.proposals import ProposalRefused
 from app.approvals.decide import approve, preview_proposal
 from app.credentials.services.issuing import issue, new_key

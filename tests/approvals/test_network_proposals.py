@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from sqlalchemy import insert
 
 from app.accounts import models as table
-from app.accounts.rules.proposal import ProposalState, TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import ProposalState, TwoPersons
 from app.accounts.services.proposals import (
     MOST_OPEN,
     ProposalRefused,

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from app.accounts.rules.proposal import ADMINISTERED
+from app.accounts.rules.two_persons import ADMINISTERED
 from app.network.sections import SECTIONS
 from config import GUARDABLE
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import insert
 
 from app.accounts.models import OperatorPasskey
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import (
     AccountRequest,
     AccountWish,

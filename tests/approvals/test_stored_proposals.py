@@ -12,8 +12,8 @@ from flask import Flask
 from sqlalchemy import insert
 
 from app.accounts import models as table
-from app.accounts.rules.proposal import ProposalState, TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import ProposalState, TwoPersons
 from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import demand_second_factor, second_factor_demanded
 from app.approvals.decide import approve, preview_proposal, reject

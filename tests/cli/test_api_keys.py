@@ -6,7 +6,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.accounts.rules.proposal import API_KEYS, TwoPersons
+from app.accounts.rules.two_persons import API_KEYS, TwoPersons
 from app.audit.services import list_audit
 from app.db.database import Database
 from app.http.application import add_part

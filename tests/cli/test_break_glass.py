@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
 from app.db.database import Database

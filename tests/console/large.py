@@ -10,8 +10,8 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import insert
 
-from app.accounts.rules.proposal import NO_APPROVALS, TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import NO_APPROVALS, TwoPersons
 from app.credentials.services.issuing import issue, new_key, new_token
 from app.db.database import Database
 from app.db.engine import writing

@@ -6,8 +6,8 @@ import re
 
 from flask import Flask
 
-from app.accounts.rules.proposal import API_KEYS
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import API_KEYS
 from app.credentials.callers import KeyUses
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.accounts.rules.proposal import NO_APPROVALS
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import NO_APPROVALS
 from app.console.shell.caller import SIGNED_IN_PARTS
 from app.db.database import Database
 from app.http.application import part_of

@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter

@@ -14,8 +14,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.db.database import Database
 from app.network.document import import_network
 from app.network.edits.restore import Undo

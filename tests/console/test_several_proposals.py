@@ -10,8 +10,8 @@ from flask import Flask
 from msgspec.structs import replace
 from werkzeug.test import TestResponse
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.db.database import Database
 from app.http.application import add_part
 from app.network.edits.entered import Switch

@@ -10,8 +10,8 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import insert
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter

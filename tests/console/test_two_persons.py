@@ -15,8 +15,8 @@ from flask import Flask
 from msgspec.structs import asdict
 from werkzeug.test import TestResponse
 
-from app.accounts.rules.proposal import TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.accounts import list_accounts
 from app.accounts.services.proposals import waiting_count
 from app.audit.services import show_audit

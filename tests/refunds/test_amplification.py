@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.refunds import queries
+from app.transfers.rules.refund_signatures import MAX_WAITING
 from app.transfers.rules.refunds import claimable
 from app.transfers.rules.refunds.claimable import SHOWN_REQUESTS
-from app.transfers.rules.signatures import MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import signed

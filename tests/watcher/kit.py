@@ -17,7 +17,7 @@ from app.db.engine import reading
 from app.estimates.models import PoolCounter
 from app.feed.services.ingest import Intake
 from app.http.application import part_of
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.rules.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.models import Transfer
 from app.transfers.rules.events.contract_ids import pool_transfer_id

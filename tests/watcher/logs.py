@@ -9,7 +9,7 @@ from eth_abi import encode
 from eth_utils import keccak
 from msgspec.structs import replace
 
-from app.network.rules.facts import NetworkFacts, PairFacts, TokenFacts
+from app.network.rules.validation_facts import NetworkFacts, PairFacts, TokenFacts
 from app.network.rules.watch_terms import WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.rules.blocks import Header, Log

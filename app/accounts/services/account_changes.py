@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_is_demanded
-from app.accounts.rules.proposal import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,

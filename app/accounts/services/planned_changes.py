@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.previews import Effect, Preview
 from app.audit.rules.records import Actor, AuditedChange

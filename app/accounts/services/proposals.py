@@ -21,8 +21,8 @@ from app.accounts.queries import (
     waiting_about,
     waiting_proposals,
 )
-from app.accounts.rules.proposal import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
 from app.accounts.services.planned_changes import PlannedChange
 from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH

@@ -17,7 +17,7 @@ from wtforms.fields.choices import SelectChoice
 from wtforms.validators import NumberRange, Optional
 from wtforms.widgets import CheckboxInput
 
-from app.accounts.rules.proposal import API_KEYS, INGEST_TOKENS, TwoPersons
+from app.accounts.rules.two_persons import API_KEYS, INGEST_TOKENS, TwoPersons
 from app.accounts.services.planned_changes import same_name
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys

@@ -8,7 +8,7 @@ from typing import Any
 from flask import flash
 from wtforms import HiddenField, StringField, SubmitField
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.previews import Preview

@@ -38,7 +38,6 @@ from app.http.application import current
 from app.network.edits.refusals import Invalid
 from app.network.edits.route_changes import is_open
 from app.network.models import Route
-from app.network.rules.facts import route_key
 from app.network.rules.terms import (
     BaseFee,
     NetworkTerms,
@@ -48,6 +47,7 @@ from app.network.rules.terms import (
     overdue_by_limit,
     route_terms,
 )
+from app.network.rules.validation_facts import route_key
 from app.network.sections import Row
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId, RouteKey

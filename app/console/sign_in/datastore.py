@@ -18,7 +18,7 @@ from passlib.totp import TotpMatch
 from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.accounts import Account, find_account, update_account, use_code
 from app.accounts.services.code_keys import CodeKeys, name_of
 from app.accounts.services.factors import (

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import update
 
-from app.accounts.rules.proposal import API_KEYS, INGEST_TOKENS
+from app.accounts.rules.two_persons import API_KEYS, INGEST_TOKENS
 from app.audit.keys import AuditKeys
 from app.audit.rules.records import Actor, AuditedChange
 from app.audit.services import as_recorded, record_change

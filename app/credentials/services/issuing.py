@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import Connection, Row, insert
 
-from app.accounts.rules.proposal import Proposal, TwoPersons
+from app.accounts.rules.two_persons import Proposal, TwoPersons
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys

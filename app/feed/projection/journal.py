@@ -21,7 +21,7 @@ from app.db.upserts import append
 from app.feed.models import JournalRow
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import last_rows
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState
 from app.transfers.rules.published_changes import StatusChange, StatusThen

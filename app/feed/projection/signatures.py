@@ -13,14 +13,14 @@ from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import AsideRow, count_aside, load_aside
 from app.feed.services.log import append
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import RefundSigned
 from app.transfers.rules.events.fields import id_in_one_form
 from app.transfers.rules.events.merging import agree
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.signatures import MAX_ASIDE, not_needed, signature_refusal, without
+from app.transfers.rules.refund_signatures import MAX_ASIDE, not_needed, signature_refusal, without
 from app.transfers.rules.validation import LogEntry
 
 

@@ -22,7 +22,7 @@ from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import advance, apply_shared, find_progress
 from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.refunds.queries import count_evidence, load_histories
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash

@@ -40,8 +40,8 @@ from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.queries.chains import Acceptance, taken_by_belated
 from app.network.models import Pool
 from app.network.queries import load_configured_facts
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.pools import PoolCounters
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.models import Event
 from app.transfers.queries.logged import (
     IS_NOT_AHEAD,

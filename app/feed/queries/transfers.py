@@ -21,8 +21,8 @@ from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import TransferEvent
 from app.transfers.rules.events.keys import EventKey
-from app.transfers.rules.evidence import RefundEvidence
 from app.transfers.rules.projected import TransferState
+from app.transfers.rules.refund_evidence import RefundEvidence
 from app.transfers.rules.sums import AccountEntry
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId

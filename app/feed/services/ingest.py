@@ -34,7 +34,7 @@ from app.feed.services.ahead import settle
 from app.feed.services.load import load_known, note_sender
 from app.feed.services.write import divided, write
 from app.network.queries import load_configured_facts
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.event_types import (

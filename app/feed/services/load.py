@@ -29,7 +29,7 @@ from app.feed.queries.pruned import (
 from app.feed.queries.transfers import load_not_needed
 from app.feed.services.log import dropped_before
 from app.network.queries import load_network_facts
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.refunds.queries import load_histories
 from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
 from app.transfers.rules.certainty import WATCHER

@@ -38,7 +38,7 @@ from app.feed.verifying.mismatches import Difference, Values, differences, rows_
 from app.latency.models import LatencyRecord
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.refunds.models import SignatureNotNeeded, WithdrawId
 from app.refunds.models import WithdrawDone as UsedWithdraw
 from app.refunds.queries import ids_of_transfers, load_histories, transfers_with_ids
@@ -69,7 +69,7 @@ from app.transfers.rules.events.fields import id_in_one_form
 from app.transfers.rules.events.keys import transfer_of_subject
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState, transfer_state
-from app.transfers.rules.signatures import not_needed, without
+from app.transfers.rules.refund_signatures import not_needed, without
 from app.transfers.rules.sums import SharedChange, account_entries, latency_of
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, RouteKey, TransferId

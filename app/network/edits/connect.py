@@ -17,12 +17,12 @@ from app.db.engine import reading, reading_consistently
 from app.network.edits.entered import Edits
 from app.network.edits.plan import SECTION_BY_NAME, Edit
 from app.network.edits.refusals import counted
-from app.network.guards import PIN
 from app.network.models import OpeningValidator, Pool
 from app.network.models.columns import declared
 from app.network.models.value_fields import NEW_RATE, NEW_TIERS
 from app.network.queries import load_rows, rows_with
-from app.network.rules.trials import FITTING_PPM, RouteTrial, is_far
+from app.network.row_checks import PIN
+from app.network.rules.far_rates import FITTING_PPM, RouteTrial, is_far
 from app.network.sections import Row
 from app.values.amounts import format_units, mul_div_up, parse_decimal, scale_factors, tokens_text
 from app.values.identifiers import RouteKey

@@ -17,10 +17,10 @@ from app.network.edits.plan import EDITABLE, SECTION_BY_NAME, Edit, plan_edits
 from app.network.edits.preview import effects_of
 from app.network.edits.refusals import FieldError, Invalid, counted
 from app.network.edits.save import Description, NetworkChange, Shown
-from app.network.guards import PAIR_SIDES, sent_through
 from app.network.handed_in import TRANSFER_USE
 from app.network.models import Chain
 from app.network.queries import load_rows, rows_with
+from app.network.row_checks import PAIR_SIDES, sent_through
 from app.network.sections import Row
 
 KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"

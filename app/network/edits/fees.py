@@ -19,8 +19,8 @@ from app.network.edits.save import Description, NetworkChange, Shown
 from app.network.handed_in import REPORTED_FEES
 from app.network.models import Route
 from app.network.queries import chain_names, load_rows, token_decimals
-from app.network.rules.facts import route_key
 from app.network.rules.terms import outranking, pinned_fee
+from app.network.rules.validation_facts import route_key
 from app.network.sections import Row
 from app.values.amounts import MAX_UINT256, mul_div_up
 from app.values.identifiers import ChainId, RouteKey

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.rules.proposal import ONE_ROW
+from app.accounts.rules.two_persons import ONE_ROW
 from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
@@ -22,9 +22,9 @@ from app.network.edits.preview import effects_of
 from app.network.edits.refusals import FieldError, InUse, Invalid, RowUsers
 from app.network.edits.save import Description, NetworkChange, Rows, network_change
 from app.network.edits.tried_routes import try_change
-from app.network.guards import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.handed_in import COUNT_LIMIT, TRANSFER_USE
 from app.network.queries import load_rows, rows_with
+from app.network.row_checks import PIN, UsedRows, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.sections import BLOCKED, SECTIONS, Row, Section
 from app.values.identifiers import ChainId
 

@@ -21,7 +21,7 @@ from app.network.edits.entered import Edits
 from app.network.edits.plan import EDITABLE, SECTION_BY_NAME, Edit, present_rows
 from app.network.edits.refusals import FieldError, Invalid, counted
 from app.network.edits.save import NetworkChange, Shown
-from app.network.guards import without_ended_pin
+from app.network.row_checks import without_ended_pin
 from app.network.sections import Row, Section, key_of, section_of
 
 _NAMED: Final = 20

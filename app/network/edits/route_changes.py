@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from app.audit.previews import Effect, Severity
 from app.network.edits.refusals import counted
-from app.network.rules.facts import build_facts
 from app.network.rules.terms import (
     BaseFee,
     FeeTier,
@@ -24,6 +23,7 @@ from app.network.rules.terms import (
     pegged_is_open,
     pool_is_open,
 )
+from app.network.rules.validation_facts import build_facts
 from app.network.rules.watch_terms import WatchTerms, build_watch_terms
 from app.network.sections import Row
 from app.values.amounts import format_units, grouped, tokens_text

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.planned_changes import PlannedChange
 from app.accounts.services.proposals import LONGEST_REASON, carry_out
 from app.audit.keys import AuditKeys

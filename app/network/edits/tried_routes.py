@@ -13,9 +13,17 @@ from sqlalchemy import Connection
 from app.audit.previews import TrialFigures, TriedRoute
 from app.db.engine import HandedIn
 from app.network.edits.route_changes import RouteChanges, is_open, route_text
-from app.network.rules.facts import route_key
+from app.network.rules.far_rates import (
+    Quote,
+    RouteTrial,
+    Trial,
+    dangers,
+    has_high_impact,
+    has_moved,
+    rate_down,
+)
 from app.network.rules.terms import NetworkTerms, blocked_routes, build_terms, in_force
-from app.network.rules.trials import Quote, RouteTrial, Trial, dangers, has_high_impact, has_moved, rate_down
+from app.network.rules.validation_facts import route_key
 from app.network.sections import Row
 from app.values.amounts import parse_decimal, tokens_text
 from app.values.identifiers import RouteKey

@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.network.rules.facts import Row, pool_key, route_key
 from app.network.rules.pools import PoolState, opening_counters
+from app.network.rules.validation_facts import Row, pool_key, route_key
 from app.network.rules.watch_terms import Finality
 from app.values.amounts import parse_decimal
 from app.values.codes import BridgeType

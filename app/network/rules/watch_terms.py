@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts, Row, Rows
+from app.network.rules.validation_facts import NetworkFacts, Row, Rows
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 

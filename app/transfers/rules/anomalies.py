@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.quorum import ValidatorSet
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import (
     Event,
     NetworkStatus,

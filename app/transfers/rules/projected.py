@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.anomalies import Anomaly, anomalies_of_transfer
 from app.transfers.rules.events.canonical import ChainReading, highest_blocks, readings
 from app.transfers.rules.events.contract_ids import is_proven
@@ -25,13 +25,13 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.evidence import (
+from app.transfers.rules.history import TransferHistory, describing
+from app.transfers.rules.refund_evidence import (
     RefundEvidence,
     TransferRefund,
     validated_refund,
     withdraw_ids,
 )
-from app.transfers.rules.history import TransferHistory, describing
 from app.transfers.rules.status import StandingEvents, StatusAnswer, status_of
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import BlockNumber, ChainId, TransferId

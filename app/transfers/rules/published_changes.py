@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import (
     RefundCompleted,
     RefundPrepared,

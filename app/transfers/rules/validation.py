@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.bounds import EventCounts, too_many
 from app.transfers.rules.events.contract_ids import Proof, proof_of
@@ -32,7 +32,7 @@ from app.transfers.rules.events.event_types import (
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.merging import Pruned, PrunedMatch, agree, together
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.signatures import NotTaken, request_refusal, signature_refusal
+from app.transfers.rules.refund_signatures import NotTaken, request_refusal, signature_refusal
 
 
 class LatestAcceptance(Struct, frozen=True):

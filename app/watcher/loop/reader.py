@@ -44,7 +44,7 @@ from app.watcher.rules.blocks import BlockId, digest
 from app.watcher.rules.logs.translation import Translation, translate
 from app.watcher.rules.steps import Doubt, Span, SpanState, Step
 from app.watcher.services.advance import Advanced, advance
-from app.watcher.services.contradicted import arrived, to_compare
+from app.watcher.services.contradicting_reports import arrived, to_compare
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
 

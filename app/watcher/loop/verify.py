@@ -44,7 +44,7 @@ from app.watcher.rules.evidence import Level
 from app.watcher.rules.logs.payouts import log_id, log_of
 from app.watcher.rules.logs.translation import head_event
 from app.watcher.rules.steps import Doubt, Missed, Span, SpanState, Step
-from app.watcher.services.contradicted import Arrived
+from app.watcher.services.contradicting_reports import Arrived
 from app.watcher.services.readings import Reported
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 2

@@ -21,7 +21,7 @@ from app.watcher.models import WatchHeader, WatchMiss, WatchWaiting
 from app.watcher.queries import Reorgs, newest_misses, reread_spans, stored_hash
 from app.watcher.rules.blocks import Header
 from app.watcher.rules.steps import Missed, SpanState, Step, Waiting, WaitingKey, reaches
-from app.watcher.services.contradicted import store_contradicted
+from app.watcher.services.contradicting_reports import store_contradicted
 from app.watcher.services.doubts import store_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans

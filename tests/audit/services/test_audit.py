@@ -14,7 +14,7 @@ from flask import Flask
 from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys, AuditKeyUnusable
 from app.audit.models import AuditRecord
 from app.audit.rules.records import Actor, AuditedChange, Source, key_id

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sqlalchemy import event, func, select
 
 from app.accounts.models import Proposal
-from app.accounts.rules.proposal import API_KEYS, TwoPersons
+from app.accounts.rules.two_persons import API_KEYS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing
 from app.audit.keys import AuditKeys
 from app.audit.models import AuditRecord

@@ -15,7 +15,7 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
-from app.transfers.rules.signatures import MAX_WAITING
+from app.transfers.rules.refund_signatures import MAX_WAITING
 from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.applications import Audited, Editing

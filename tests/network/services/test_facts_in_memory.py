@@ -15,7 +15,7 @@ from app.network.changes import raise_versions
 from app.network.document import import_network
 from app.network.models import Chain
 from app.network.queries import load_configured_facts, load_network_facts, load_versions, share_facts
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.sections import Part
 from app.network.services import NetworkSnapshots
 from app.values.crypto import parse_evm_address

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from app import cooperation
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.console.network.document import Picked, compare_document, picked_edits
 from app.db.database import Database
 from app.network.document import import_network

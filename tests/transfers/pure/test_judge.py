@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.network.rules.facts import NetworkFacts, TokenFacts
 from app.network.rules.quorum import ValidatorSet
+from app.network.rules.validation_facts import NetworkFacts, TokenFacts
 from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Origin
 from app.transfers.rules.events.event_types import (

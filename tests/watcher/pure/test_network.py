@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.network.rules.facts import NetworkFacts, PairFacts
+from app.network.rules.validation_facts import NetworkFacts, PairFacts
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
 from app.watcher.rules.logs.payouts import NotConfigured, burn_target

@@ -37,7 +37,7 @@ MAX_OF_A_LIMITED: Final = 512
 def most_of(event: TransferEvent) -> int | None:
     """How many events of this type one reporter may send about one transfer; None: any number.
 
-    Signatures have bounds of their own (``app.transfers.rules.signatures``).
+    Signatures have bounds of their own (``app.transfers.rules.refund_signatures``).
     """
     if isinstance(event, RefundSigned):
         return None

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
-from app.network.rules.facts import Taken
+from app.network.rules.validation_facts import Taken
 from app.transfers.rules.events import fields
 from app.transfers.rules.events.keys import (
     OPERATORS,

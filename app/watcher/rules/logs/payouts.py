@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.network.rules.watch_terms import KnownSend
 from app.transfers.rules.events.contract_ids import Proof, proof_of
 from app.transfers.rules.events.event_types import TransferSent

@@ -12,6 +12,7 @@ from app.transfers.rules.events.event_types import ChainHead, ChainReorged, Even
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.blocks import Header, Log
 from app.watcher.rules.logs import values
+from app.watcher.rules.logs.chain_report import ChainReport
 from app.watcher.rules.logs.contracts import SHAPES, Role, decode
 from app.watcher.rules.logs.payouts import (
     NotConfigured,
@@ -23,7 +24,6 @@ from app.watcher.rules.logs.payouts import (
     place_from,
     place_of,
 )
-from app.watcher.rules.logs.rules import ChainReport
 from app.watcher.rules.logs.values import Undecodable
 from app.watcher.rules.steps import Waiting, WaitingKey, WaitingKind
 

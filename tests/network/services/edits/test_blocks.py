@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.previews import Preview, Severity
 from app.console.network.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
 from app.db.database import Database

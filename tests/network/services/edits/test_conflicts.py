@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.services import Conflict, EditRefused, Saved, fingerprint
 from app.db.database import Database
 from app.network.edits.plan import Edit

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.services import NotConfirmed
 from app.db.database import Database
 from app.db.engine import reading, writing

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.previews import Preview, Severity
 from app.db.database import Database
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee

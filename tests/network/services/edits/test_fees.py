@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.previews import Preview, Severity
 from app.audit.services import Conflict

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from msgspec.structs import replace
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.previews import Severity
 from app.db.database import Database

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.accounts.rules.proposal import TwoPersons
+from app.accounts.rules.two_persons import TwoPersons
 from app.db.database import Database
 from app.estimates.services import EstimateCounts, estimate_transfer
 from app.network.changes import Change

@@ -11,8 +11,8 @@ from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.passing import largest_passing, smallest_passing
 from app.estimates.rules.pricing import CurveUnsettled, price_of, price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
+from app.network.rules.far_rates import Quote, RouteTrial, Trial
 from app.network.rules.terms import FixedRate
-from app.network.rules.trials import Quote, RouteTrial, Trial
 from app.values.amounts import MAX_UINT256
 from app.values.identifiers import RouteKey
 

@@ -17,10 +17,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferSent
-from app.transfers.rules.evidence import refund_context
 from app.transfers.rules.history import TransferHistory
+from app.transfers.rules.refund_evidence import refund_context
 from app.transfers.rules.refunds.claimable import (
     contradictions,
     signature_is_provably_false,

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.network.rules.trials import (
+from app.network.rules.far_rates import (
     FITTING_PPM,
     Quote,
     RouteTrial,

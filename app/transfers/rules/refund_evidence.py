@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from app.network.rules.facts import NetworkFacts
 from app.network.rules.quorum import ValidatorSet
+from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferEvent, TransferSent
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refunds.claimable import (
