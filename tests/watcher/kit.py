@@ -24,8 +24,9 @@ from app.transfers.rules.events.contract_ids import pool_transfer_id
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.reader import Reader, WriterShare
+from app.watcher.loop.reader import Reader
 from app.watcher.loop.view import View
+from app.watcher.loop.writer_share import WriterShare
 from app.watcher.queries import newest_misses, watch_row
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault

@@ -1,29 +1,20 @@
-"""Reads one chain under a lease: polls, backfills, rereads, writes what it reads, and gives way to others.
-
-It takes at most half of the writer's time where others could use it. Where no other process writes, it does
-not pause. A backfill reads the blocks below the live reading, from the chain's first block on, one range a
-step.
-"""
+"""Reads one chain under a lease: polls, backfills, rereads, writes what it reads, and gives way to others."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
-from threading import Lock
 from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.values.identifiers import BlockNumber
+from app.watcher.loop.backfill import read_range, report_range
 from app.watcher.loop.branches import request_others
 from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from, read_logs
-from app.watcher.loop.findings import new_doubts, said_of
+from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.verify import (
     Unverifiable,
@@ -36,196 +27,15 @@ from app.watcher.loop.verify import (
     unknown,
     verify,
 )
-from app.watcher.loop.view import Blocks, View, backfill_blocks
-from app.watcher.rpc.faults import Moved, RpcFault
-from app.watcher.rpc.node import Node
+from app.watcher.loop.view import View
+from app.watcher.loop.writer_share import WriterShare
+from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.nodes import Trouble
-from app.watcher.rules.blocks import BlockId, digest
-from app.watcher.rules.logs.translation import Translation, translate
-from app.watcher.rules.steps import Doubt, Span, SpanState, Step
-from app.watcher.services.advance import Advanced, advance
+from app.watcher.rules.steps import Span, SpanState, Step
+from app.watcher.services.advance import advance
 from app.watcher.services.contradicting_reports import arrived, to_compare
 from app.watcher.services.lease import Lease
 from app.watcher.services.readings import Reported, load, reported
-
-
-def next_range(view: View) -> Blocks | None:
-    """The next range of the backfill; None where there is none."""
-    return backfill_blocks(view.terms, view.readings, view.nodes.most_blocks())
-
-
-def read_range(view: View) -> Fetched | None:
-    """Read the next range. Changes nothing else in the view, so the last range may still be being written.
-
-    :raises NoNode: no URL can be used now.
-    :raises Moved: the chain changed at each try.
-    """
-    fetched = _read(view, next_range(view))
-    return None if fetched is None else _compared(view, fetched)
-
-
-def _compared(view: View, fetched: Fetched) -> Fetched:
-    """A range with whether another provider returns the same, where one can be requested at once.
-
-    Of what both returned nothing is in doubt, so nothing is stored of its blocks, which may be very many.
-    """
-    blocks, voice = fetched.blocks, view.nodes.voice(fetched.source)
-    if blocks.first <= view.known_to or any(
-        blocks.first <= block <= blocks.last for block in view.readings.doubts
-    ):
-        return fetched
-    for node in view.nodes.usable():
-        if node.voice != voice:
-            try:
-                logs, end = read_logs(view, node, blocks)
-            except RpcFault as fault:
-                view.nodes.failed(node, fault)
-            else:
-                is_same = end.hash == fetched.end.hash and digest(logs) == digest(fetched.logs)
-                return replace(fetched, agreed=is_same)
-    return fetched
-
-
-def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
-    """The step that follows from a range that was read.
-
-    :param reported: what was reported of blocks.
-    """
-    blocks = fetched.blocks
-    live_to = view.readings.live_to
-    # Final blocks are below all that is read live. Of others only the range itself is known.
-    deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
-    read_to = live_to.number if live_to is not None and deep_enough else blocks.last
-    doubts = [] if fetched.agreed else _doubts(view, fetched, reported)
-    disputed = {doubt.block for doubt in doubts if doubt.disputed}
-    translation = translate(
-        view.network,
-        view.terms,
-        [log for log in fetched.logs if log.block not in disputed],  # they are as they were decided
-        fetched.headers,
-        view.readings.waiting,
-        read_to=read_to,
-        final_to=view.settled_to,
-        doubts=view.readings.doubts,
-    )
-    return Outcome(_step(view, fetched, translation, doubts), translation.unreadable)
-
-
-MOST_DOUBTS: Final = 2_000
-"""Blocks in doubt with which the backfill adds no more: as long as no other URL answers there may be many."""
-
-
-def _doubts(view: View, fetched: Fetched, reported: Reported) -> list[Doubt]:
-    """What is stored of blocks that are read again, as when a contract was added, and those with new logs."""
-    blocks, stored = fetched.blocks, view.readings.doubts
-    said = said_of(view, reported, blocks) if blocks.first <= view.known_to else {}
-    found = {block: doubt for block, doubt in stored.items() if blocks.first <= block <= blocks.last}
-    new = {doubt.block: doubt for doubt in new_doubts(view, fetched, said)}
-    if len(stored) >= MOST_DOUBTS:
-        new = {block: doubt for block, doubt in new.items() if block in stored}
-    return list((found | new).values())
-
-
-def _read(view: View, blocks: Blocks | None) -> Fetched | None:
-    if blocks is None:
-        return None
-    fetched, _ = read_from(view, lambda node: _fetched(view, node, blocks))
-    _check_join(view, fetched)
-    return fetched
-
-
-def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:
-    anchor = _anchor(view, blocks)
-    fetched = first_part(node, blocks, lambda part: fetch(node, view.wanted, part, anchor=anchor))
-    check_times(view, fetched.headers.values())
-    return fetched
-
-
-def _anchor(view: View, blocks: Blocks) -> BlockId | None:
-    """The block below the range, where its header is stored."""
-    return _stored(view, BlockNumber(blocks.first - 1))
-
-
-def _check_join(view: View, fetched: Fetched) -> None:
-    """Check that the live reading builds on the range.
-
-    :raises Moved: it does not; the next poll finds the reorganisation.
-    """
-    stored = _stored(view, fetched.end.number)
-    if stored is not None and stored.hash != fetched.end.hash:
-        raise Moved(f"block {stored.number} is not the one that live reading continues from")
-
-
-def _stored(view: View, number: BlockNumber) -> BlockId | None:
-    return next((header.id for header in view.readings.headers if header.number == number), None)
-
-
-def _step(view: View, fetched: Fetched, translation: Translation, doubts: Sequence[Doubt]) -> Step:
-    readings, live_to = view.readings, view.readings.live_to
-    # Those of blocks that a reorganisation can still reach.
-    reachable = -1 if live_to is None else live_to.number - view.max_reorg
-    return Step(
-        at=view.clock(),
-        events=translation.events,
-        backfill_from=view.terms.from_block if readings.backfill_from is None else None,
-        backfilled_to=fetched.blocks.last,
-        headers=[header for header in fetched.stored_headers() if header.number >= reachable],
-        spans=(fetched.span(),),
-        doubts=doubts,
-        waiting=translation.waiting,
-        done=translation.done,
-        source=fetched.source,
-        calls=view.calls(),
-    )
-
-
-class WriterShare:
-    """The share of the writer's time for backfills, of all chains of one process.
-
-    The time of a write includes its wait for the writer's lock. So the more others write, the longer the
-    backfill waits between two of its own writes. That others write shows in the log: something lies between
-    the end of one write and the start of the next. SQLite does not let writers in by turns, and another may
-    have waited in vain, so there it always rests.
-
-    :param monotonic: seconds that never go back.
-    """
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._writing = Lock()
-        self._free_at = 0.0
-        self._log_end = -1
-        self._only_writer = False
-
-    def wait(self) -> float:
-        """Seconds until a write may begin. Another chain may still take that turn."""
-        return max(0.0, self._free_at - self._monotonic())
-
-    @contextmanager
-    def turn(self) -> Iterator[bool]:
-        """Whether a write may begin now. It has to happen within the context and be reported by
-        :meth:`wrote`.
-        """
-        if not self._writing.acquire(blocking=False):
-            yield False
-            return
-        try:
-            if self.wait() > 0:
-                yield False
-                return
-            started = self._monotonic()
-            self._only_writer = False
-            yield True
-            now = self._monotonic()
-            self._free_at = now if self._only_writer else now + (now - started)
-        finally:
-            self._writing.release()
-
-    def wrote(self, written: Advanced) -> None:
-        """Report what was written within a turn."""
-        self._only_writer = written.by_turns and written.log_start == self._log_end
-        self._log_end = written.log_end
-
 
 SEEN_SECONDS: Final = 10.0
 """At least so often it is written that the chain was polled, even if nothing is new."""

@@ -24,8 +24,9 @@ from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.reader import Reader, WriterShare
+from app.watcher.loop.reader import Reader
 from app.watcher.loop.view import TooDeep, View
+from app.watcher.loop.writer_share import WriterShare
 from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.nodes import Nodes, Trouble, make_nodes
 from app.watcher.services.advance import StepRefused

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.watcher.loop.reader import Reader, read_range
+from app.watcher.loop.backfill import read_range
+from app.watcher.loop.reader import Reader
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, relay
 from tests.watcher.loop.proven import payouts_of

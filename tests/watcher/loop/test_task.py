@@ -15,8 +15,8 @@ from app.network.rules.watch_terms import WatchTerms
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.watcher.loop import watcher as module
-from app.watcher.loop.reader import WriterShare
 from app.watcher.loop.watcher import ChainTask, LeaseHolder
+from app.watcher.loop.writer_share import WriterShare
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble

@@ -13,8 +13,9 @@ from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.reader import Reader, WriterShare
+from app.watcher.loop.reader import Reader
 from app.watcher.loop.view import View
+from app.watcher.loop.writer_share import WriterShare
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node

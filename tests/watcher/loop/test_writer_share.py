@@ -8,8 +8,8 @@ import pytest
 
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.fetch import Fetched
-from app.watcher.loop.reader import WriterShare
 from app.watcher.loop.view import Blocks
+from app.watcher.loop.writer_share import WriterShare
 from app.watcher.rules.blocks import Header, Log
 from app.watcher.services.advance import Advanced
 

@@ -1,0 +1,150 @@
+"""Reads the blocks below the live reading, from the chain's first block on, one range a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from app.values.identifiers import BlockNumber
+from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from, read_logs
+from app.watcher.loop.findings import new_doubts, said_of
+from app.watcher.loop.poll import Outcome
+from app.watcher.loop.view import Blocks, View, backfill_blocks
+from app.watcher.rpc.faults import Moved, RpcFault
+from app.watcher.rpc.node import Node
+from app.watcher.rules.blocks import BlockId, digest
+from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.steps import Doubt, Step
+from app.watcher.services.readings import Reported
+
+
+def next_range(view: View) -> Blocks | None:
+    """The next range of the backfill; None where there is none."""
+    return backfill_blocks(view.terms, view.readings, view.nodes.most_blocks())
+
+
+def read_range(view: View) -> Fetched | None:
+    """Read the next range. Changes nothing else in the view, so the last range may still be being written.
+
+    :raises NoNode: no URL can be used now.
+    :raises Moved: the chain changed at each try.
+    """
+    fetched = _read(view, next_range(view))
+    return None if fetched is None else _compared(view, fetched)
+
+
+def _compared(view: View, fetched: Fetched) -> Fetched:
+    """A range with whether another provider returns the same, where one can be requested at once.
+
+    Of what both returned nothing is in doubt, so nothing is stored of its blocks, which may be very many.
+    """
+    blocks, voice = fetched.blocks, view.nodes.voice(fetched.source)
+    if blocks.first <= view.known_to or any(
+        blocks.first <= block <= blocks.last for block in view.readings.doubts
+    ):
+        return fetched
+    for node in view.nodes.usable():
+        if node.voice != voice:
+            try:
+                logs, end = read_logs(view, node, blocks)
+            except RpcFault as fault:
+                view.nodes.failed(node, fault)
+            else:
+                is_same = end.hash == fetched.end.hash and digest(logs) == digest(fetched.logs)
+                return replace(fetched, agreed=is_same)
+    return fetched
+
+
+def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
+    """The step that follows from a range that was read.
+
+    :param reported: what was reported of blocks.
+    """
+    blocks = fetched.blocks
+    live_to = view.readings.live_to
+    # Final blocks are below all that is read live. Of others only the range itself is known.
+    deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
+    read_to = live_to.number if live_to is not None and deep_enough else blocks.last
+    doubts = [] if fetched.agreed else _doubts(view, fetched, reported)
+    disputed = {doubt.block for doubt in doubts if doubt.disputed}
+    translation = translate(
+        view.network,
+        view.terms,
+        [log for log in fetched.logs if log.block not in disputed],  # they are as they were decided
+        fetched.headers,
+        view.readings.waiting,
+        read_to=read_to,
+        final_to=view.settled_to,
+        doubts=view.readings.doubts,
+    )
+    return Outcome(_step(view, fetched, translation, doubts), translation.unreadable)
+
+
+MOST_DOUBTS: Final = 2_000
+"""Blocks in doubt with which the backfill adds no more: as long as no other URL answers there may be many."""
+
+
+def _doubts(view: View, fetched: Fetched, reported: Reported) -> list[Doubt]:
+    """What is stored of blocks that are read again, as when a contract was added, and those with new logs."""
+    blocks, stored = fetched.blocks, view.readings.doubts
+    said = said_of(view, reported, blocks) if blocks.first <= view.known_to else {}
+    found = {block: doubt for block, doubt in stored.items() if blocks.first <= block <= blocks.last}
+    new = {doubt.block: doubt for doubt in new_doubts(view, fetched, said)}
+    if len(stored) >= MOST_DOUBTS:
+        new = {block: doubt for block, doubt in new.items() if block in stored}
+    return list((found | new).values())
+
+
+def _read(view: View, blocks: Blocks | None) -> Fetched | None:
+    if blocks is None:
+        return None
+    fetched, _ = read_from(view, lambda node: _fetched(view, node, blocks))
+    _check_join(view, fetched)
+    return fetched
+
+
+def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:
+    anchor = _anchor(view, blocks)
+    fetched = first_part(node, blocks, lambda part: fetch(node, view.wanted, part, anchor=anchor))
+    check_times(view, fetched.headers.values())
+    return fetched
+
+
+def _anchor(view: View, blocks: Blocks) -> BlockId | None:
+    """The block below the range, where its header is stored."""
+    return _stored(view, BlockNumber(blocks.first - 1))
+
+
+def _check_join(view: View, fetched: Fetched) -> None:
+    """Check that the live reading builds on the range.
+
+    :raises Moved: it does not; the next poll finds the reorganisation.
+    """
+    stored = _stored(view, fetched.end.number)
+    if stored is not None and stored.hash != fetched.end.hash:
+        raise Moved(f"block {stored.number} is not the one that live reading continues from")
+
+
+def _stored(view: View, number: BlockNumber) -> BlockId | None:
+    return next((header.id for header in view.readings.headers if header.number == number), None)
+
+
+def _step(view: View, fetched: Fetched, translation: Translation, doubts: Sequence[Doubt]) -> Step:
+    readings, live_to = view.readings, view.readings.live_to
+    # Those of blocks that a reorganisation can still reach.
+    reachable = -1 if live_to is None else live_to.number - view.max_reorg
+    return Step(
+        at=view.clock(),
+        events=translation.events,
+        backfill_from=view.terms.from_block if readings.backfill_from is None else None,
+        backfilled_to=fetched.blocks.last,
+        headers=[header for header in fetched.stored_headers() if header.number >= reachable],
+        spans=(fetched.span(),),
+        doubts=doubts,
+        waiting=translation.waiting,
+        done=translation.done,
+        source=fetched.source,
+        calls=view.calls(),
+    )
