@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
+from sqlalchemy import Engine
 from sqlalchemy import event as sql_event
-
-from app.db.database import Database
 
 
 def steps(work: Callable[[], object]) -> int:
@@ -30,15 +30,17 @@ def steps(work: Callable[[], object]) -> int:
 
 
 @contextmanager
-def statements(database: Database) -> Iterator[list[str]]:
-    """The statements that are executed in the block."""
+def statements(engine: Engine) -> Iterator[list[str]]:
+    """The statements that this thread executes in the block. Others of the process read the journal."""
     executed: list[str] = []
+    thread = get_ident()
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        executed.append(statement)
+        if get_ident() == thread:
+            executed.append(statement)
 
-    sql_event.listen(database.engine, "before_cursor_execute", note)
+    sql_event.listen(engine, "before_cursor_execute", note)
     try:
         yield executed
     finally:
-        sql_event.remove(database.engine, "before_cursor_execute", note)
+        sql_event.remove(engine, "before_cursor_execute", note)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event as listeners
 from sqlalchemy import insert, update
 from werkzeug.datastructures import Headers
 
@@ -23,6 +22,7 @@ from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, renew_parts
 from tests.grpcweb.wire import frame, post
+from tests.steps import statements
 
 ID = "0x" + "5a" * 32
 LATE = "0x" + "5b" * 32
@@ -226,17 +226,8 @@ def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
     tell(app, sent(ID))
     client = app.test_client()
     before = asked(client, transfer_id=ID)
-    statements: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        statements.append(statement)
-
-    engine = part_of(app, Database).reads
-    listeners.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(part_of(app, Database).reads) as executed:
         response = client.post(STATUS, json={"transfer_id": ID})
-    finally:
-        listeners.remove(engine, "before_cursor_execute", note)
     assert progress_in(response.headers).keys() == before.keys()
-    assert len([each for each in statements if "transfers" in each]) == 1
-    assert not [each for each in statements if "latency" in each or "FROM events" in each]
+    assert len([each for each in executed if "transfers" in each]) == 1
+    assert not [each for each in executed if "latency" in each or "FROM events" in each]
