@@ -19,7 +19,7 @@ from app.accounts.models import (
     OperatorSession,
     SignInFailure,
 )
-from app.accounts.rules.roles import SESSION_IDLE, SESSION_LIFETIME
+from app.accounts.rules.sessions import SESSION_IDLE, SESSION_LIFETIME
 from app.accounts.rules.two_persons import ONE_ROW, Proposal, ProposalState
 
 

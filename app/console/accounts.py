@@ -14,7 +14,8 @@ from wtforms import BooleanField, EmailField, HiddenField, PasswordField, Select
 from wtforms.fields.choices import SelectChoice
 
 from app.accounts.models import Operator
-from app.accounts.rules.roles import MIN_PASSWORD_LENGTH, Role, normal_email
+from app.accounts.rules.roles import Role
+from app.accounts.rules.sign_in import MIN_PASSWORD_LENGTH, normal_email
 from app.accounts.rules.two_persons import OPERATORS, TwoPersons
 from app.accounts.services.account_changes import (
     AccountRequest,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.accounts.rules.roles import FailureScope, is_too_long, normal_email, typed_name, wait_after
+from app.accounts.rules.guesses import FailureScope, typed_name, wait_after
+from app.accounts.rules.sign_in import is_too_long, normal_email
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from sqlalchemy import update
 
 from app import create_app
 from app.accounts.models import Operator, OperatorSession
-from app.accounts.rules.roles import RECOVERY_CODES, Role
+from app.accounts.rules.roles import Role
+from app.accounts.rules.sign_in import RECOVERY_CODES
 from app.db.database import Database
 from app.db.engine import writing
 from app.http.application import part_of

@@ -10,7 +10,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.accounts.models import OperatorRecoveryCode
-from app.accounts.rules.roles import RECOVERY_CODES, Role
+from app.accounts.rules.roles import Role
+from app.accounts.rules.sign_in import RECOVERY_CODES
 from app.accounts.services.accounts import find_account, update_account
 from app.accounts.services.factors import make_recovery_codes, recovery_codes_left, use_recovery_code
 from app.audit.services import list_audit

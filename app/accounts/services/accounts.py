@@ -12,7 +12,9 @@ from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.queries import account_where, all_accounts, count_active_with_role
-from app.accounts.rules.roles import Role, SessionEnd, normal_email
+from app.accounts.rules.roles import Role
+from app.accounts.rules.sessions import SessionEnd
+from app.accounts.rules.sign_in import normal_email
 from app.accounts.rules.two_persons import OPERATORS, TwoPersons
 from app.accounts.services.passwords import hash_password, why_refused
 from app.accounts.services.proposals import SecondPersonNeeded

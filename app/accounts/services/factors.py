@@ -32,7 +32,8 @@ from app.accounts.queries import (
     passkeys_of,
     second_factor_is_demanded,
 )
-from app.accounts.rules.roles import RECOVERY_CODES, SessionEnd
+from app.accounts.rules.sessions import SessionEnd
+from app.accounts.rules.sign_in import RECOVERY_CODES
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from passlib.context import CryptContext
 
-from app.accounts.rules.roles import normal_password, password_complaint
+from app.accounts.rules.sign_in import normal_password, password_complaint
 from app.cooperation import one_at_a_time
 
 _LEAST_SCORE: Final = 3

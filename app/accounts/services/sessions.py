@@ -21,7 +21,7 @@ from app.accounts.queries import (
     session_forgotten,
     session_with,
 )
-from app.accounts.rules.roles import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
+from app.accounts.rules.sessions import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
 from app.audit.keys import AuditKeys
 from app.audit.rules.records import Actor
 from app.audit.services import record

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, update
 
 from app.accounts.models import SignInFailure
 from app.accounts.queries import FailureRow, forgotten_failures, sign_in_failures
-from app.accounts.rules.roles import (
+from app.accounts.rules.guesses import (
     FAILURES_FORGOTTEN,
     FailureScope,
     forgotten_after,

@@ -26,7 +26,8 @@ from flask_security.utils import get_message, validate_redirect_url
 from wtforms import EmailField, HiddenField, StringField
 from wtforms.validators import DataRequired
 
-from app.accounts.rules.roles import DEVICE_LIFETIME, is_too_long
+from app.accounts.rules.sessions import DEVICE_LIFETIME
+from app.accounts.rules.sign_in import is_too_long
 from app.accounts.services.accounts import Account, find_account
 from app.accounts.services.passwords import why_refused
 from app.accounts.services.throttle import (

@@ -19,7 +19,7 @@ from flask_security import (
 from flask_security.utils import get_message
 from flask_wtf.csrf import CSRFProtect
 
-from app.accounts.rules.roles import SESSION_LIFETIME
+from app.accounts.rules.sessions import SESSION_LIFETIME
 from app.accounts.services import passwords
 from app.accounts.services.code_keys import CodeKeys, derived
 from app.accounts.services.factors import recovery_codes_left

@@ -21,7 +21,8 @@ from flask_wtf import FlaskForm
 from werkzeug.datastructures import ImmutableMultiDict
 from wtforms import HiddenField, PasswordField, StringField
 
-from app.accounts.rules.roles import SessionEnd, normal_password
+from app.accounts.rules.sessions import SessionEnd
+from app.accounts.rules.sign_in import normal_password
 from app.accounts.services.sessions import EndedSession, note_proof, proved_lately
 from app.accounts.services.throttle import Guess, reserve
 from app.audit.keys import AuditKeys
