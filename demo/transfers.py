@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from app.transfers.rules.refunds.request import RefundRequest, encode_request
+from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, minimal_big_endian
 from app.values.identifiers import ChainId

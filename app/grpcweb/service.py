@@ -26,7 +26,7 @@ from app.grpcweb.messages import (
 )
 from app.http.requests import Operation
 from app.network.snapshot import TransferConfigs
-from app.transfers.rules.refunds.request import read_withdraw_request
+from app.transfers.rules.refunds.request_message import read_withdraw_request
 from app.values.amounts import parse_uint256
 from app.values.wire_values import (
     MISSING,

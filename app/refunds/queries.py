@@ -37,7 +37,7 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState
-from app.transfers.rules.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.rules.refunds.request_message import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -3,7 +3,7 @@
 Tools that generate requests from the document cannot generate a protobuf message, and random texts are
 refused. So the document has a pattern for the message with only the fields that are read: ``xfer_id`` in
 64 hex digits, ``req_id`` (a time in seconds, 5 bytes as a varint) or none, ``withdraw_type`` 1. Every text
-of this form is accepted; so is any other encoding of the message (``app.transfers.rules.refunds.request``).
+of this form is accepted; so is any other encoding of the message (``app.transfers.rules.refunds.request_message``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from marshmallow import ValidationError, fields
 from app.http.schemas import AmountString, Answer, Question, Shape, describe, enumerated
 from app.refunds.rules.call import Funds
 from app.refunds.rules.explanation import own_reasons
-from app.transfers.rules.refunds.request import INSTEAD, decode_base64, read_withdraw_request
+from app.transfers.rules.refunds.request_message import INSTEAD, decode_base64, read_withdraw_request
 from app.transfers.schemas.status_answers import StatusBody
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.wire_values import MISSING

@@ -28,8 +28,8 @@ from app.transfers.rules.events.event_types import RefundDelayed, TransferDelaye
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import transfer_state
 from app.transfers.rules.refund_evidence import validate_transfer_refund
-from app.transfers.rules.refunds.request import WithdrawRequest
-from app.transfers.rules.refunds.request_rules import RefundContext
+from app.transfers.rules.refunds.request_checks import RefundContext
+from app.transfers.rules.refunds.request_message import WithdrawRequest
 from app.transfers.rules.status import StandingEvents
 from app.transfers.services.status import transfer_not_found
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus

@@ -17,7 +17,7 @@ from app.refunds.models import PrunedWithdraw, WithdrawDone, WithdrawId
 from app.refunds.queries import UsedId, ids_of_transfers, paid_for, transfers_with_ids, used_on_chains
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState
-from app.transfers.rules.refunds.request import PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.rules.refunds.request_message import PaidIds, paid_elsewhere, withdraw_ids_of
 from app.values.identifiers import ChainId, TransferId
 
 

@@ -40,7 +40,7 @@ from app.transfer_page.rules.reader import message
 from app.transfer_page.rules.steps import FollowedTransfer, NotSeen
 from app.transfer_page.services import PageWording, follow_transfer
 from app.transfers.rules.progress import NextActor
-from app.transfers.rules.refunds.request import WithdrawRequest
+from app.transfers.rules.refunds.request_message import WithdrawRequest
 from app.transfers.services.lookups import Wording
 from app.values.codes import Reason
 from app.values.codes import TransferHistoryStatus as Status

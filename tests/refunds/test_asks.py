@@ -20,7 +20,7 @@ from app.http.limits import RefundRequestLimit
 from app.network.snapshot import SnapshotSource
 from app.refunds.models import UserRefundRequest
 from app.refunds.services import request_refund
-from app.transfers.rules.refunds.request import read_withdraw_request
+from app.transfers.rules.refunds.request_message import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase

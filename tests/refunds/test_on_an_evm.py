@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.transfers.rules.refunds.request import decode_request
+from app.transfers.rules.refunds.request_message import decode_request
 from app.values.codes import SendKind
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.everyday import some

@@ -24,7 +24,7 @@ from app.http.application import part_of
 from app.refunds.models import WithdrawId
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.refunds.request import withdraw_id_of
+from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.applications import Audited

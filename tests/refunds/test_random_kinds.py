@@ -15,7 +15,7 @@ import pytest
 from flask import Flask
 
 from app.transfers.rules.refunds.claimable import signing_digest
-from app.transfers.rules.refunds.request import RefundRequest, encode_request
+from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, sign_digest
 from tests.contract.evm.machine import Bridge, Call, Chain, Reverted

@@ -16,7 +16,7 @@ from app.sandbox.catalogue import (
     sandbox_id,
 )
 from app.transfers.rules.projected import TransferState
-from app.transfers.rules.refunds.request import decode_request
+from app.transfers.rules.refunds.request_message import decode_request
 from app.values.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
 
 Reported = dict[str, Any]

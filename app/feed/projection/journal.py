@@ -25,7 +25,7 @@ from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState
 from app.transfers.rules.published_changes import StatusChange, StatusThen
-from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.refunds.request_message import PaidIds
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
 

@@ -29,7 +29,7 @@ from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount,
 from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState, transfer_state
-from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.refunds.request_message import PaidIds
 from app.transfers.rules.sums import Latency, SharedChange, account_entries, latency_of
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId

@@ -33,7 +33,7 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.refunds.request import withdraw_ids_of
+from app.transfers.rules.refunds.request_message import withdraw_ids_of
 from app.transfers.rules.validation import Accepted, Known, LogEntry, Refused, Repeated, Verdict
 from app.values.identifiers import ChainId, TransferId
 

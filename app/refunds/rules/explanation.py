@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from app.network.rules.quorum import ValidatorSet
 from app.refunds.rules.call import ContractCall, DelayedFunds, open_call, refund_call
 from app.transfers.rules.refunds.claimable import RefundVerdict, RequestValidation
-from app.transfers.rules.refunds.request import RefundRequest, withdraw_id
-from app.transfers.rules.refunds.request_rules import (
+from app.transfers.rules.refunds.request_checks import (
     CONTRACT_ROLE,
     DOMAIN_TEXT,
     RefundContext,
     domain_separator,
 )
+from app.transfers.rules.refunds.request_message import RefundRequest, withdraw_id
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId

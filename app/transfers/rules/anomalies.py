@@ -27,7 +27,7 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     ValidatorsUpdated,
 )
-from app.transfers.rules.refunds.request import PaidIds, paid_for_words, withdraw_id_of
+from app.transfers.rules.refunds.request_message import PaidIds, paid_for_words, withdraw_id_of
 from app.transfers.rules.status import StandingEvents
 from app.values.codes import XferStatus
 

@@ -44,7 +44,7 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.refunds.request import PaidIds
+from app.transfers.rules.refunds.request_message import PaidIds
 from app.transfers.rules.status import StandingEvents
 from app.values.codes import XferStatus
 from app.values.identifiers import ChainId, TransferId

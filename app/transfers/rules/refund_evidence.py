@@ -18,7 +18,7 @@ from app.transfers.rules.refunds.claimable import (
     basis_of,
     validate_refund,
 )
-from app.transfers.rules.refunds.request import PaidIds, withdraw_id_of
+from app.transfers.rules.refunds.request_message import PaidIds, withdraw_id_of
 from app.transfers.rules.status import RefundStanding, StandingEvents
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import TransferId

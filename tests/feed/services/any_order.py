@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of
-from app.transfers.rules.refunds.request import withdraw_id_of
+from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
 from tests.feed.services.world import (

@@ -25,7 +25,7 @@ from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.network.document import import_network
 from app.transfers.models import Event, Transfer
-from app.transfers.rules.refunds.request import withdraw_id_of
+from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
 from tests.applications import Audited, Editing

@@ -34,7 +34,7 @@ from app.http.limits import LimitStore, RefundRequestLimit
 from app.network.document import NetworkRefused, import_network
 from app.network.snapshot import SnapshotSource
 from app.refunds.services import request_refund
-from app.transfers.rules.refunds.request import WithdrawRequest
+from app.transfers.rules.refunds.request_message import WithdrawRequest
 from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address

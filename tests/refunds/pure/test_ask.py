@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.refunds.schemas import PLAIN_REQUEST
 from app.transfers.rules.refunds.refund_pb2 import WithdrawReq
-from app.transfers.rules.refunds.request import decode_base64, read_withdraw_request
+from app.transfers.rules.refunds.request_message import decode_base64, read_withdraw_request
 
 IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.transfers.rules.events.contract_ids import pool_withdraw_id
-from app.transfers.rules.refunds.request import (
+from app.transfers.rules.refunds.request_message import (
     MAX_REQUEST_BYTES,
     RefundRequest,
     UnreadableRequest,

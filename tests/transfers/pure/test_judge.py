@@ -26,8 +26,8 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.merging import Pruned, content_digest
-from app.transfers.rules.refunds.request import RefundRequest, encode_request
-from app.transfers.rules.refunds.request_rules import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
+from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.transfers.rules.validation import (
     Accepted,
     ChainLimits,

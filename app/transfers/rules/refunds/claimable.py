@@ -13,14 +13,14 @@ from typing import Final
 from msgspec import Struct
 
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.refunds.request import RefundRequest, UnreadableRequest, decode_request
-from app.transfers.rules.refunds.request_rules import (
+from app.transfers.rules.refunds.request_checks import (
     RefundContext,
     contradictions,
     digest_in,
     domain_separator,
     signing_digest,
 )
+from app.transfers.rules.refunds.request_message import RefundRequest, UnreadableRequest, decode_request
 from app.values.codes import SendKind
 from app.values.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
 

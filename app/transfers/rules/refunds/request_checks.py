@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from app.transfers.rules.refunds.request import (
+from app.transfers.rules.refunds.request_message import (
     PaidIds,
     RefundRequest,
     UnreadableRequest,
