@@ -3,7 +3,8 @@
 Tools that generate requests from the document cannot generate a protobuf message, and random texts are
 refused. So the document has a pattern for the message with only the fields that are read: ``xfer_id`` in
 64 hex digits, ``req_id`` (a time in seconds, 5 bytes as a varint) or none, ``withdraw_type`` 1. Every text
-of this form is accepted; so is any other encoding of the message (``app.transfers.rules.refunds.request_message``).
+of this form is accepted; so is any other encoding of the message
+(``app.transfers.rules.refunds.request_message``).
 """
 
 from __future__ import annotations
