@@ -33,7 +33,7 @@ from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
 from tests.applications import OpenApp, audited_of
 from tests.databases import SharedDatabase
-from tests.refunds.pure import contract_mirror
+from tests.refunds.rules import contract_mirror
 from tests.sandboxes import load_into
 
 pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]

@@ -25,8 +25,8 @@ from app.values.crypto import address_of
 from scripts import clients
 from tests.clients import workshop
 from tests.everyday import some
-from tests.refunds.pure.contract_mirror import execute, set_hash
-from tests.refunds.pure.evidence_kit import (
+from tests.refunds.rules.contract_mirror import execute, set_hash
+from tests.refunds.rules.evidence_kit import (
     KINDS,
     VECTORS,
     context,

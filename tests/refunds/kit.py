@@ -30,7 +30,7 @@ from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import TransferId
 from tests.feed.services import world
 from tests.feed.services.world import event, feed, prepared, sent, signature, signed, transfer_id
-from tests.refunds.pure.contract_mirror import Revert, execute, set_hash
+from tests.refunds.rules.contract_mirror import Revert, execute, set_hash
 
 KINDS = tuple(SendKind)
 PEOPLE = [keccak256(f"refund validator {n}".encode()) for n in range(40)]

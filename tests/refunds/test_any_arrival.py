@@ -18,7 +18,7 @@ from app.values.codes import SendKind
 from tests.everyday import volume
 from tests.feed.services.world import forget_events, signed
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
-from tests.refunds.pure.evidence_kit import twin
+from tests.refunds.rules.evidence_kit import twin
 
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
 SETS = st.dictionaries(st.sampled_from(PEOPLE[:36]), POWER, min_size=1, max_size=30)

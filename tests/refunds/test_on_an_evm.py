@@ -13,7 +13,7 @@ from tests.everyday import some
 from tests.feed.services.world import SENDER
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Story, flip, rotation
-from tests.refunds.pure.evidence_kit import twin, vector
+from tests.refunds.rules.evidence_kit import twin, vector
 
 SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""

@@ -9,7 +9,7 @@ import pytest
 from app.values.codes import SendKind
 from tests.feed.services.world import about, event, released, signed
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
-from tests.refunds.pure.evidence_kit import twin
+from tests.refunds.rules.evidence_kit import twin
 
 POWERS: Powers = dict(zip(PEOPLE, (100, 7, 7, 30, 30, 1, 55), strict=False))
 QUORUM = sum(POWERS.values()) * 2 // 3 + 1

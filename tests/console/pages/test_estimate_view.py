@@ -24,7 +24,7 @@ from app.network.rules.terms import FeeTier
 from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
-from tests.estimates.pure.estimate_cases import (
+from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
     ask,

@@ -25,7 +25,7 @@ from app.values.codes import BridgeType
 from app.values.errors import Unavailable
 from tests.actors import TESTER
 from tests.applications import Editing, change_part, editing_of
-from tests.estimates.pure.estimate_cases import pool_with
+from tests.estimates.rules.estimate_cases import pool_with
 from tests.estimates.services.estimate_kit import (
     FIXED_FEE,
     NOON,

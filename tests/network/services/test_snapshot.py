@@ -37,7 +37,7 @@ from app.values.identifiers import ChainId
 from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
 from tests.applications import Editing, OpenApp, editing_of
-from tests.estimates.pure.estimate_cases import pool_with
+from tests.estimates.rules.estimate_cases import pool_with
 from tests.network.services import network_kit as kit
 from tests.network.services.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
 from tests.timer import Timer

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.validation import Accepted, Refused, Repeated, validate_segment
 from app.values.identifiers import ChainId, TransferId
-from tests.transfers.pure.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
+from tests.transfers.rules.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
 
 OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
 

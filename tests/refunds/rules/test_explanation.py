@@ -15,7 +15,7 @@ from app.transfers.rules.refunds.claimable import (
 )
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of, checksum_address
-from tests.refunds.pure.evidence_kit import KINDS, context, key, members, sign, some, wd_for
+from tests.refunds.rules.evidence_kit import KINDS, context, key, members, sign, some, wd_for
 
 KEYS = [key(name) for name in range(4)]
 SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)), version=7)

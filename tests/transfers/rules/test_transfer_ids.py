@@ -9,7 +9,7 @@ from app.transfers.rules.events.contract_ids import (
     pool_withdraw_id,
 )
 from app.values.crypto import parse_evm_address
-from tests.refunds.pure.evidence_kit import some, vector
+from tests.refunds.rules.evidence_kit import some, vector
 
 A, B, TOKEN, CONTRACT = some("a"), some("b"), some("token"), some("contract")
 SEND = {

@@ -14,7 +14,7 @@ from app.estimates.rules.refusals import Check, EstimateRefused
 from app.network.rules.pools import PoolCounters
 from app.network.rules.terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason
-from tests.estimates.pure.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
+from tests.estimates.rules.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 
 DEEP = pool_with(added=2**400)
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.network.rules.quorum import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
-from tests.refunds.pure.contract_mirror import set_hash
-from tests.refunds.pure.evidence_kit import some
+from tests.refunds.rules.contract_mirror import set_hash
+from tests.refunds.rules.evidence_kit import some
 
 A, B, C, D = sorted(some(name) for name in "abcd")
 POWERS = st.dictionaries(

@@ -15,8 +15,8 @@ from app.transfers.rules.refunds.request_message import (
 )
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
-from tests.refunds.pure.contract_mirror import decode as contract_decode
-from tests.refunds.pure.evidence_kit import KINDS, context, every_flip, request_for, some, vector, wd_for
+from tests.refunds.rules.contract_mirror import decode as contract_decode
+from tests.refunds.rules.evidence_kit import KINDS, context, every_flip, request_for, some, vector, wd_for
 
 UINT64 = st.integers(0, 2**64 - 1)
 CHAIN = st.integers(1, 2**64 - 1)

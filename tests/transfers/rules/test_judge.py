@@ -40,7 +40,7 @@ from app.transfers.rules.validation import (
 )
 from app.values.codes import SendKind
 from app.values.crypto import address_of, keccak256, sign_digest
-from tests.transfers.pure.judging import (
+from tests.transfers.rules.judging import (
     BRIDGE,
     NOW,
     SENDER,

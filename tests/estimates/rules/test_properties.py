@@ -11,7 +11,7 @@ from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import CurveUnsettled, calculate, price_of, transfer_terms
 from app.estimates.rules.refusals import EstimateRefused
 from app.network.rules.terms import FeeTier
-from tests.estimates.pure.estimate_cases import ask, pegged_cases, plausible
+from tests.estimates.rules.estimate_cases import ask, pegged_cases, plausible
 from tests.everyday import volume
 
 UINT256 = 2**256 - 1

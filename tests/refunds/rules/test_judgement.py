@@ -15,8 +15,8 @@ from app.transfers.rules.refunds.claimable import (
 from app.values import crypto
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
-from tests.refunds.pure.contract_mirror import Revert, execute
-from tests.refunds.pure.evidence_kit import (
+from tests.refunds.rules.contract_mirror import Revert, execute
+from tests.refunds.rules.evidence_kit import (
     KINDS,
     context,
     every_flip,

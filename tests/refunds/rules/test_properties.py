@@ -12,8 +12,8 @@ from app.transfers.rules.refunds.claimable import signature_is_provably_false, v
 from app.values.codes import SendKind
 from app.values.crypto import address_of
 from tests.everyday import volume
-from tests.refunds.pure.contract_mirror import Revert, execute
-from tests.refunds.pure.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
+from tests.refunds.rules.contract_mirror import Revert, execute
+from tests.refunds.rules.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
 
 PEOPLE = [key(f"validator {number}") for number in range(40)]
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))

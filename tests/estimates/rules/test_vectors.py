@@ -14,7 +14,7 @@ from app.estimates.rules.refusals import EstimateRefused
 from app.network.rules.terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType
-from tests.estimates.pure.estimate_cases import NOW, ask, pool_with
+from tests.estimates.rules.estimate_cases import NOW, ask, pool_with
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 

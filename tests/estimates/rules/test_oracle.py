@@ -9,8 +9,8 @@ from app.estimates.rules.explanation import explain
 from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import EstimateRefused
-from tests.estimates.pure.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
-from tests.estimates.pure.oracle import Answer, Refused, expected
+from tests.estimates.rules.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
+from tests.estimates.rules.oracle import Answer, Refused, expected
 
 
 def answered(inputs: EstimateInputs) -> Answer | Refused:

@@ -28,7 +28,7 @@ from app.network.rules.terms import (
     TokenTerms,
 )
 from app.values.codes import Reason
-from tests.estimates.pure.estimate_cases import (
+from tests.estimates.rules.estimate_cases import (
     NOW,
     TOKEN,
     any_plausible,

@@ -14,7 +14,7 @@ from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
 from app.network.rules.terms import FeeTier
 from app.values.codes import BridgeType
-from tests.estimates.pure.estimate_cases import (
+from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
     ask,

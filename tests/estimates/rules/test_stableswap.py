@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from app.estimates.rules import pricing
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.pricing import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
-from tests.estimates.pure import oracle
-from tests.estimates.pure.estimate_cases import ask, on_curve
+from tests.estimates.rules import oracle
+from tests.estimates.rules.estimate_cases import ask, on_curve
 from tests.everyday import volume
 
 HUGE = 10**30

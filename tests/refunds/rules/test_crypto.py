@@ -16,8 +16,8 @@ from app.values.crypto import (
     recover_signer,
     sign_digest,
 )
-from tests.refunds.pure.contract_mirror import ecrecover
-from tests.refunds.pure.evidence_kit import every_flip, key, some, twin
+from tests.refunds.rules.contract_mirror import ecrecover
+from tests.refunds.rules.evidence_kit import every_flip, key, some, twin
 
 DIGEST = some("digest", 32)
 KEY = key("signer")
