@@ -23,7 +23,7 @@ BEGUN = 4
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
+def gateway(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("waiting")
     shutil.copy(sqlite_template, folder / "gateway.db")
     url, doors = f"sqlite:///{folder / 'gateway.db'}", "api,ingest,wait"
