@@ -121,25 +121,6 @@ def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]
         yield
 
 
-def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exception) -> None:
-    """Let others run until a file descriptor is ready.
-
-    :param events: 1 to read, 2 to write, 3 for either.
-    :param seconds: how long to wait, None for ever; then ``too_late`` is raised. What came while others were
-        at work is not late: gevent looks at files before it looks at its clock.
-    """
-    hub = get_hub()
-    watcher = hub.loop.io(number, events)
-    try:
-        if seconds is None:
-            hub.wait(watcher)
-            return
-        with Timeout(max(seconds, 0.0), too_late):
-            hub.wait(watcher)
-    finally:
-        watcher.close()
-
-
 _YOUNG: Final = 20_000
 """New objects, less those freed, before the collector runs. Python's own 700 are a tenth of the objects of a
 batch of events, so a fifth of the time of a batch went into searches for garbage among them."""

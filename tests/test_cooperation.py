@@ -42,41 +42,6 @@ print(len(sent), max(late - early for early, late in zip(sent, found, strict=Tru
 """
 
 
-LATE_AND_SILENT: Final = """
-from gevent import monkey
-
-monkey.patch_all()
-import os
-import time
-
-import gevent
-
-from app.cooperation import wait_for_file
-
-reading, writing = os.pipe()
-
-def waited(seconds):
-    try:
-        wait_for_file(reading, 1, seconds, TimeoutError("late"))
-    except TimeoutError as error:
-        return str(error)
-    return "there"
-
-def work():
-    gevent.sleep(0.05)
-    os.write(writing, b"x")
-    sleep(0.5)
-
-sleep = monkey.get_original("time", "sleep")
-waiter = gevent.spawn(waited, 0.2)
-gevent.spawn(work).join()
-answers = [waiter.get()]
-os.read(reading, 1)
-answers.append(waited(0.1))
-print(*answers)
-"""
-
-
 BESIDE_OTHERS_WITHOUT_PAUSE: Final = """
 from gevent import monkey
 
@@ -128,9 +93,3 @@ def _said(program: str) -> list[str]:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     return ran.stdout.split()
-
-
-@pytest.mark.soak("measures time for seconds")
-def test_answer_during_other_work_is_in_time() -> None:
-    """Else a busy process would give up connections whose answers are there."""
-    assert _said(LATE_AND_SILENT) == ["there", "late"]

@@ -14,14 +14,11 @@ from logging.handlers import SysLogHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psycopg
 import pytest
 from flask_admin import BaseView
 from flask_admin.model import BaseModelView
 from marshmallow import Schema, fields, post_load
 from prometheus_client.mmap_dict import MmapedDict
-from psycopg import waiting
-from psycopg.errors import _WaitTimeout
 from sqlalchemy import create_engine
 from wtforms import Form, StringField
 
@@ -56,7 +53,6 @@ TABLE = (
         "app/observability/metric_files.py",
         "adds up what ended workers counted",
     ),
-    Private("psycopg", "_WaitTimeout", "app/db/postgresql.py", "the driver raises and expects it"),
     Private("sqlalchemy", "_do_get", "app/db/engine.py", "who waits longest is served first"),
     Private("sqlalchemy", "_do_return_conn", "app/db/engine.py", "who waits longest is served first"),
     Private("sqlalchemy", "_sqla_logger_namespace", "app/db/engine.py", "logged like the library's pools"),
@@ -206,11 +202,6 @@ def test_marshmallow_reads_and_writes_fields_as_before() -> None:
             return values
 
     assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
-
-
-def test_psycopg_raises_the_caught_exception() -> None:
-    assert issubclass(_WaitTimeout, psycopg.OperationalError)
-    assert "_WaitTimeout" in inspect.getsource(waiting)
 
 
 def test_sqlalchemy_hands_connections_out_through_the_hooks(monkeypatch: pytest.MonkeyPatch) -> None:

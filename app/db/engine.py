@@ -167,10 +167,9 @@ def prepare(
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, reader=reader, writer_option=WRITER)
     if engine.dialect.name == "postgresql":
-        from app.db.postgresql import replace_waiting, wait_for_answers  # noqa: PLC0415  the driver
+        from app.db.postgresql import wait_for_answers  # noqa: PLC0415  the driver
 
         server = server or OneServer()
-        replace_waiting()
         run_writes(engine)
         wait_for_answers(engine, answers, server)
         if pooled:

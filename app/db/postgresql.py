@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from time import monotonic
+from traceback import clear_frames
 from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg import OperationalError, waiting
-from psycopg.errors import _WaitTimeout
+from psycopg import OperationalError
+from psycopg.pq import TransactionStatus
 from sqlalchemy import Engine, ExceptionContext, event
 
-from app.cooperation import given_up_after, served_by_greenlets, wait_for_file
+from app.cooperation import given_up_after
 from app.db.servers import OneServer
 from app.db.timeouts import Answers, LateAnswer, Waiting, timeouts_of, without_limit
 
@@ -51,15 +52,16 @@ class AnsweringConnection(psycopg.Connection[Any]):
         :raises NoAnswer: the server did not answer in time.
         :raises OperationalError: the connection was lost.
         """
+        if kwargs.get("timeout") is not None:
+            return super().wait(gen, *args, **kwargs)
         try:
             with Waiting(self.seconds()) as seconds:
-                if seconds == 0:
-                    raise _WaitTimeout("no time is left to wait for an answer")
-                kwargs.setdefault("timeout", seconds)
-                answer = super().wait(gen, *args, **kwargs)
-        except _WaitTimeout as late:
+                answer = super().wait(gen, *args, **kwargs | {"timeout": seconds})
+        except OperationalError as error:
+            if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+                raise  # the server's own error, or the connection is lost
             self.pgconn.finish()  # or the late answer would be taken for the next statement's
-            raise NoAnswer(*late.args) from None
+            raise NoAnswer(*error.args) from None
         if self.answers is not None:
             self.answers.last_at = monotonic()
         return answer
@@ -77,51 +79,6 @@ class AnsweringConnection(psycopg.Connection[Any]):
             super().set_isolation_level(value)
 
 
-def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = None) -> Any:
-    """Run one of psycopg's generators to its end, and let others run while it waits.
-
-    psycopg's own functions go through a patched ``poll``, wake up ten times a second for signals that
-    greenlets do not need, and cost 60 µs more a statement.
-
-    :param fileno: the connection's socket.
-    :param timeout: seconds after which to give up.
-    :raises OperationalError: it took longer than ``timeout``.
-    """
-    until = None if timeout is None else monotonic() + timeout
-    try:
-        events = next(gen)
-        while True:
-            left = None if until is None else until - monotonic()
-            wait_for_file(fileno, events, left, _WaitTimeout("wait timeout expired"))
-            # Reports all that was waited for as ready. Where only one of two is, psycopg finds that the other
-            # is not.
-            events = gen.send(events)
-    except StopIteration as ended:
-        return ended.value
-
-
-_wait_conn: Final = waiting.wait_conn
-
-
-def wait_conn(gen: Any, interval: float = 0.0, timeout: float | None = None) -> Any:
-    """Connect as psycopg does, and close at once what is given up.
-
-    psycopg leaves an attempt that took too long to the collector of garbage. Until then its socket is open,
-    and a server that can be reached again waits for it: for a minute, before it can shut down.
-    """
-    try:
-        return _wait_conn(gen, interval, timeout)
-    finally:
-        gen.close()
-
-
-def replace_waiting() -> None:
-    """Make psycopg connect in this way and, where greenlets serve, wait for statements in the other."""
-    waiting.wait_conn = wait_conn
-    if served_by_greenlets():
-        waiting.wait = wait
-
-
 def wait_for_answers(engine: Engine, answers: Answers | None, server: OneServer) -> None:
     """Set the deadline of an engine's connections. Call once per engine, after it has its timeouts.
 
@@ -133,8 +90,14 @@ def wait_for_answers(engine: Engine, answers: Answers | None, server: OneServer)
     def _connect(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> Any:
         most = {"connect_timeout": CONNECT_SECONDS} if timeouts_of(engine).within else {}
         late = OperationalError("the server accepted a connection and did not answer")
-        with Waiting() as seconds, given_up_after(seconds, late):
-            connection = AnsweringConnection.connect(**(_CONNECT | most | server.preferred(params)))
+        try:
+            with Waiting() as seconds, given_up_after(seconds, late):
+                connection = AnsweringConnection.connect(**(_CONNECT | most | server.preferred(params)))
+        except OperationalError as error:
+            # They hold an attempt that took too long. A server that can be reached again would wait for its
+            # socket: for a minute, before it can shut down.
+            clear_frames(error.__traceback__)
+            raise
         server.opened(connection, params)
         connection.answers = answers
         connection.seconds = lambda: timeouts_of(engine).answer
