@@ -29,7 +29,6 @@ from app.db.timeouts import (
     take_advisory_lock,
     timeouts_of,
 )
-from app.db.upserts import PENDING, Pending, run_writes, send_pending
 from app.db.writes import writes_of
 
 P = ParamSpec("P")
@@ -170,7 +169,6 @@ def prepare(
         from app.db.postgresql import wait_for_answers  # noqa: PLC0415  the driver
 
         server = server or OneServer()
-        run_writes(engine)
         wait_for_answers(engine, answers, server)
         if pooled:
             _prepare_pooled(engine, reader=reader)
@@ -232,7 +230,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would use the snapshot from before the wait
         # for the lock.
-        options |= {"isolation_level": "READ COMMITTED", PENDING: Pending()}
+        options["isolation_level"] = "READ COMMITTED"
     writes = writes_of(engine)
     try:
         with (
@@ -242,7 +240,6 @@ def writing(engine: Engine) -> Iterator[Connection]:
             if connection.dialect.name == "postgresql":
                 take_advisory_lock(connection, _ADVISORY_KEY, _LINE_KEY)
             yield connection
-            send_pending(connection)
     except DBAPIError as error:
         writes.note(error)
         raise

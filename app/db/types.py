@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import namedtuple
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -34,7 +33,6 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.sql.visitors import replacement_traverse
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.db.direct import DirectSelect
 from app.values.amounts import is_uint256
 from app.values.identifiers import MAX_UINT64
 
@@ -301,8 +299,8 @@ def _array_of(column: InstrumentedAttribute[Any]) -> TypeEngine[Any]:
 class RowsOf:
     """A select of the rows whose columns have one of some values, built once for each kind of database.
 
-    What Core does for a statement that is built each time takes as long as running it. On PostgreSQL it is a
-    :class:`DirectSelect`.
+    What Core does for a statement that is built each time takes as long as running it. PostgreSQL gets the
+    values of a column as one array, so the statement is the same for any number of them.
     """
 
     def __init__(self, query: Select[*tuple[Any, ...]], **columns: InstrumentedAttribute[Any]) -> None:
@@ -312,11 +310,8 @@ class RowsOf:
         """
         self._columns = columns
         of_one_array = [is_in_array(column, name) for name, column in columns.items()]
-        # Each value is a parameter of its own, which only Core writes into the statement.
         of_values = [column.in_(bindparam(name, expanding=True)) for name, column in columns.items()]
-        names = [column.key or "" for column in query.selected_columns]
-        self._direct = DirectSelect(query.where(*of_one_array), namedtuple("Row", names, rename=True))
-        self._by_core = query.where(*of_values)
+        self._of_arrays, self._of_values = query.where(*of_one_array), query.where(*of_values)
 
     def __call__(self, connection: Connection, **values: Any) -> Sequence[Any]:
         """The rows, with the columns as attributes.
@@ -324,9 +319,8 @@ class RowsOf:
         :param values: for each column as many as a statement takes, and one for each other parameter.
         """
         values |= {name: list(values[name]) for name in self._columns}
-        if connection.dialect.name == "postgresql":
-            return self._direct.all(connection, values)
-        return connection.execute(self._by_core, values).all()
+        query = self._of_arrays if connection.dialect.name == "postgresql" else self._of_values
+        return connection.execute(query, values).all()
 
 
 def at_most(rows: int) -> BindParameter[int]:

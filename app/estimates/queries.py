@@ -22,7 +22,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
-from app.db.direct import DirectSelect
 from app.db.types import exact_sum
 from app.estimates.models import EstimateCount, PoolCounter, PoolVolume, ReportedFee
 from app.network.rules.pools import PoolCounters
@@ -70,11 +69,11 @@ _SUM_OF_SENDS = (
 )
 
 
-def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
+def _statement(volume: ColumnElement[Any]) -> Select[*tuple[Any, ...]]:
     """Always one row: counters of the source, of the destination, volume, fee and its time."""
     src, dst = aliased(PoolCounter), aliased(PoolCounter)
     one = select(literal(1).label("one")).subquery()
-    statement = select(
+    return select(
         src.added, src.sent, src.relayed, src.withdrawn,
         dst.added, dst.sent, dst.relayed, dst.withdrawn,
         volume, ReportedFee.base_fee, ReportedFee.at,
@@ -88,7 +87,6 @@ def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
             & (ReportedFee.dst_chain_id == _DST),
         )
     )  # fmt: skip
-    return DirectSelect(statement, _facts)
 
 
 def _facts(*row: Any) -> EstimateFacts:
@@ -115,8 +113,7 @@ def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None)
     """
     statement, values = _with_epoch(epoch)
     values |= route._asdict()
-    (facts,) = statement.all(connection, values)
-    return facts
+    return _facts(*connection.execute(statement, values).one())
 
 
 def pool_use(connection: Connection, pool: PoolKey, epoch: Epoch | None) -> tuple[PoolCounters, int]:
@@ -125,7 +122,7 @@ def pool_use(connection: Connection, pool: PoolKey, epoch: Epoch | None) -> tupl
     return facts.src, facts.epoch_volume
 
 
-def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[str, Any]]:
+def _with_epoch(epoch: Epoch | None) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
     if epoch is None:
         return _WITHOUT_VOLUME, {}

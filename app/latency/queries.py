@@ -35,7 +35,6 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.db.direct import DirectSelect
 from app.db.types import UtcTime
 from app.latency.models import LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.rules.median import FINE, median_ranks
@@ -175,14 +174,10 @@ def _latencies_at(ranks: Ranks, ends: Sequence[str] = ()) -> Select[*tuple[Any, 
     return select(*(place.c[end] for end in ends), place.c.total, at.label("latency"))
 
 
-def _of_pair(ranks: Ranks) -> DirectSelect[tuple[int, int]]:
-    return DirectSelect(_latencies_at(ranks), lambda total, latency: (total, latency))
-
-
 _ENDS: Final = ("src_chain_id", "dst_chain_id")
-_MEDIAN: Final = _of_pair(median_rank)
-_NINTH_TENTH: Final = _of_pair(nearest_rank(90))
-_NINETY_NINTH: Final = _of_pair(nearest_rank(99))
+_MEDIAN: Final = _latencies_at(median_rank)
+_NINTH_TENTH: Final = _latencies_at(nearest_rank(90))
+_NINETY_NINTH: Final = _latencies_at(nearest_rank(99))
 _ALL_MEDIANS: Final = _latencies_at(median_rank, _ENDS)
 _ALL_NINTH_TENTHS: Final = _latencies_at(nearest_rank(90), _ENDS)
 
@@ -192,7 +187,7 @@ def twice_median(
 ) -> int | None:
     """Twice the median, in microseconds, of releases in ``(after, until]``; None when there are none."""
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    found = _MEDIAN.first(connection, bounds)
+    found = connection.execute(_MEDIAN, bounds).first()
     return None if found is None else _twice(*found)
 
 
@@ -209,10 +204,10 @@ def latency_order(
     Several statements: the caller has to read them in one snapshot of the database.
     """
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    found = _MEDIAN.first(connection, bounds)
-    p90, p99 = (at.first(connection, bounds) if found else None for at in (_NINTH_TENTH, _NINETY_NINTH))
-    if found is None or p90 is None or p99 is None:
+    found = connection.execute(_MEDIAN, bounds).first()
+    if found is None:
         return None
+    p90, p99 = (connection.execute(at, bounds).one() for at in (_NINTH_TENTH, _NINETY_NINTH))
     return LatencyOrder(found[0], _twice(*found), p90[1], p99[1])
 
 
@@ -225,7 +220,7 @@ def twice_median_and_p90(
     """
     twice = twice_median(connection, src_chain_id, dst_chain_id, after, until)
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    p90 = None if twice is None else _NINTH_TENTH.first(connection, bounds)
+    p90 = None if twice is None else connection.execute(_NINTH_TENTH, bounds).first()
     return None if twice is None or p90 is None else (twice, p90[1])
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
 
-from app.db.direct import DirectSelect
 from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
@@ -34,22 +33,19 @@ def _of_newest(column: Any) -> Any:
     return of_transfer.order_by(JournalRow.sequence.desc()).limit(1).scalar_subquery()
 
 
-_HEADS: Final = DirectSelect(
-    select(
-        select(func.max(Event.seq)).scalar_subquery(),
-        select(func.max(JournalRow.sequence)).scalar_subquery(),
-        _of_newest(JournalRow.sequence),
-        _of_newest(JournalRow.seq),
-        _of_newest(JournalRow.is_later),
-        select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
-    ),
-    lambda *columns: columns,
+_HEADS: Final = select(
+    select(func.max(Event.seq)).scalar_subquery(),
+    select(func.max(JournalRow.sequence)).scalar_subquery(),
+    _of_newest(JournalRow.sequence),
+    _of_newest(JournalRow.seq),
+    _of_newest(JournalRow.is_later),
+    select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
 )
 
 
 def load_heads(connection: Connection) -> Heads:
     """The heads, in one statement."""
-    (last, changes, newest, seq, is_later, taken_in_at), *_ = _HEADS.all(connection, {})
+    last, changes, newest, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
     later = newest if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
 
@@ -64,22 +60,14 @@ class PlacedRow(NamedTuple):
 _PLACED: Final = WITH_EVIDENCE.add_columns(
     Transfer.transfer_id, select(func.max(JournalRow.sequence)).scalar_subquery()
 )
-_ROW: Final = DirectSelect(
-    _PLACED.where(Transfer.transfer_id == bindparam("transfer_id")), lambda *columns: columns
-)
-_SEVERAL: Final = RowsOf(_PLACED, transfer_ids=Transfer.transfer_id)
+_PLACED_ROWS: Final = RowsOf(_PLACED, transfer_ids=Transfer.transfer_id)
 
 
 def placed_rows(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, PlacedRow]:
     """The rows of the known ones of these transfers, in one statement, which so has one snapshot."""
-    found: Iterable[Sequence[Any]]
-    if len(transfer_ids) == 1:
-        found = _ROW.all(connection, {"transfer_id": transfer_ids[0]})
-    else:
-        found = _SEVERAL(connection, transfer_ids=transfer_ids)
     return {
         transfer_id: PlacedRow(TransferRow(*columns), changes or 0)
-        for *columns, transfer_id, changes in found
+        for *columns, transfer_id, changes in _PLACED_ROWS(connection, transfer_ids=transfer_ids)
     }
 
 

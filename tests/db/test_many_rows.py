@@ -1,4 +1,4 @@
-"""Many rows at once: by COPY, as one document, or one after the other, the same values are there."""
+"""Many rows at once, as one document or one after the other: the same values are there."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, event, select
+from sqlalchemy import Engine, event, select
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
 from app.db.database import Database
-from app.db.direct import DirectSelect
 from app.db.engine import writing
-from app.db.upserts import FEW, add_up, append, upsert
+from app.db.upserts import ROWS_AT_ONCE, add_up, append, delete_rows, upsert
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
 
@@ -169,72 +168,19 @@ def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
     return {"chain_id": chain_id, "highest_block": block, "newest_at": AT}
 
 
-@pytest.mark.postgresql_alone  # SQLite has no round trips
-class TestPending:
-    """Writes of a transaction are sent together, and nobody sees that they wait."""
+def test_more_rows_than_a_statement_takes_are_written(database: Database) -> None:
+    given = [progress(chain_id) for chain_id in range(1, 2 * ROWS_AT_ONCE + 3)]
+    with writing(database.engine) as connection:
+        upsert(connection, ChainProgress, given)
+        delete_rows(connection, ChainProgress, given[1:])
+    assert rows_of(database, ChainProgress, "chain_id") == [(1,)]
 
-    def test_they_wait_until_the_commit(self, database: Database) -> None:
-        engine = database.engine
-        with executed(engine) as heard, writing(engine) as connection:
-            append(connection, Event, [log_row(1)])
-            upsert(connection, ChainProgress, [progress(1)])
-            connection.scalar(select(Transfer.status))
-            assert [each for each in heard if "INSERT" in each] == []
-        assert [each.count("INSERT") for each in heard if "INSERT" in each] == [2]
-        assert rows_of(database, Event, "seq") == [(1,)]
-        assert rows_of(database, ChainProgress, "chain_id", "highest_block") == [(1, 1)]
 
-    def test_writes_see_earlier_writes_to_table(self, database: Database) -> None:
-        key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
-        with writing(database.engine) as connection:
-            for n in (1, 2, 3):
-                upsert(connection, ChainProgress, [progress(1, n)])
-                add_up(connection, LatencyCount, [key | {"n": n}])
-        assert rows_of(database, ChainProgress, "highest_block") == [(3,)]
-        assert rows_of(database, LatencyCount, "n") == [(6,)]
-
-    def test_row_may_refer_to_waiting_row(self, database: Database) -> None:
-        transfer = transfer_row(1)
-        with writing(database.engine) as connection:
-            append(connection, Transfer, [transfer])
-            append(connection, TransferHash, [{"transfer_id": transfer["transfer_id"], "tx_hash": "a"}])
-        assert rows_of(database, TransferHash, "tx_hash") == [("a",)]
-
-    def test_a_read_of_their_table_sees_them(self, database: Database) -> None:
-        with writing(database.engine) as connection:
-            upsert(connection, ChainProgress, [progress(1, 7)])
-            assert connection.scalar(select(ChainProgress.highest_block)) == 7
-            upsert(connection, ChainProgress, [progress(1, 8)])
-            direct = DirectSelect(select(ChainProgress.highest_block), int)
-            assert [direct.all(connection, {}) for _ in range(2)] == [[8], [8]]
-
-    def test_other_writes_come_after_them(self, database: Database) -> None:
-        with writing(database.engine) as connection:
-            upsert(connection, ChainProgress, [progress(1), progress(2)])
-            gone = connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 1))
-            assert gone.rowcount == 1
-            append(connection, Event, [log_row(1)])
-            append(connection, Event, [log_row(seq) for seq in range(2, FEW + 3)])
-        assert rows_of(database, ChainProgress, "chain_id") == [(2,)]
-        assert rows_of(database, Event, "seq") == [(seq,) for seq in range(1, FEW + 3)]
-
-    def test_error_undoes_all_with_its_type(self, database: Database) -> None:
-        engine = database.engine
-        with writing(engine) as connection:
-            append(connection, Event, [log_row(1)])
-        with pytest.raises(IntegrityError), writing(engine) as connection:
-            upsert(connection, ChainProgress, [progress(1)])
-            append(connection, Event, [log_row(1)])
-        assert rows_of(database, ChainProgress, "chain_id") == []
-        with writing(engine) as connection:
-            upsert(connection, ChainProgress, [progress(3)])
-        assert rows_of(database, ChainProgress, "chain_id") == [(3,)]
-
-    def test_an_error_of_the_work_drops_them(self, database: Database) -> None:
-        engine = database.engine
-        with executed(engine) as heard, pytest.raises(KeyError), writing(engine) as connection:
-            upsert(connection, ChainProgress, [progress(1)])
-            raise KeyError
-        assert not any("INSERT" in each for each in heard)
-        with writing(engine) as connection:
-            assert connection.scalar(select(ChainProgress.chain_id)) is None
+def test_writes_see_earlier_writes_to_table(database: Database) -> None:
+    key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19, "bucket": 1}
+    with writing(database.engine) as connection:
+        for n in (1, 2, 3):
+            upsert(connection, ChainProgress, [progress(1, n)])
+            add_up(connection, LatencyCount, [key | {"n": n}])
+            assert connection.scalar(select(ChainProgress.highest_block)) == n
+    assert rows_of(database, LatencyCount, "n") == [(6,)]

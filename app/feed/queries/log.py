@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, cast
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, not_, or_, select, text
 from sqlalchemy.orm import aliased
 
-from app.db.direct import DirectSelect
 from app.db.types import MOST_IN_STATEMENT, is_one_of
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
@@ -191,12 +190,12 @@ class LogTimes(NamedTuple):
     is_any_due: bool
 
 
-_TIMES: Final = DirectSelect(select(_NEWEST_RECEIPT.scalar_subquery(), exists(_DUE)), LogTimes)
+_TIMES: Final = select(_NEWEST_RECEIPT.scalar_subquery(), exists(_DUE))
 
 
 def log_times(connection: Connection, now: datetime) -> LogTimes:
     """Both, in one statement of index reads."""
-    return _TIMES.all(connection, {"now": now})[0]
+    return LogTimes(*connection.execute(_TIMES, {"now": now}).one())
 
 
 def due_positions(connection: Connection, now: datetime) -> Sequence[int]:

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, select, tuple_
 
-from app.db.direct import DirectSelect
 from app.db.types import Hash32, RowsOf, UtcTime, is_one_of
 from app.feed import models as table
 from app.feed.queries.pools import LIQUIDITY
@@ -258,24 +257,16 @@ class LogPositions(Struct, frozen=True):
     """Whether any transfer was ever pruned."""
 
 
-def _positions(
-    newest: int | None, pruned: int | None, reorg: int | None, retraction: int | None, any_pruned: bool
-) -> LogPositions:
-    return LogPositions(max(newest or 0, pruned or 0), max(reorg or 0, retraction or 0), bool(any_pruned))
-
-
-_POSITIONS: Final = DirectSelect(
-    select(
-        select(func.max(log.Event.seq)).scalar_subquery(),
-        select(func.max(PrunedReporter.seq)).scalar_subquery(),
-        select(func.max(log.Event.seq)).where(IS_REORG).scalar_subquery(),
-        select(func.max(RetractedEvent.seq)).scalar_subquery(),
-        exists(select(PrunedTransfer.transfer_id)),
-    ),
-    _positions,
+_POSITIONS: Final = select(
+    select(func.max(log.Event.seq)).scalar_subquery(),
+    select(func.max(PrunedReporter.seq)).scalar_subquery(),
+    select(func.max(log.Event.seq)).where(IS_REORG).scalar_subquery(),
+    select(func.max(RetractedEvent.seq)).scalar_subquery(),
+    exists(select(PrunedTransfer.transfer_id)),
 )
 
 
 def load_positions(connection: Connection) -> LogPositions:
     """The positions, in one statement."""
-    return _POSITIONS.all(connection, {})[0]
+    newest, pruned, reorg, retraction, any_pruned = connection.execute(_POSITIONS).one()
+    return LogPositions(max(newest or 0, pruned or 0), max(reorg or 0, retraction or 0), bool(any_pruned))

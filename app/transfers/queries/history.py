@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -27,8 +27,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.db.direct import DirectSelect
-from app.db.types import is_in_array
+from app.db.types import at_most, is_in_array
 from app.transfers.models import Event, PrunedTransfer, Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
 from app.transfers.rules.events.event_types import TransferSent
@@ -80,14 +79,15 @@ def transfers_of_accounts(
     :param size: more than 0.
     """
     values = {f"account_{n}": account for n, account in enumerate(accounts)}
-    entries = _page(len(accounts)).all(connection, values | {"before_ms": before_ms, "size": size})
+    found = connection.execute(_page(len(accounts)), values | {"before_ms": before_ms, "size": size})
+    entries = [TransferEntry.of(*row) for row in found]
     if len(accounts) == 1:
         return entries
     return list({entry.transfer_id: entry for entry in entries}.values())
 
 
 @cache
-def _page(accounts: int) -> DirectSelect[TransferEntry]:
+def _page(accounts: int) -> Select[*tuple[Any, ...]]:
     """The select for so many accounts.
 
     Each account's list is walked from its newest end, at most ``size`` rows deep. The oldest of the newest
@@ -111,14 +111,13 @@ def _page(accounts: int) -> DirectSelect[TransferEntry]:
     page_end = select(
         case((oldest > literal_column("0"), oldest), else_=literal_column(str(_EVER)))
     ).scalar_subquery()
-    page = (
+    return (
         select(*ENTRY_COLUMNS)
         .join_from(listed, Transfer, listed.transfer_id == Transfer.transfer_id)
         .where(listed.account.in_(names) if accounts > 1 else listed.account == names[0])
         .where(below, listed.began_ms >= page_end)
         .order_by(listed.began_ms.desc(), listed.transfer_id.desc())
     )
-    return DirectSelect(page, TransferEntry.of)
 
 
 MOST: Final = 1_000
@@ -176,13 +175,9 @@ class UnknownIds(NamedTuple):
 def unknown_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> UnknownIds:
     """What is known of these ids, in one statement."""
     values = {"transfer_ids": list(transfer_ids), "tx_hashes": [f"0x{each.hex()}" for each in transfer_ids]}
-    rows: Iterable[Sequence[Any]]
-    if connection.dialect.name == "postgresql":
-        rows = _OF_UNKNOWN.all(connection, values)
-    else:
-        rows = connection.execute(_OF_UNKNOWN_VALUES, values)
+    query = _OF_UNKNOWN if connection.dialect.name == "postgresql" else _OF_UNKNOWN_VALUES
     pruned, named = dict[TransferId, int](), list[NamedBy]()
-    for tx_hash, transfer_id, sent, at, status in rows:
+    for tx_hash, transfer_id, sent, at, status in connection.execute(query, values):
         if status is None:
             named.append(NamedBy(tx_hash, transfer_id, sent, at))
         else:
@@ -209,7 +204,7 @@ def _of_unknown(is_one_of: Callable[[Any, str], ColumnElement[bool]]) -> Select[
     named = (
         select(ids.c.tx_hash, ids.c.transfer_id, ids.c.sent, at)
         .join_from(ids, Transfer, ids.c.transfer_id == Transfer.transfer_id)
-        .limit(literal_column(str(MOST)))  # at_most() is only for Core
+        .limit(at_most(MOST))
         .subquery()
     )
     pruned = select(null(), PrunedTransfer.transfer_id, null(), null(), PrunedTransfer.status)
@@ -221,10 +216,8 @@ def _of_unknown(is_one_of: Callable[[Any, str], ColumnElement[bool]]) -> Select[
     return select(found)
 
 
-_OF_UNKNOWN: Final = DirectSelect(_of_unknown(is_in_array), lambda *columns: columns)
-_OF_UNKNOWN_VALUES: Final = _of_unknown(
-    lambda column, name: column.in_(bindparam(name, expanding=True))  # only Core writes it
-)
+_OF_UNKNOWN: Final = _of_unknown(is_in_array)
+_OF_UNKNOWN_VALUES: Final = _of_unknown(lambda column, name: column.in_(bindparam(name, expanding=True)))
 
 
 def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, str]:

@@ -24,7 +24,6 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.db.direct import DirectSelect
 from app.db.types import RowsOf, at_most
 from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
 from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
@@ -69,10 +68,7 @@ EVIDENCE_COLUMNS: Final = (Refund.wd_onchain, Refund.sorted_sigs, Refund.signers
 WITH_EVIDENCE: Final = select(*STATUS_COLUMNS, *EVIDENCE_COLUMNS).join_from(
     Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True
 )
-_STATUS = DirectSelect(
-    WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id")),
-    TransferRow,
-)
+_STATUS = WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id"))
 _STATUSES = RowsOf(WITH_EVIDENCE.add_columns(Transfer.transfer_id), transfer_ids=Transfer.transfer_id)
 _PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(
     PrunedTransfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
@@ -81,7 +77,8 @@ _PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(
 
 def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow | None:
     """The transfer with its refund's evidence, None for an unknown id."""
-    return _STATUS.first(connection, {"transfer_id": transfer_id})
+    row = connection.execute(_STATUS, {"transfer_id": transfer_id}).first()
+    return None if row is None else TransferRow(*row)
 
 
 def transfer_rows(

@@ -118,5 +118,5 @@ def test_pair_medians_match_single_ones(counted: bool, database: Database) -> No
 
 def test_the_driver_parses_the_statement_once() -> None:
     """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
-    text = str(_MEDIAN._statement.compile(dialect=psycopg.dialect()))
+    text = str(_MEDIAN.compile(dialect=psycopg.dialect()))
     assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

@@ -19,7 +19,7 @@ from tests.latency.queries.records import NOW, record
 
 IN_EACH, PAIRS = 20, ((1, 56), (56, 1), (1, 137))
 STATEMENTS = {
-    "a pair": (orders._MEDIAN._statement, 1),
+    "a pair": (orders._MEDIAN, 1),
     "all pairs": (orders._ALL_MEDIANS, len(PAIRS)),
 }
 

@@ -176,7 +176,7 @@ def test_page_reads_only_what_it_shows(database: Database) -> None:
 
 def _plan(connection: Connection, accounts: int) -> str:
     """The generic plan of a page of 10, carried out."""
-    select = history._page(accounts)._statement
+    select = history._page(accounts)
     compiled = select.compile(connection, compile_kwargs={"render_postcompile": True})
     names = [f"account_{n}" for n in range(accounts)]
     types = {"before_ms": "bigint", "size": "integer"} | dict.fromkeys(names, "text")
