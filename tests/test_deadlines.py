@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.db.engine import pool_options
+from app.db.engine import connected, pool_options, prepare
 from app.db.timeouts import COMMAND, FEED, PUBLIC, Waiting, within
 
 
@@ -47,10 +47,11 @@ def test_inner_waits_use_up_outer_time() -> None:
 
 def test_no_time_left_means_no_connection_wait() -> None:
     engine = create_engine("sqlite://", **pool_options(1))
-    with engine.connect(), within(0):
+    prepare(engine, PUBLIC)
+    with connected(engine), within(0):
         began = time.monotonic()
-        with pytest.raises(PoolTimeout):
-            engine.connect()
+        with pytest.raises(PoolTimeout), connected(engine):
+            pass
         assert time.monotonic() - began < 1
     engine.dispose()
 

@@ -19,11 +19,9 @@ from flask_admin import BaseView
 from flask_admin.model import BaseModelView
 from marshmallow import Schema, fields, post_load
 from prometheus_client.mmap_dict import MmapedDict
-from sqlalchemy import create_engine
 from wtforms import Form, StringField
 
 import app
-from app.db.engine import FairPool
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,9 +51,6 @@ TABLE = (
         "app/observability/metric_files.py",
         "adds up what ended workers counted",
     ),
-    Private("sqlalchemy", "_do_get", "app/db/engine.py", "who waits longest is served first"),
-    Private("sqlalchemy", "_do_return_conn", "app/db/engine.py", "who waits longest is served first"),
-    Private("sqlalchemy", "_sqla_logger_namespace", "app/db/engine.py", "logged like the library's pools"),
     Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
     Private("wtforms", "_form", "app/console/shell/forms/fields.py", "a field looks at others of its form"),
     Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),
@@ -202,24 +197,6 @@ def test_marshmallow_reads_and_writes_fields_as_before() -> None:
             return values
 
     assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
-
-
-def test_sqlalchemy_hands_connections_out_through_the_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
-    for name in ("_do_get", "_do_return_conn"):
-        own = getattr(FairPool, name)
-
-        def noted(self: FairPool, *args: Any, own: Any = own) -> Any:
-            called.append(own.__name__)
-            return own(self, *args)
-
-        monkeypatch.setattr(FairPool, name, noted)
-    engine = create_engine("sqlite://", poolclass=FairPool)
-    with engine.connect():
-        assert called == ["_do_get"]
-    assert called == ["_do_get", "_do_return_conn"]
-    assert getattr(engine.pool.logger, "name", "") == "sqlalchemy.pool.FairPool"
-    engine.dispose()
 
 
 def test_metric_files_can_be_added_to(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+from sqlalchemy.pool import QueuePool
 
 from app.db.servers import OneServer
 from app.db.sqlite import prepare_sqlite
@@ -62,7 +62,7 @@ _LINE_KEY = 0x6C696E65  # "line"
 class Tickets:
     """A bounded number of tickets. One that is given back goes to the caller who has waited longest.
 
-    A condition variable, as in SQLAlchemy's own pool, lets a newcomer take what was freed for a waiting
+    A condition variable, as in SQLAlchemy's pool, lets a newcomer take what was freed for a waiting
     caller. With many more callers than connections some then wait a hundred times as long as others.
     """
 
@@ -105,30 +105,34 @@ class Tickets:
                 self._free += 1
 
 
-class FairPool(QueuePool):
-    """A pool that gives connections in the order of the requests for them."""
+_TICKETS: Final = "gateway_tickets"
 
-    _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and silenced, like SQLAlchemy's own
 
-    def __init__(self, creator: Any, *, max_overflow: int = 10, **kwargs: Any) -> None:
-        super().__init__(creator, max_overflow=max_overflow, **kwargs)
-        self.tickets = Tickets(self.size() + max(0, max_overflow))
+def tickets_of(engine: Engine) -> Tickets | None:
+    """One for each connection of the engine's pool; None where the engine has no bounded one."""
+    tickets: Tickets | None = engine.get_execution_options().get(_TICKETS)
+    return tickets
 
-    def _do_get(self) -> ConnectionPoolEntry:
-        with Waiting(self.timeout()) as seconds:
-            if not seconds or not self.tickets.take(seconds):
-                raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
-        try:
-            return super()._do_get()
-        except BaseException:
-            self.tickets.give_back()
-            raise
 
-    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
-        try:
-            super()._do_return_conn(record)
-        finally:
-            self.tickets.give_back()
+@contextmanager
+def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
+    """A connection of the engine's pool, with these execution options. Who waits longest is served first.
+
+    :raises TimeoutError: of SQLAlchemy: none was free in time.
+    """
+    tickets, pool = tickets_of(engine), engine.pool
+    if tickets is None or not isinstance(pool, QueuePool):
+        with engine.connect() as connection:
+            yield connection.execution_options(**options)
+        return
+    with Waiting(pool.timeout()) as seconds:
+        if not seconds or not tickets.take(seconds):
+            raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
+    try:
+        with engine.connect() as connection:
+            yield connection.execution_options(**options)
+    finally:
+        tickets.give_back()
 
 
 def pool_options(size: int) -> dict[str, Any]:
@@ -138,7 +142,7 @@ def pool_options(size: int) -> dict[str, Any]:
         the same pool: with as many of them as there are connections, all would wait in vain.
     """
     return {
-        "poolclass": FairPool,
+        "poolclass": QueuePool,
         "pool_size": size,
         "max_overflow": 0,
         "pool_timeout": POOL_SECONDS,
@@ -162,6 +166,8 @@ def prepare(
     :param server: which the connections lead to, together with those of other engines.
     """
     set_timeouts(engine, timeouts)
+    if isinstance(engine.pool, QueuePool):
+        engine.update_execution_options(**{_TICKETS: Tickets(engine.pool.size())})
     reader = bool(engine.get_execution_options().get(READER))
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, reader=reader, writer_option=WRITER)
@@ -234,7 +240,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     writes = writes_of(engine)
     try:
         with (
-            engine.connect().execution_options(**options) as connection,
+            connected(engine, **options) as connection,
             connection.begin(),
         ):
             if connection.dialect.name == "postgresql":
@@ -264,7 +270,7 @@ def counting(engine: Engine) -> Iterator[Connection]:
     if engine.dialect.name == "postgresql":
         # Stricter levels would refuse what another transaction counted meanwhile instead of reading it.
         options["isolation_level"] = "READ COMMITTED"
-    with engine.connect().execution_options(**options) as connection, connection.begin():
+    with connected(engine, **options) as connection, connection.begin():
         yield connection
 
 
@@ -296,10 +302,9 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
 
     :param engine: best one made with ``READER_OPTIONS``; any other is switched for this connection.
     """
-    connection = engine.connect()
     if engine.get_execution_options().get(READER):
-        return connection
-    return connection.execution_options(isolation_level="AUTOCOMMIT")
+        return connected(engine)
+    return connected(engine, isolation_level="AUTOCOMMIT")
 
 
 def run_read(
@@ -329,7 +334,7 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
     :param engine: on SQLite not one made with ``READER_OPTIONS``, which never opens a transaction.
     """
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
-    with engine.connect().execution_options(**level) as connection, connection.begin():
+    with connected(engine, **level) as connection, connection.begin():
         yield connection
 
 

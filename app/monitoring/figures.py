@@ -16,13 +16,15 @@ from typing import Final
 
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge
+from sqlalchemy import Engine
+from sqlalchemy.pool import QueuePool
 
 from app.audit.keys import AuditKeys
 from app.credentials.models import IngestToken
 from app.credentials.queries import every_credential, last_accepted
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
-from app.db.engine import FairPool, reading, run_read
+from app.db.engine import reading, run_read, tickets_of
 from app.estimates import planned
 from app.estimates.queries import pool_counters
 from app.http.limits import LimitStore
@@ -232,13 +234,14 @@ def connections_of(database: Database) -> Mapping[str, Connections]:
     engines = {"reads": database.reads, "feed": database.feed, "console": database.engine}
     if replica is not None:
         engines["replica"] = replica.engine
-    return {name: found for name, engine in engines.items() if (found := _of(engine.pool)) is not None}
+    return {name: found for name, engine in engines.items() if (found := _of(engine)) is not None}
 
 
-def _of(pool: object) -> Connections | None:
-    if not isinstance(pool, FairPool):
+def _of(engine: Engine) -> Connections | None:
+    pool, tickets = engine.pool, tickets_of(engine)
+    if tickets is None or not isinstance(pool, QueuePool):
         return None
-    return Connections(pool.checkedout(), pool.checkedin(), pool.tickets.waiting, pool.tickets.refused)
+    return Connections(pool.checkedout(), pool.checkedin(), tickets.waiting, tickets.refused)
 
 
 EVERY_SECONDS: Final = 1.0

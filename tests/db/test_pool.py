@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.db.engine import FairPool, Tickets
+from app.db.engine import Tickets, connected, pool_options, prepare, tickets_of
+from app.db.timeouts import CONSOLE
 
 
 def test_who_waits_longest_is_next() -> None:
@@ -42,34 +44,36 @@ def test_ticket_times_out() -> None:
     assert tickets.take(0)
 
 
-def test_exhausted_pool_reports_it(tmp_path) -> None:
-    engine = create_engine(
-        f"sqlite:///{tmp_path / 'a.db'}", poolclass=FairPool, pool_size=1, max_overflow=1, pool_timeout=0.01
-    )
-    with engine.connect(), engine.connect(), pytest.raises(PoolTimeout):
-        engine.connect()
-    with engine.connect(), engine.connect() as second:
+def pooled(path: Path, size: int) -> Engine:
+    """An engine whose callers wait a hundredth of a second for a connection."""
+    engine = create_engine(f"sqlite:///{path}", **pool_options(size) | {"pool_timeout": 0.01})
+    prepare(engine, CONSOLE)
+    return engine
+
+
+def test_exhausted_pool_reports_it(tmp_path: Path) -> None:
+    engine = pooled(tmp_path / "a.db", 2)
+    tickets = tickets_of(engine)
+    with connected(engine), connected(engine), pytest.raises(PoolTimeout), connected(engine):
+        pass
+    assert tickets is not None and tickets.refused == 1
+    with connected(engine), connected(engine) as second:
         second.invalidate()  # a lost connection gives its place back, too
-    with engine.connect(), engine.connect():
+    with connected(engine), connected(engine):
         pass
     engine.dispose()
-    with engine.connect(), engine.connect():
+    with connected(engine), connected(engine):
         pass
     engine.dispose()
 
 
-def test_failed_connection_takes_no_place(tmp_path) -> None:
-    engine = create_engine(
-        f"sqlite:///{tmp_path / 'missing' / 'a.db'}",
-        poolclass=FairPool,
-        pool_size=1,
-        max_overflow=0,
-        pool_timeout=0.01,
-    )
+def test_failed_connection_takes_no_place(tmp_path: Path) -> None:
+    (tmp_path / "a.db").mkdir()
+    engine = pooled(tmp_path / "a.db", 1)
     for _ in range(3):
-        with pytest.raises(Exception, match="unable to open"):
-            engine.connect()
-    (tmp_path / "missing").mkdir()
-    with engine.connect():
+        with pytest.raises(Exception, match="unable to open"), connected(engine):
+            pass
+    (tmp_path / "a.db").rmdir()
+    with connected(engine):
         pass
     engine.dispose()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.audit.keys import AnchorFile, Anchors, AuditKeys
 from app.db.database import FEED_CONNECTIONS, Database
-from app.db.engine import reading
+from app.db.engine import connected, reading
 from app.http.application import add_part, part_of
 from app.http.limits import Limit, LimitStore
 from app.monitoring.figures import CONFIG_GOOD_AT, ProcessMetrics
@@ -46,26 +47,26 @@ def test_connection_waiters_and_timeouts_are_counted(
     app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     metrics = ProcessMetrics()
-    pool = database.feed.pool
-    monkeypatch.setattr(pool, "_timeout", 0.5)
-    held = [database.feed.connect() for _ in range(FEED_CONNECTIONS)]
+    monkeypatch.setattr(database.feed.pool, "_timeout", 0.5)
     refused: list[Exception] = []
 
     def ask() -> None:
         try:
-            database.feed.connect().close()
+            with connected(database.feed):
+                pass
         except PoolTimeout as error:
             refused.append(error)
 
-    waiting = threading.Thread(target=ask)
-    waiting.start()
-    end = time.monotonic() + 10
-    while value(told(metrics, app), "gateway_database_connections", pool="feed", state="waiting") != 1:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    waiting.join()
-    for each in held:
-        each.close()
+    with ExitStack() as held:
+        for _ in range(FEED_CONNECTIONS):
+            held.enter_context(connected(database.feed))
+        waiting = threading.Thread(target=ask)
+        waiting.start()
+        end = time.monotonic() + 10
+        while value(told(metrics, app), "gateway_database_connections", pool="feed", state="waiting") != 1:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        waiting.join()
     assert len(refused) == 1
     for _ in range(2):  # told twice, counted once
         assert value(told(metrics, app), "gateway_database_wait_timeouts_total") == 1
