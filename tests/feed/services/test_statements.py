@@ -19,18 +19,18 @@ def transfers(first: int, count: int) -> list[dict[str, Any]]:
 
 def test_large_batch_takes_as_many_statements(app: Flask, database: Database) -> None:
     feed(app, *transfers(1, 1))
-    with statements(database.engine) as of_one:
+    with statements(database.feed) as of_one:
         assert feed(app, *transfers(2, 1)).accepted == 3
-    with statements(database.engine) as of_many:
+    with statements(database.feed) as of_many:
         assert feed(app, *transfers(3, 40)).accepted == 120
-    assert len(of_many) == len(of_one) <= (20 if database.engine.dialect.name == "postgresql" else 33)
+    assert 0 < len(of_many) == len(of_one) <= 27
 
 
 def test_what_no_event_needs_is_not_read(app: Flask, database: Database) -> None:
     """The configuration and histories are for transfers; what is pruned, where anything was."""
     feed(app, event("chain.head", chain_id=1, block=1))
-    with statements(database.engine) as executed:
+    with statements(database.feed) as executed:
         assert feed(app, event("chain.head", chain_id=1, block=2)).accepted == 1
     read = " ".join(executed)
     assert not any(table in read for table in ("tokens", "transfer_blocks", "pruned_events", "fed_fees"))
-    assert len(executed) <= 8
+    assert 0 < len(executed) <= 10
