@@ -1,4 +1,5 @@
-"""Reads one line of the feed into one event, or into the reason why it is refused."""
+"""Reads one line of the feed into one event, or into the reason why it is refused, and writes lines of an
+exported log."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
+import orjson
 from msgspec import Struct
+from sqlalchemy import Row
 
 from app.json_documents import UnreadableJson, loads
 from app.transfers.rules.events.codec import read_event
@@ -102,6 +105,22 @@ def validated_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
     if line.event.at > now + MAX_AHEAD:
         return RefusedLine(line.line, line.event.id, TOO_FAR_AHEAD)
     return line
+
+
+def exported_line(row: Row[*tuple[Any, ...]]) -> bytes:
+    """The line of an exported log for an acceptance, with all columns of its row."""
+    receipt = {
+        "seq": row.seq,
+        "id": row.event_id,
+        "type": row.type,
+        "reporter": row.reporter,
+        "received_at": row.received_at.isoformat(),
+    }
+    if row.limited_to is not None:
+        receipt["limited_to"] = sorted(row.limited_to)
+    if row.type == ChainReorged.type and row.block is None:
+        receipt["belated"] = True
+    return orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _event(data: dict[str, Any], types: Collection[str]) -> Event:

@@ -15,10 +15,10 @@ from app.network.models import Chain
 from app.network.rules.watch_terms import KnownSend
 from app.transfers import models as log
 from app.transfers.models import ChainProgress, Transfer
-from app.transfers.queries.logged import IS_REORG, IS_WHOLE, Reach, load_reorgs, retracted_keys
+from app.transfers.queries.logged import IS_REORG, Reach, from_block_of, load_reorgs, retracted_keys
 from app.transfers.rules.certainty import ChainProof
 from app.transfers.rules.events.codec import decode_event
-from app.transfers.rules.events.counting import Origin
+from app.transfers.rules.events.counting import Logged, Origin
 from app.transfers.rules.events.event_types import (
     EVENT_CLASSES,
     BlockEvent,
@@ -38,6 +38,7 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.events.fields import MAX_BLOCK
 from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.reorganisations import standing_of_chain
 from app.transfers.rules.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -354,21 +355,29 @@ def _reported(
     by_us = {key for key, row in keyed if row.reporter == reporter}
     first = {key: row.seq for key, row in reversed(keyed)}
     reach: dict[int, Reach] = {chain_id: Reach(rows[0].seq, max(row.block for row in rows))}
-    reorgs = [reorg.among([(key, row.seq) for key, row in keyed]) for reorg in load_reorgs(connection, reach)]
+    reorgs = load_reorgs(connection, reach)
     retracted = retracted_keys(connection, said)
-    return [
-        ReportedEvent(
-            decode_event(row.event_id, row.type, row.body),
-            row.block,
-            row.seq > retracted.get(key, 0)
-            and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
-            key in of_others,
-            reporter if key in by_us else of_others[key],
-            first[key],
-        )
+    latest = {
+        key: Logged(row.seq, _in_block(row), first=first[key])
         for key, row in dict(keyed).items()
         if key in said
+    }
+    canonical = {each.seq for each in standing_of_chain(chain_id, latest.values(), reorgs, retracted)}
+    return [
+        ReportedEvent(
+            logged.event,
+            cast("BlockNumber", logged.event.block),
+            logged.seq in canonical,
+            key in of_others,
+            reporter if key in by_us else of_others[key],
+            logged.known_since,
+        )
+        for key, logged in latest.items()
     ]
+
+
+def _in_block(row: Row[*tuple[Any, ...]]) -> BlockEvent | ChainEvent:
+    return cast("BlockEvent | ChainEvent", decode_event(row.event_id, row.type, row.body))
 
 
 _PLACED: Final = (
@@ -413,27 +422,17 @@ class Reorgs(NamedTuple):
 def reorgs_since(connection: Connection, chain_id: ChainId, seq: int, above: int, *, reporter: str) -> Reorgs:
     """The reorganisations after a position of the log. Where there is none, this is one look at an index.
 
-    The block of one that is belated is in its body alone.
-
     :param above: those from this block, or from below it, are left out.
     :param reporter: whose own are left out.
     """
-    table = log.Event
-    is_others = and_(table.chain_id == chain_id, table.reporter != reporter)
+    table, from_block = log.Event, from_block_of(connection)
+    is_others = and_(table.chain_id == chain_id, table.reporter != reporter, from_block > above)
     found = connection.execute(
         select(
-            func.max(table.seq).label("newest"),
-            func.min(case((and_(is_others, table.block > above), table.block))).label("from_block"),
-            func.count(case((and_(is_others, ~IS_WHOLE), 1))).label("belated"),
+            func.max(table.seq).label("newest"), func.min(case((is_others, from_block))).label("from_block")
         ).where(IS_REORG, table.seq > seq)
     ).one()
-    from_blocks = [] if found.from_block is None else [found.from_block]
-    if found.belated:
-        query = select(table.event_id, table.type, table.body).where(IS_REORG, table.seq > seq)
-        belated = connection.execute(query.where(is_others, ~IS_WHOLE))
-        reorgs = (cast("ChainReorged", decode_event(*row)) for row in belated)
-        from_blocks += [reorg.from_block for reorg in reorgs if reorg.from_block > above]
-    return Reorgs(found.newest, min(from_blocks, default=None))
+    return Reorgs(found.newest, found.from_block)
 
 
 def known_sends(

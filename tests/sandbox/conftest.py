@@ -13,9 +13,9 @@ import pytest
 from app.feed.lines import ReadLine, read_line
 from app.sandbox.catalogue import network_document, network_facts
 from app.sandbox.feed import sandbox_events
-from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import ChainReorged, Event, TransferEvent
+from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState, transfer_state
 

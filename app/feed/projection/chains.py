@@ -14,8 +14,8 @@ from app.feed.projection.anomalies import sync_rotation_anomalies
 from app.feed.projection.pools import move_liquidity, sums_of_parts, take_back_liquidity
 from app.feed.projection.shared import advance, find_newest, find_progress, go_back
 from app.feed.projection.transfers import project_again
+from app.feed.queries.belated import accepted_again
 from app.feed.queries.chains import (
-    accepted_again,
     accepted_of_chain,
     canonical_of_chain,
     is_reported_from_block,
@@ -32,9 +32,9 @@ from app.network.queries import load_network_facts, load_opening_sets
 from app.network.rules.quorum import ValidatorSet
 from app.refunds.queries import UsedId, transfers_with_ids, used_by_events, with_several_ids
 from app.refunds.used_ids import write_used
-from app.transfers.queries.logged import first_reorgs
+from app.transfers.queries.logged import Reach, load_reorgs
 from app.transfers.rules.anomalies import anomalies_of_rotations
-from app.transfers.rules.events.canonical import ChainReading, Reorg
+from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.event_types import (
     ChainEvent,
     ChainReorged,
@@ -42,6 +42,8 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
     WithdrawDone,
 )
+from app.transfers.rules.events.fields import MAX_BLOCK
+from app.transfers.rules.events.reorganisations import Reorg
 from app.values.codes import TransferHistoryStatus
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
@@ -178,10 +180,15 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
     """Go back to the block before the reorg and project again everything that the orphaned blocks touched.
 
     The reorg itself is in the log already, which decides what is canonical
-    (docs/interface.md#reorgs).
+    (docs/interface.md#reorgs). A belated one takes back only what came again, and the chain stays as far read
+    as it was, unless by that.
 
     :param seq: its position in the log.
     """
+    in_log = load_reorgs(connection, {reorg.chain_id: Reach(seq - 1, MAX_BLOCK)})[0]
+    if in_log.before is not None:
+        _project_belated(connection, reorg, in_log, now)
+        return
     known = load_progress(connection, [reorg.chain_id]).get(reorg.chain_id)
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
     go_back(connection, reorg.chain_id, reorg.from_block)
@@ -192,14 +199,9 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
         find_newest(connection, reorg.chain_id)
 
 
-def project_belated(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
-    """Project again what a belated reorg takes back. How far the chain was read stays, unless by that.
-
-    :param seq: as in :func:`project_reorganisation`.
-    """
+def _project_belated(connection: Connection, reorg: ChainReorged, in_log: Reorg, now: datetime) -> None:
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
-    first = first_reorgs(connection, [reorg.key]).get(reorg.key, 0)
-    again = accepted_again(connection, Reorg(seq, reorg.chain_id, reorg.from_block, first))
+    again = accepted_again(connection, in_log)
     if not again:
         return
     ids = {row.event_id for row in again if row.transfer_id is None}
@@ -208,7 +210,7 @@ def project_belated(connection: Connection, reorg: ChainReorged, seq: int, now: 
     newest = newest_change(connection, transfer_ids) or again[0].at
     if ids:
         part = Part(ids=ids)
-        before, after = (sums_of_parts(connection, {reorg.chain_id: part}, to) for to in (seq, None))
+        before, after = (sums_of_parts(connection, {reorg.chain_id: part}, to) for to in (in_log.seq, None))
         move_liquidity(connection, before, after, now)
         project_withdraws(connection, reorg.chain_id, part, now)
     if any(row.type == ValidatorsUpdated.type for row in again):

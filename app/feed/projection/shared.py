@@ -17,7 +17,6 @@ from app.feed.projection.anomalies import Subject, pool_anomalies, sync_anomalie
 from app.feed.queries.chains import (
     HEADS,
     highest_canonical_block,
-    last_reorg,
     load_progress,
     logged_readings,
     transfers_by_block,
@@ -28,6 +27,7 @@ from app.feed.queries.pruned import pruned_readings, pruned_up_to
 from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
 from app.transfers.models import ChainProgress, TrendCount
+from app.transfers.queries.logged import last_reorg
 from app.transfers.queries.trends import SPANS, SpanKey, load_trends
 from app.transfers.rules.anomalies import Anomaly
 from app.transfers.rules.events.canonical import ChainReading

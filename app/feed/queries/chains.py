@@ -3,10 +3,9 @@ that have a block of it."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from itertools import accumulate
 from typing import Any, Final, NamedTuple, cast
 
 from msgspec import Struct
@@ -16,33 +15,23 @@ from app.db.types import RowsOf, UtcTime, is_one_of
 from app.feed.models import TransferBlock
 from app.transfers.models import ChainProgress, Event, Transfer
 from app.transfers.queries.logged import (
+    FIRST,
     IS_NOT_AHEAD,
     IS_NOT_RETRACTED,
-    IS_REORG,
-    IS_WHOLE,
     Reach,
     load_reorgs,
     retracted_keys,
-    with_keys,
 )
-from app.transfers.rules.events.canonical import ChainReading, Reorg
+from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.event_types import EVENT_CLASSES, BlockEvent, ChainEvent
-from app.transfers.rules.events.keys import EventKey, subject_of_chain
+from app.transfers.rules.events.event_types import ChainEvent
+from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.reorganisations import standing_of_chain
+from app.transfers.rules.validation import LatestAcceptance
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 PAGE = 500
-
-
-def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
-    """The first block that the chain's latest canonical reorg orphaned; a belated one says nothing new."""
-    return connection.scalar(
-        select(Event.block)
-        .where(IS_REORG, IS_WHOLE, Event.chain_id == chain_id, IS_NOT_RETRACTED)
-        .order_by(Event.seq.desc())
-        .limit(1)
-    )
 
 
 def load_chain_events(
@@ -66,7 +55,7 @@ def accepted_of_chain(
     :param condition: only events that meet it; None: all.
     """
     rows = connection.execute(
-        select(Event.seq, Event.event_id, Event.type, Event.body)
+        select(Event.seq, Event.event_id, Event.type, Event.body, FIRST)
         .where(Event.chain_id == chain_id, Event.type.in_(list(types)), IS_NOT_AHEAD)
         .where(true() if condition is None else condition)
         .order_by(Event.seq)
@@ -74,14 +63,17 @@ def accepted_of_chain(
     latest: dict[str, Logged[ChainEvent]] = {}
     for row in rows:
         event = cast("ChainEvent", decode_event(row.event_id, row.type, row.body))
-        latest[event.id] = Logged(row.seq, event)
+        latest[event.id] = Logged(row.seq, event, first=row.first)
     return list(latest.values())
 
 
 def canonical_of_chain(
-    connection: Connection, chain_id: ChainId, accepted: list[Logged[ChainEvent]]
+    connection: Connection, chain_id: ChainId, accepted: list[Logged[ChainEvent]], before: int | None = None
 ) -> list[Logged[ChainEvent]]:
-    """The canonical ones of the latest acceptances of events about one chain."""
+    """The canonical ones of the latest acceptances of events about one chain.
+
+    :param before: those that no reorg took back before this position of the log.
+    """
     if not accepted:
         return []
     blocks = [logged.event.block for logged in accepted if logged.event.block is not None]
@@ -89,87 +81,22 @@ def canonical_of_chain(
     if blocks:
         reach = Reach(min(logged.seq for logged in accepted), max(blocks))
         reorgs = load_reorgs(connection, {chain_id: reach})
+    reorgs = [reorg for reorg in reorgs if before is None or reorg.seq < before]
     retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
-    in_block = (
-        Acceptance(each.seq, each.event.id, block)
-        for each in accepted
-        if (block := each.event.block) is not None
-    )
-    taken_again = taken_by_belated(connection, chain_id, in_block, reorgs)
-    reorgs = [reorg for reorg in reorgs if reorg.before is None]
-    seqs = [reorg.seq for reorg in reorgs]
-    # For each reorg, the lowest block that it or a later one reaches.
-    lowest = [*accumulate((reorg.from_block for reorg in reversed(reorgs)), min)][::-1]
-
-    def is_orphaned(logged: Logged[ChainEvent]) -> bool:
-        if logged.event.block is None:
-            return False
-        later = bisect_right(seqs, logged.seq)
-        return (later < len(seqs) and lowest[later] <= logged.event.block) or logged.seq in taken_again
-
-    return [
-        logged
-        for logged in accepted
-        if logged.seq > retracted.get(logged.event.key, 0) and not is_orphaned(logged)
-    ]
+    return standing_of_chain(chain_id, accepted, reorgs, retracted)
 
 
-class Acceptance(NamedTuple):
-    """An acceptance of an event about a chain: its position in the log, its event's id and block."""
-
-    seq: int
-    event_id: str
-    block: BlockNumber
-
-
-def taken_by_belated(
-    connection: Connection, chain_id: ChainId, accepted: Iterable[Acceptance], reorgs: Iterable[Reorg]
-) -> Set[int]:
-    """The positions of those of the acceptances that belated ones of the reorgs take back."""
-    belated = [reorg for reorg in reorgs if reorg.before is not None]
-    if not belated:
-        return frozenset()
-    near = [
-        each
-        for each in accepted
-        if any(each.seq < reorg.seq and reorg.from_block <= each.block <= reorg.to_block for reorg in belated)
-    ]
-    subject = subject_of_chain(chain_id)
-    positions = _positions(connection, {EventKey(subject, each.event_id) for each in near})
-    belated = [reorg.among(positions) for reorg in belated]
-    return {
-        each.seq for each in near if any(reorg.reaches(chain_id, each.block, each.seq) for reorg in belated)
-    }
-
-
-def _positions(connection: Connection, keys: Collection[EventKey]) -> list[tuple[EventKey, int]]:
-    """Where each acceptance of these events is in the log."""
-    query = select(Event.subject, Event.event_id, Event.seq)
-    return [
-        (EventKey(row.subject, row.event_id), row.seq)
-        for of_keys in with_keys(connection, Event.event_id, Event.subject, keys)
-        for row in connection.execute(query.where(of_keys))
-    ]
-
-
-def _types_of(base: type[BlockEvent | ChainEvent]) -> list[str]:
-    return [event_type for event_type, each in EVENT_CLASSES.items() if issubclass(each, base)]
-
-
-def accepted_again(connection: Connection, reorg: Reorg) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The acceptances that a belated reorg may reach: further ones, of events that were known before.
-
-    They are found by their blocks. Those about transfers may be of any chain.
-    """
-    again = (
-        select(Event.seq, Event.event_id, Event.subject, Event.type, Event.transfer_id, Event.block, Event.at)
-        .where(Event.block >= reorg.from_block, Event.block <= reorg.to_block, Event.occurrence > 0)
-        # Expressions that no index has, so that the events are found by their blocks.
-        .where(Event.seq + 0 > reorg.before, Event.seq + 0 < reorg.seq)
-    )
-    of_chain = again.where(Event.chain_id == reorg.chain_id, Event.type.in_(_types_of(ChainEvent)))
-    of_transfers = again.where(Event.chain_id.is_(None), Event.type.in_(_types_of(BlockEvent)))
-    return [*connection.execute(of_chain), *connection.execute(of_transfers)]
+def fallen(connection: Connection, latest: Iterable[LatestAcceptance]) -> set[EventKey]:
+    """The keys of those of the latest acceptances of events about chains that are not canonical."""
+    of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
+    for each in latest:
+        if isinstance(event := each.event, ChainEvent):
+            of_chain[event.chain_id].append(Logged(each.seq, event, first=each.first))
+    gone: set[EventKey] = set()
+    for chain_id, accepted in of_chain.items():
+        canonical = {logged.event.key for logged in canonical_of_chain(connection, chain_id, accepted)}
+        gone |= {logged.event.key for logged in accepted} - canonical
+    return gone
 
 
 def highest_canonical_block(connection: Connection, chain_id: ChainId, event_type: str) -> int | None:
@@ -180,7 +107,7 @@ def highest_canonical_block(connection: Connection, chain_id: ChainId, event_typ
     offset = 0
     while True:
         rows = connection.execute(
-            select(Event.seq, Event.event_id, Event.type, Event.block, Event.body)
+            select(Event.seq, Event.event_id, Event.type, Event.block, Event.body, FIRST)
             .where(Event.chain_id == chain_id, Event.type == event_type)
             .where(Event.block.is_not(None), IS_NOT_AHEAD)
             .order_by(Event.block.desc(), Event.seq.desc())
@@ -188,7 +115,9 @@ def highest_canonical_block(connection: Connection, chain_id: ChainId, event_typ
             .offset(offset)
         ).all()
         accepted = [
-            Logged(row.seq, cast("ChainEvent", decode_event(row.event_id, row.type, row.body)))
+            Logged(
+                row.seq, cast("ChainEvent", decode_event(row.event_id, row.type, row.body)), first=row.first
+            )
             for row in rows
         ]
         canonical = canonical_of_chain(connection, chain_id, accepted)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, not_, or_, select, text
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, or_, select, text
 from sqlalchemy.orm import aliased
 
 from app.db.types import MOST_IN_STATEMENT, is_one_of
@@ -15,7 +15,7 @@ from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
 from app.transfers.models import RetractionTarget
-from app.transfers.queries.logged import with_keys
+from app.transfers.queries.logged import IS_WHOLE, with_keys
 from app.transfers.rules.events.canonical import Retraction
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
@@ -34,7 +34,7 @@ from app.values.identifiers import ChainId
 PAGE: Final = 500
 
 _AT_ONCE: Final = (ChainReorged.type, EventsRetracted.type)
-"""Types that count whatever their time is (``reorganisations.is_ahead``)."""
+"""Types that count whatever their time is (``canonical.is_ahead``)."""
 
 _OF_TRANSFERS: Final = tuple(
     name for name, event_class in EVENT_CLASSES.items() if issubclass(event_class, BlockEvent)
@@ -53,6 +53,7 @@ _NEWEST_RECEIPT: Final = select(log.Event.received_at).order_by(log.Event.seq.de
 def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:
     """The latest acceptance of each of the keys that are in the log."""
     found: dict[EventKey, LatestAcceptance] = {}
+    first: dict[EventKey, int] = {}
     for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
         rows = connection.execute(
             select(
@@ -67,7 +68,8 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
         )
         for row in rows:
             event = decode_event(row.event_id, row.type, row.body)
-            found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+            first.setdefault(event.key, row.seq)
+            found[event.key] = LatestAcceptance(row.seq, row.occurrence, event, first[event.key])
     return found
 
 
@@ -76,10 +78,9 @@ def acceptances_of(connection: Connection, keys: Iterable[EventKey]) -> Iterator
 
     ``is_whole`` is false of belated reorgs only.
     """
-    is_belated = and_(log.Event.type == ChainReorged.type, log.Event.block.is_(None))
     named = (log.Event.seq, log.Event.subject, log.Event.event_id, log.Event.occurrence)
     sent = (log.Event.reporter, log.Event.limited_to)
-    query = select(*named, *sent, not_(is_belated).label("is_whole")).order_by(log.Event.seq)
+    query = select(*named, *sent, IS_WHOLE.label("is_whole")).order_by(log.Event.seq)
     for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
         yield from connection.execute(query.where(of_keys))
 

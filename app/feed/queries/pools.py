@@ -32,12 +32,11 @@ from sqlalchemy import (
     tuple_,
     union_all,
 )
-from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import aliased
 
 from app.db.types import ExactInteger, RowsOf, exact_sum, is_one_of
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
-from app.feed.queries.chains import Acceptance, taken_by_belated
+from app.feed.queries.chains import accepted_of_chain, canonical_of_chain
 from app.network.models import Pool
 from app.network.queries import load_configured_facts
 from app.network.rules.pools import PoolCounters
@@ -47,8 +46,7 @@ from app.transfers.queries.logged import (
     IS_NOT_AHEAD,
     IS_NOT_RETRACTED,
     IS_REORG,
-    Reach,
-    load_reorgs,
+    of_body,
     with_keys,
 )
 from app.transfers.rules.events.codec import decode_event
@@ -164,7 +162,7 @@ def _sums(
 
     The database sums them in one pass from the end of the log, with the lowest block that any later reorg
     reaches. This process holds neither the log nor the reorgs. Reorgs from before the first of the events
-    reach none of them and are left out.
+    reach none of them and are left out. What was accepted again, which is little, is compared here.
     """
     if taken := _taken_again(connection, chain_id, condition, before):
         condition = condition & Event.seq.not_in(taken)
@@ -183,21 +181,11 @@ def _sums(
 def _taken_again(
     connection: Connection, chain_id: ChainId, condition: ColumnElement[bool], before: int | None
 ) -> Collection[int]:
-    """The positions of liquidity events that meet a condition, were accepted again, and that belated reorgs
-    take back."""
-    rows = connection.execute(
-        select(Event.seq, Event.event_id, Event.block)
-        .where(Event.chain_id == chain_id, Event.type.in_(LIQUIDITY), condition)
-        .where(Event.occurrence > 0, Event.block.is_not(None), ~_reported_again(before))
-        .order_by(Event.seq)
-    )
-    again = [Acceptance(row.seq, row.event_id, row.block) for row in rows if row.block is not None]
-    if not again:
-        return ()
-    reach = Reach(again[0].seq, max(each.block for each in again))
-    reorgs = load_reorgs(connection, {chain_id: reach})
-    so_far = (reorg for reorg in reorgs if before is None or reorg.seq < before)
-    return taken_by_belated(connection, chain_id, again, so_far)
+    """The positions of liquidity events that meet a condition, were accepted again, and are not canonical."""
+    is_again = and_(condition, Event.occurrence > 0, _so_far(before), ~_reported_again(before))
+    again = accepted_of_chain(connection, chain_id, LIQUIDITY, is_again)
+    canonical = canonical_of_chain(connection, chain_id, again, before)
+    return {each.seq for each in again}.difference(each.seq for each in canonical)
 
 
 def _walked(
@@ -205,9 +193,8 @@ def _walked(
 ) -> Subquery:
     """The liquidity events that meet a condition, as reported last, and the reorgs that may reach them."""
     of_chain = Event.chain_id == chain_id
-    # An expression that no index has, so that SQLite finds the events by their block.
-    so_far = true() if before is None else Event.seq + 0 < before
-    symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
+    so_far = _so_far(before)
+    symbol, amount = of_body(connection, "symbol"), of_body(connection, "amount")
     liquidity = (
         select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
         .where(
@@ -230,6 +217,11 @@ def _walked(
         IS_NOT_RETRACTED,
     )
     return union_all(select(liquidity), reorgs).subquery()
+
+
+def _so_far(before: int | None) -> ColumnElement[bool]:
+    # An expression that no index has, so that SQLite finds the events by their block.
+    return true() if before is None else Event.seq + 0 < before
 
 
 def _reported_again(before: int | None) -> Exists:
@@ -259,13 +251,6 @@ def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict
             rows = _VOLUMES(connection, chain_id=chain_id, symbol=symbol, minutes=chunk)
             found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
     return found
-
-
-def _of_body(connection: Connection, name: str) -> ColumnElement[Any]:
-    """A text field of the event's body."""
-    if connection.dialect.name == "postgresql":
-        return func.json_extract_path_text(cast(Event.body, JSON), name, type_=Text)
-    return func.json_extract(Event.body, f"$.{name}", type_=Text)
 
 
 IS_FEE: Final = text("type = 'fee.updated'")  # spelled like the partial index, so that it serves

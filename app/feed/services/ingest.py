@@ -510,7 +510,8 @@ def _verdicts(
         lines = [line for _, line in of_post]
         reported = [_named(line.event, post, names) for line in lines]
         note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
-        known.is_belated = lines[0].is_belated
+        if lines[0].is_belated:
+            known.belated = {reported[0].key: True}
         yield from validate_segment(in_turns(reported), known)
 
 

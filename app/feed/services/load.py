@@ -11,13 +11,8 @@ from sqlalchemy import Connection
 
 from app.credentials.rules.ingest_token import EVERYTHING, OWN_REPORTERS
 from app.db.engine import HandedIn
-from app.feed.queries.chains import (
-    Acceptance,
-    accepted_again,
-    canonical_of_chain,
-    load_progress,
-    taken_by_belated,
-)
+from app.feed.queries.belated import take_again
+from app.feed.queries.chains import fallen, load_progress
 from app.feed.queries.log import acceptances_of, count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
@@ -31,14 +26,12 @@ from app.feed.services.log import dropped_before
 from app.network.queries import load_network_facts
 from app.network.rules.validation_facts import NetworkFacts
 from app.refunds.queries import load_histories
-from app.transfers.queries.logged import first_reorgs, outranked_keys, retracted_keys
+from app.transfers.queries.logged import outranked_keys, retracted_keys
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.bounds import MAX_REQUESTS, EventCounts
-from app.transfers.rules.events.canonical import Reorg, orphaned_by
 from app.transfers.rules.events.codec import encode_event
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import (
-    BlockEvent,
     ChainEvent,
     ChainReorged,
     Event,
@@ -50,13 +43,12 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.merging import Pruned
+from app.transfers.rules.events.reorganisations import ChainLimits, repeated_too_late
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.validation import (
-    ChainLimits,
     Known,
     LatestAcceptance,
     ReporterScope,
-    reaches_too_far,
 )
 from app.values.identifiers import BlockNumber, ChainId
 
@@ -85,7 +77,7 @@ def load_known(
     limits = _chain_limits(connection, events)
     latest = of_others | _latest_of(about_transfers, histories, not_needed)
     repeated = [event for event in events if isinstance(event, ChainReorged) and event.key in of_others]
-    deep = [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
+    belated = repeated_too_late(repeated, limits, max_reorg_blocks)
     return Known(
         scope=EVERYTHING,
         max_reorg_blocks=max_reorg_blocks,
@@ -103,7 +95,7 @@ def load_known(
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=limits,
-        belated=_belated(connection, deep, positions.last_seq + 1) if deep else {},
+        belated=take_again(connection, belated, positions.last_seq + 1),
     )
 
 
@@ -198,72 +190,11 @@ def _orphaned(
     connection: Connection, latest: Mapping[EventKey, LatestAcceptance], last_reversal: int
 ) -> frozenset[EventKey]:
     """Known events about no transfer that are no longer canonical, because of a later reversal."""
-    of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
-    others: dict[EventKey, int] = {}
-    for key, acceptance in latest.items():
-        event = acceptance.event
-        if acceptance.seq > last_reversal:
-            continue
-        if isinstance(event, ChainEvent):
-            of_chain[event.chain_id].append(Logged(acceptance.seq, event))
-        else:
-            others[key] = acceptance.seq
+    earlier = {key: each for key, each in latest.items() if each.seq <= last_reversal}
+    others = {key for key, each in earlier.items() if not isinstance(each.event, ChainEvent)}
     retracted = retracted_keys(connection, others)
-    orphaned = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
-    for chain_id, accepted in of_chain.items():
-        canonical = {logged.event.id for logged in canonical_of_chain(connection, chain_id, accepted)}
-        orphaned |= {logged.event.key for logged in accepted if logged.event.id not in canonical}
-    return frozenset(orphaned)
-
-
-def _belated(connection: Connection, deep: Sequence[ChainReorged], seq: int) -> dict[EventKey, bool]:
-    """By reorg that is repeated too late: whether it takes anything back again.
-
-    :param seq: the position that it gets in the log.
-    """
-    first = first_reorgs(connection, {event.key for event in deep})
-    return {
-        event.key: _takes_any(
-            connection, Reorg(seq, event.chain_id, event.from_block, first.get(event.key, 0))
-        )
-        for event in deep
-    }
-
-
-def _takes_any(connection: Connection, belated: Reorg) -> bool:
-    """Whether there is anything canonical for a belated reorg to take back.
-
-    So may be what is about a transfer whose chains are not known yet.
-    """
-    again = accepted_again(connection, belated)
-    of_chain = {EventKey(row.subject, row.event_id) for row in again if row.transfer_id is None}
-    accepted = [
-        Logged(acceptance.seq, event)
-        for acceptance in latest_acceptances(connection, of_chain).values()
-        if isinstance(event := acceptance.event, ChainEvent)
-    ]
-    canonical = [
-        Acceptance(each.seq, each.event.id, block)
-        for each in canonical_of_chain(connection, belated.chain_id, accepted)
-        if (block := each.event.block) is not None
-    ]
-    if taken_by_belated(connection, belated.chain_id, canonical, [belated]):
-        return True
-    transfer_ids = {row.transfer_id for row in again if row.transfer_id is not None}
-    histories = load_histories(connection, transfer_ids) if transfer_ids else {}
-    return any(_takes_any_of(history, belated) for history in histories.values())
-
-
-def _takes_any_of(history: TransferHistory, belated: Reorg) -> bool:
-    reorg = belated.among([((each.event.id, each.chains), each.seq) for each in history.log])
-    origin = history.origin()
-    return any(
-        reorg.reaches(origin.chain_of(event) or reorg.chain_id, event.block, logged.seq)
-        and logged.seq > history.retracted.get(event.id, 0)
-        and not orphaned_by(logged, origin, history.reorgs)
-        for logged in history.log
-        if isinstance(event := logged.event, BlockEvent)
-    )
+    gone = {key for key in others if earlier[key].seq <= retracted.get(key, 0)}
+    return frozenset(gone | fallen(connection, earlier.values()))
 
 
 def _chain_limits(connection: Connection, events: Iterable[Event]) -> dict[int, ChainLimits]:

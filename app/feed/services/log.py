@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-import orjson
 from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, update
 from sqlalchemy.orm import aliased
 
@@ -25,6 +24,7 @@ from app.db.engine import reading, reading_consistently
 from app.db.types import is_one_of
 from app.db.upserts import append as append_rows
 from app.feed import models as table
+from app.feed.lines import exported_line
 from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
 from app.feed.queries.log import acceptances_of, every_retraction, grown_transfers, log_page, named_by
 from app.refunds.models import SignatureNotNeeded
@@ -40,6 +40,7 @@ from app.transfers.rules.events.event_types import (
     TransferEvent,
 )
 from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.reorganisations import still_needed
 from app.transfers.rules.validation import LogEntry
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId
@@ -107,23 +108,14 @@ def _row(entry: LogEntry, received_at: datetime) -> dict[str, Any]:
         "reporter": entry.reporter,
         "transfer_id": getattr(event, "transfer_id", None),
         "chain_id": None if isinstance(event, TransferEvent) else getattr(event, "chain_id", None),
-        "block": None if entry.is_belated else _block(event),
+        "block": entry.block,
         "limited_to": entry.chains,
         "body": encode_event(event),
     }
 
 
-def _block(event: Event) -> int | None:
-    if isinstance(event, ChainReorged):
-        return event.from_block
-    return getattr(event, "block", None)
-
-
 def drop_superseded(connection: Connection, entries: Iterable[LogEntry], canonical: Collection[int]) -> None:
     """Remove earlier acceptances on which no answer depends any more, so that repetitions add nothing.
-
-    Of what a reporter sent of an event stay the first acceptance, the newest one, and the newest one that was
-    taken back: a send takes confirmations with it.
 
     :param entries: new acceptances, which are in the log and projected already.
     :param canonical: positions of those whose event was canonical before.
@@ -131,18 +123,11 @@ def drop_superseded(connection: Connection, entries: Iterable[LogEntry], canonic
     again = [entry for entry in entries if entry.occurrence]
     if not again:
         return
-    new = {entry.seq: entry for entry in again}
     rows = list(acceptances_of(connection, {entry.event.key for entry in again}))
-    needed: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows:
-        sender = row.reporter, row.limited_to, row.is_whole
-        of_sender = needed.setdefault((row.subject, row.event_id, *sender), [])
-        of_sender.append(row.seq)
-        if (entry := new.get(row.seq)) is not None:
-            adds_only = row.seq in canonical and not isinstance(entry.event, ChainReorged)
-            before = of_sender[-3 if adds_only else -2 :][0]
-            of_sender[:] = sorted({of_sender[0], before, row.seq})
-    retained = {seq for positions in needed.values() for seq in positions}
+    retained = still_needed(
+        ((row.seq, (row.subject, row.event_id, row.reporter, row.limited_to, row.is_whole)) for row in rows),
+        {each.seq: each.seq in canonical and not isinstance(each.event, ChainReorged) for each in again},
+    )
     if gone := [row.seq for row in rows if row.seq not in retained]:
         remove_acceptances(connection, gone)
         _number_again(connection, [row for row in rows if row.seq in retained])
@@ -169,18 +154,7 @@ def export_log(database: Database) -> Iterator[bytes]:
         last = 0
         while rows := log_page(connection, last, PAGE):
             for row in rows:
-                receipt = {
-                    "seq": row.seq,
-                    "id": row.event_id,
-                    "type": row.type,
-                    "reporter": row.reporter,
-                    "received_at": row.received_at.isoformat(),
-                }
-                if row.limited_to is not None:
-                    receipt["limited_to"] = sorted(row.limited_to)
-                if row.type == ChainReorged.type and row.block is None:
-                    receipt["belated"] = True
-                yield orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
+                yield exported_line(row)
             last = rows[-1].seq
 
 

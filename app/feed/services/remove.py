@@ -5,7 +5,6 @@ Nothing of them is stored: what is sent again is accepted again, with the same r
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -24,7 +23,7 @@ from app.feed.projection.journal import have_all_read_again
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
-from app.feed.queries.chains import canonical_of_chain
+from app.feed.queries.chains import fallen
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
@@ -50,8 +49,6 @@ from app.transfers.models import (
 )
 from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.event_types import ChainEvent
 from app.transfers.rules.events.keys import EventKey, subject_of_transfer
 from app.transfers.rules.events.merging import content_digest, id_digest, subject_digest
 from app.transfers.rules.history import TransferHistory
@@ -241,20 +238,12 @@ class Kind(Struct, frozen=True):
 def _taken_back(connection: Connection, positions: Sequence[int]) -> Rows:
     """The entries of events about chains that are not canonical, and whose last one is at these positions.
 
-    All of an event go at once: the first one decides whether a belated reorg took the others back.
+    All of an event go at once: the first one may decide whether the others count.
     """
     rows = entries_at(connection, positions)
     latest = latest_acceptances(connection, {EventKey(row.subject, row.event_id) for row in rows})
     here = set(positions)
-    of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
-    for acceptance in latest.values():
-        if isinstance(event := acceptance.event, ChainEvent) and acceptance.seq in here:
-            of_chain[event.chain_id].append(Logged(acceptance.seq, event))
-    gone: set[EventKey] = set()
-    for chain_id, entries in of_chain.items():
-        canonical = {logged.event.key for logged in canonical_of_chain(connection, chain_id, entries)}
-        gone |= {logged.event.key for logged in entries} - canonical
-    return entries_of(connection, gone)
+    return entries_of(connection, fallen(connection, (each for each in latest.values() if each.seq in here)))
 
 
 KINDS: Final = (Kind("fees", old_fees, outranked_fees), Kind("liquidity", liquidity_before, _taken_back))

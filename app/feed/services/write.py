@@ -167,8 +167,7 @@ def _project(
         event = entry.event
         if isinstance(event, ChainReorged):
             forget_contradicted_from(connection, event.chain_id, event.from_block)
-            projected = chains.project_belated if entry.is_belated else chains.project_reorganisation
-            projected(connection, event, entry.seq, now)
+            chains.project_reorganisation(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
             retract.project_retractions(connection, entry, now)
 

@@ -7,15 +7,30 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, text, true
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Text,
+    and_,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    true,
+)
+from sqlalchemy import cast as cast_to
+from sqlalchemy.dialects.postgresql import JSON
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.db.types import MOST_IN_STATEMENT, RowsOf, is_one_of
 from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.models import ContradictedReport, Event, EventAhead, RetractedEvent
 from app.transfers.rules.certainty import WATCHER
-from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged, as_reported
 from app.transfers.rules.events.event_types import (
@@ -29,8 +44,9 @@ from app.transfers.rules.events.event_types import (
     TransferSubmitted,
 )
 from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.history import TransferHistory
-from app.values.identifiers import TransferId
+from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
 def with_keys(
@@ -54,8 +70,8 @@ def with_keys(
 
 IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
 
-IS_WHOLE: Final = Event.block.is_not(None)
-"""Whether a reorg in the log is not belated (``reorganisations.Reorg``)."""
+IS_WHOLE: Final = or_(Event.type != ChainReorged.type, Event.block.is_not(None))
+"""Whether an acceptance in the log is not that of a belated reorg (``reorganisations.Reorg``)."""
 
 IS_NOT_RETRACTED: Final = ~exists().where(
     RetractedEvent.event_id == Event.event_id,
@@ -64,8 +80,29 @@ IS_NOT_RETRACTED: Final = ~exists().where(
 )
 """Whether no canonical retraction names an acceptance in the log."""
 
+_another = aliased(Event)
+FIRST: Final = case(
+    (Event.occurrence == 0, Event.seq),
+    else_=select(func.min(_another.seq))
+    .where(_another.event_id == Event.event_id, _another.subject == Event.subject)
+    .scalar_subquery(),
+).label("first")
+"""The position of the first acceptance of an event in the log."""
+
 IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
 """Whether the time of an acceptance in the log has passed."""
+
+
+def of_body(connection: Connection, name: str) -> ColumnElement[Any]:
+    """A field of the event's body, as a text."""
+    if connection.dialect.name == "postgresql":
+        return func.json_extract_path_text(cast_to(Event.body, JSON), name, type_=Text)
+    return func.json_extract(Event.body, f"$.{name}", type_=Text)
+
+
+def from_block_of(connection: Connection) -> ColumnElement[int]:
+    """The first block that a reorg in the log reaches."""
+    return func.coalesce(Event.block, cast_to(of_body(connection, "from_block"), BigInteger))
 
 
 class Reach(NamedTuple):
@@ -78,8 +115,7 @@ class Reach(NamedTuple):
 def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
     """Canonical reorgs that may reach events of these chains, in the order of the log.
 
-    Most later reorgs are of higher blocks. They reach none of the events and are not read. Those that are
-    belated reach nothing before ``Reorg.among`` says what.
+    Most later reorgs are of higher blocks. They reach none of the events and are not read.
 
     :param reaches: by chain.
     """
@@ -89,38 +125,40 @@ def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Re
         and_(
             Event.chain_id == chain_id,
             Event.seq > reach.after_seq,
-            or_(Event.block <= reach.up_to_block, ~IS_WHOLE),
+            or_(Event.block <= reach.up_to_block, Event.block.is_(None)),
         )
         for chain_id, reach in reaches.items()
     )
-    query = select(Event.seq, Event.event_id, Event.type, Event.chain_id, Event.block, Event.body)
+    from_block = from_block_of(connection).label("from_block")
+    query = select(Event.seq, Event.event_id, Event.subject, Event.chain_id, Event.block, from_block)
     rows = connection.execute(
         query.where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED).order_by(Event.seq)
     ).all()
-    belated = {
-        row.seq: cast("ChainReorged", decode_event(row.event_id, row.type, row.body))
-        for row in rows
-        if row.block is None
-    }
-    first = first_reorgs(connection, {event.key for event in belated.values()}) if belated else {}
-    return [
-        Reorg(row.seq, row.chain_id, event.from_block, first.get(event.key, 0))
-        if (event := belated.get(row.seq))
-        else Reorg(row.seq, row.chain_id, row.block)
-        for row in rows
-    ]
+    keys = {row.seq: EventKey(row.subject, row.event_id) for row in rows if row.block is None}
+    first = first_reorgs(connection, {*keys.values()})
+    before = {seq: first.get(key, 0) for seq, key in keys.items()}
+    return [Reorg(row.seq, row.chain_id, row.from_block, before.get(row.seq)) for row in rows]
 
 
 def first_reorgs(connection: Connection, keys: Collection[EventKey]) -> dict[EventKey, int]:
     """The position of the first acceptance of each of these reorgs that is canonical and not belated."""
-    first = func.min(Event.seq).label("first")
-    query = select(Event.subject, Event.event_id, first).where(IS_REORG, IS_WHOLE, IS_NOT_RETRACTED)
-    by_key = query.group_by(Event.subject, Event.event_id)
+    query = select(Event.subject, Event.event_id, func.min(Event.seq).label("first"))
+    by_key = query.where(IS_REORG, IS_WHOLE, IS_NOT_RETRACTED).group_by(Event.subject, Event.event_id)
     return {
         EventKey(row.subject, row.event_id): row.first
         for of_keys in with_keys(connection, Event.event_id, Event.subject, keys)
         for row in connection.execute(by_key.where(of_keys))
     }
+
+
+def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
+    """The first block that the chain's latest canonical reorg orphaned; a belated one says nothing new."""
+    return connection.scalar(
+        select(Event.block)
+        .where(IS_REORG, IS_WHOLE, Event.chain_id == chain_id, IS_NOT_RETRACTED)
+        .order_by(Event.seq.desc())
+        .limit(1)
+    )
 
 
 def reorgs_reaching(
@@ -150,9 +188,7 @@ def reorgs_reaching(
         by_chain[reorg.chain_id].append(reorg)
     return {
         transfer_id: [
-            reorg.among([((each.event.id, each.chains), each.seq) for each in logged[transfer_id]])
-            if reorg.before is not None
-            else reorg
+            reorg
             for chain_id in sorted(chains[transfer_id])
             for reorg in by_chain[chain_id]
             if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]

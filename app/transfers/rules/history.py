@@ -1,6 +1,6 @@
 """All reports about one transfer, which of them count, and the outcome of each.
 
-Only ``reorganisations`` decides which events are canonical. This module finds why the others are not.
+Only ``canonical`` decides which events are canonical. This module finds why the others are not.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from app.transfers.rules.events.canonical import (
     ChainReading,
-    Reorg,
     not_retracted,
+    orphaned_by,
     readings,
     standing_acceptances,
     standing_of_transfer,
@@ -44,6 +44,7 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     TransferSubmitted,
 )
+from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.refunds.request_message import PaidIds
 from app.transfers.rules.status import StandingEvents
 from app.values.codes import XferStatus
@@ -276,7 +277,7 @@ def _why_not_canonical(
     counted: Container[int],
 ) -> tuple[EventOutcome, int | None]:
     event, seq = logged.event, logged.seq
-    reorg = _reorg_reaching(history, logged, origin)
+    reorg = orphaned_by(logged, origin, history.reorgs)
     retraction = history.retracted.get(event.id, 0)
     if reorg and (not retraction > seq or reorg < retraction):
         return EventOutcome.REORGANISED, reorg
@@ -291,13 +292,3 @@ def _why_not_canonical(
     if isinstance(event, TransferConfirmed) and seq in counted:
         return EventOutcome.SEND_GONE, None
     return EventOutcome.NOT_COUNTED, None
-
-
-def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:
-    """The position in the log of the first reorg that reaches the acceptance, 0 if none does."""
-    event = logged.event
-    if not isinstance(event, BlockEvent):
-        return 0
-    chain_id = origin.chain_of(event)
-    reaching = (r.seq for r in history.reorgs if r.reaches(chain_id, event.block, logged.seq))
-    return min(reaching, default=0)

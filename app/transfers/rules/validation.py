@@ -31,16 +31,21 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.merging import Pruned, PrunedMatch, agree, together
+from app.transfers.rules.events.reorganisations import ChainLimits, reaches_too_far
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refund_signatures import NotTaken, request_refusal, signature_refusal
 
 
 class LatestAcceptance(Struct, frozen=True):
-    """The newest log entry of a key: its position, the number of the acceptance, and the event."""
+    """The newest log entry of a key: its position, the number of the acceptance, and the event.
+
+    ``first``: the position of the key's first entry; None where it decides nothing.
+    """
 
     seq: int
     occurrence: int
     event: Event
+    first: int | None = None
 
 
 class LogEntry(Struct, frozen=True):
@@ -56,6 +61,14 @@ class LogEntry(Struct, frozen=True):
     chains: frozenset[int] | None = None
     reporter: str = ""
     is_belated: bool = False
+
+    @property
+    def block(self) -> int | None:
+        """The block by which the log finds reorgs, and what these reach. A belated reorg has none."""
+        event = self.event
+        if isinstance(event, ChainReorged):
+            return None if self.is_belated else event.from_block
+        return getattr(event, "block", None)
 
 
 class Accepted(Struct, frozen=True):
@@ -101,15 +114,6 @@ class ReporterScope(Protocol):
         """Why the event is outside the scope, or None. ``known`` returns the chains of its transfer."""
 
 
-class ChainLimits(Struct, frozen=True):
-    """What bounds a reorg of a chain. None: not known."""
-
-    highest_block: int | None = None
-    """How far the chain has been read."""
-    pruned_up_to: int | None = None
-    """The highest block that had a pruned event."""
-
-
 class Known(Struct, kw_only=True):
     """Everything that the verdicts about one segment depend on. ``note`` adds the segment's own events."""
 
@@ -144,9 +148,7 @@ class Known(Struct, kw_only=True):
     """Those of the chains that the segment has reorgs of."""
     belated: Mapping[EventKey, bool] = field(default_factory=dict)
     """Repeated reorgs that would be refused if they were new, and whether there is anything canonical that
-    they take back again."""
-    is_belated: bool = False
-    """Whether the segment is a belated reorg of an exported log."""
+    they take back again. Those that an exported log calls belated take back what they did."""
     reporter: str = ""
     """Who reports the events that are validated next; ``scope`` and ``accepted`` are this one's."""
     accepted: EventCounts | None = None
@@ -283,8 +285,7 @@ def _entry(event: Event, known: Known) -> LogEntry:
     latest = known.latest.get(event.key)
     occurrence = 0 if latest is None else latest.occurrence + 1
     chains = known.scope.chains if isinstance(event, TransferEvent) else None
-    is_belated = known.is_belated or event.key in known.belated
-    return LogEntry(known.next_seq, occurrence, event, chains, known.reporter, is_belated)
+    return LogEntry(known.next_seq, occurrence, event, chains, known.reporter, event.key in known.belated)
 
 
 def _validate_again(event: Event, content: Event, newest: int, known: Known) -> Verdict:
@@ -332,7 +333,7 @@ def _is_logged_again(event: Event, newest: int, known: Known) -> bool:
     if event.key in known.only_watched and known.reporter != WATCHER:
         return True
     if isinstance(event, ChainReorged):
-        return known.is_belated or known.belated.get(event.key, True)
+        return known.belated.get(event.key, True)
     if not isinstance(event, BlockEvent) or event.block is None or newest > known.last_reversal:
         return False
     if isinstance(event, TransferSent) or (isinstance(event, PlacedEvent) and event.chain_id is not None):
@@ -359,7 +360,7 @@ def _refusal(event: Event, known: Known, *, is_known: bool = False) -> Refused |
     :param is_known: it was accepted before.
     """
     if isinstance(event, ChainReorged):
-        if known.is_belated:
+        if known.belated.get(event.key):
             return None
         reason = reaches_too_far(event, known.chain_limits[event.chain_id], known.max_reorg_blocks)
         return None if reason is None else Refused(reason)
@@ -392,21 +393,5 @@ def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
         return (
             f"token: is not what is configured as {event.symbol} on chain {event.src_chain_id}: "
             "send the token of the log, and leave symbol out"
-        )
-    return None
-
-
-def reaches_too_far(reorg: ChainReorged, limits: ChainLimits, max_reorg_blocks: int) -> str | None:
-    """Why a new reorg is refused; None where it is accepted."""
-    highest, final = limits.highest_block, limits.pruned_up_to
-    if highest is not None and highest - reorg.from_block > max_reorg_blocks:
-        return (
-            f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
-            f"at most {max_reorg_blocks} are accepted (MAX_REORG_BLOCKS)"
-        )
-    if final is not None and reorg.from_block <= final:
-        return (
-            f"from_block: must be above block {final} of the chain, which is final: transfers in it were "
-            "pruned"
         )
     return None

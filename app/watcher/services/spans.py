@@ -95,7 +95,7 @@ def doubt(
 
     Deeper than reorganisations go, payouts are forgotten that had left the delay queue. There the whole chain
     is read again, as when a contract is added. Several reorganisations in a row come so far, or one
-    that is belated.
+    of long ago.
 
     :param cursor: how far the chain is read after the step.
     :returns: the columns of the chain's row that change.

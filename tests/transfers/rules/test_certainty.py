@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from app.transfers.rules.certainty import UNKNOWN, Certainty, ChainProof, Level, ReportedBy, certainty_of
-from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import (
     NetworkStatus,
@@ -26,6 +25,7 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     TransferSubmitted,
 )
+from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.status import TABLE
 from app.values.codes import SendKind, XferStatus

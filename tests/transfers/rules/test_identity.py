@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from app.transfers.rules.events.canonical import Reorg
+from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.validation import Accepted, Refused, Repeated, validate_segment
 from app.values.identifiers import ChainId, TransferId
 from tests.transfers.rules.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict

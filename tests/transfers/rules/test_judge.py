@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from app.network.rules.quorum import ValidatorSet
 from app.network.rules.validation_facts import NetworkFacts, TokenFacts
-from app.transfers.rules.events.canonical import Reorg
 from app.transfers.rules.events.counting import Origin
 from app.transfers.rules.events.event_types import (
     ChainReorged,
@@ -26,11 +25,11 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.merging import Pruned, content_digest
+from app.transfers.rules.events.reorganisations import ChainLimits, Reorg
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.transfers.rules.validation import (
     Accepted,
-    ChainLimits,
     Known,
     LatestAcceptance,
     Refused,
@@ -224,11 +223,11 @@ class TestRepeated:
 
     def test_an_exported_line_says_that_a_reorg_is_belated(self) -> None:
         """Whatever the limit is now, and whatever it may take back."""
-        facts: dict[str, Any] = {"chain_limits": {1: ChainLimits(10**6)}, "is_belated": True}
+        facts: dict[str, Any] = {"chain_limits": {1: ChainLimits(10**6)}, "belated": {reorg().key: True}}
         first = replace(entry(reorg()), is_belated=True)
         assert verdict(reorg(), known(**facts)) == Accepted(first)
         again = replace(first, occurrence=1)
-        known_before = known(**facts, latest=latest((3, reorg())), belated={reorg().key: False})
+        known_before = known(**facts, latest=latest((3, reorg())))
         assert verdict(reorg(), known_before) == Repeated(again)
 
     def test_event_of_unknown_chain_repeats_after_reversal(self) -> None:

@@ -7,12 +7,10 @@ Between two reorgs of a chain the order of acceptance does not matter (docs/inte
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from app.transfers.rules.events.counting import Logged, Origin, Retracted, most_trusted
 from app.transfers.rules.events.event_types import (
@@ -24,8 +22,8 @@ from app.transfers.rules.events.event_types import (
     TransferEvent,
     TransferSent,
 )
-from app.transfers.rules.events.fields import MAX_BLOCK
 from app.transfers.rules.events.keys import EventKey
+from app.transfers.rules.events.reorganisations import Reorg
 from app.values.identifiers import BlockNumber, ChainId
 
 
@@ -36,54 +34,6 @@ def is_ahead(event: Event, now: datetime) -> bool:
     count.
     """
     return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
-
-
-BELATED_REACH: Final = 10_000
-"""Blocks above its first one that a belated reorg reaches. What logs mean depends on it: never change it."""
-
-
-class Reorg(Struct, frozen=True):
-    """A canonical ``chain.reorged`` and its position in the log.
-
-    ``before``, of a belated one (docs/interface.md#reorgs): the position of its first acceptance. It takes
-    back what was first accepted before that. ``only`` are the positions of this (:meth:`among`).
-    """
-
-    seq: int
-    chain_id: ChainId
-    from_block: BlockNumber
-    before: int | None = None
-    only: Set[int] = frozenset()
-
-    def reaches(self, chain_id: ChainId | None, block: BlockNumber | None, accepted: int) -> bool:
-        """Whether it orphans an event of that chain and block that was accepted at that position."""
-        return (
-            block is not None
-            and chain_id == self.chain_id
-            and self.takes(accepted)
-            and block >= self.from_block
-            and (self.before is None or block <= self.to_block)
-        )
-
-    @property
-    def to_block(self) -> BlockNumber:
-        """The last block that it reaches if it is belated."""
-        return BlockNumber(min(self.from_block + BELATED_REACH, MAX_BLOCK))
-
-    def takes(self, accepted: int) -> bool:
-        """Whether it is after that position, and takes back what was accepted there if it is belated."""
-        return accepted < self.seq and (self.before is None or accepted in self.only)
-
-    def among(self, acceptances: Collection[tuple[Hashable, int]]) -> Reorg:
-        """A belated reorg with what it may take back of some events.
-
-        :param acceptances: what identifies the event, and the position, of all their acceptances.
-        """
-        first: dict[Hashable, int] = {}
-        for key, seq in acceptances:
-            first[key] = min(seq, first.get(key, seq))
-        known_before = (seq for key, seq in acceptances if first[key] < (self.before or 0))
-        return replace(self, only=frozenset(known_before))
 
 
 class Retraction(Struct, frozen=True):
@@ -150,7 +100,7 @@ def standing_acceptances(
 
 def _confirms_any(logged: Logged[TransferEvent], sends_gone: Iterable[Reorg]) -> bool:
     """Whether it is a confirmation that was taken back with its send."""
-    return isinstance(logged.event, TransferConfirmed) and any(gone.takes(logged.seq) for gone in sends_gone)
+    return isinstance(logged.event, TransferConfirmed) and any(gone.takes(logged) for gone in sends_gone)
 
 
 def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
@@ -165,7 +115,7 @@ def _orphaning(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[R
     if not isinstance(event, BlockEvent) or event.block is None:
         return None
     chain_id = origin.chain_of(event)
-    reaching = (reorg for reorg in reorgs if reorg.reaches(chain_id, event.block, logged.seq))
+    reaching = (reorg for reorg in reorgs if reorg.reaches(chain_id, event.block, logged))
     return min(reaching, key=lambda reorg: reorg.seq, default=None)
 
 

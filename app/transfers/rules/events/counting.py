@@ -33,23 +33,38 @@ class Logged(Struct, Generic[E_co], frozen=True):
     """One acceptance of an event; ``seq`` is its position in the log.
 
     ``chains`` are those that its reporter was limited to, None without a limit. Events of other chains do
-    not count.
+    not count. ``first`` is the position of the event's first acceptance; None: this one, or it is not known.
     """
 
     seq: int
     event: E_co
     chains: frozenset[int] | None = None
+    first: int | None = None
+
+    @property
+    def known_since(self) -> int:
+        """The position of the event's first acceptance."""
+        return self.seq if self.first is None else self.first
 
 
 def as_reported(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
-    """Acceptances of one subject, each with all that reporters with the same limits said under its id."""
+    """Acceptances of one subject, each with all that reporters with the same limits said under its id.
+
+    Each has the position of the first of these, too.
+
+    :param log: in its order.
+    """
     known: dict[tuple[str, frozenset[int] | None], Any] = {}
     for logged in log:
         key = logged.event.id, logged.chains
         known[key] = _combined(known[key], logged.event) if key in known else logged.event
     if len(known) == len(log):
         return log
-    return [Logged(each.seq, known[each.event.id, each.chains], each.chains) for each in log]
+    keys = [(each.event.id, each.chains) for each in log]
+    first = {key: each.seq for key, each in zip(reversed(keys), reversed(log), strict=True)}
+    return [
+        Logged(each.seq, known[key], each.chains, first[key]) for each, key in zip(log, keys, strict=True)
+    ]
 
 
 def merged(log: Sequence[Logged[T_co]]) -> Sequence[Logged[T_co]]:
@@ -66,7 +81,9 @@ def merged(log: Sequence[Logged[T_co]]) -> Sequence[Logged[T_co]]:
     contents: dict[int, T_co] = {}
     for reports in by_id.values():
         contents |= _contents(sorted(reports, key=_trust))
-    return [Logged(each.seq, contents[each.seq], each.chains) for each in log if each.seq in contents]
+    return [
+        Logged(each.seq, contents[each.seq], each.chains, each.first) for each in log if each.seq in contents
+    ]
 
 
 def _contents(reports: Sequence[Logged[T_co]]) -> dict[int, T_co]:
