@@ -32,6 +32,7 @@ import resource
 import signal
 import socket
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from gunicorn import glogging, util
@@ -288,13 +289,17 @@ def _where_it_answers(server: Any) -> Iterator[str]:
         yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
 
 
-def pre_fork(_server: Any, _worker: Any) -> None:
-    """See ``_hold_signals_of_new_workers``."""
+def pre_fork(server: Any, worker: Any) -> None:
+    """Number the worker, for what it counts; and see ``_hold_signals_of_new_workers``."""
+    taken = {each.number for each in server.WORKERS.values()}
+    worker.number = next(number for number in count(1) if number not in taken)
     signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
 
 def post_fork(server: Any, worker: Any) -> None:
     """Drop connections made before the fork: two processes on one socket mix up their answers."""
+    if _counted is not None:
+        _counted.number = worker.number
     worker.reserved = purposes(server.LISTENERS, _further)
     application = worker.app.wsgi()
     with application.app_context():
@@ -338,11 +343,11 @@ def _trace(worker: Any, application: Any) -> None:
         trace(application, list(db.engines.values()))
 
 
-def child_exit(server: Any, worker: Any) -> None:
-    """Remove an ended worker from the shares of connections, and store its counts."""
+def child_exit(_server: Any, worker: Any) -> None:
+    """Remove an ended worker from the shares of connections, and from the metrics of living ones."""
     shares.note(worker.age)
     if _counted is not None:
-        _counted.add_up_ended({os.getpid(), *server.WORKERS})
+        _counted.forget_state(worker.number)
 
 
 def on_exit(_server: Any) -> None:

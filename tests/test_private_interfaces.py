@@ -18,7 +18,6 @@ import pytest
 from flask_admin import BaseView
 from flask_admin.model import BaseModelView
 from marshmallow import Schema, fields, post_load
-from prometheus_client.mmap_dict import MmapedDict
 from wtforms import Form, StringField
 
 import app
@@ -45,12 +44,6 @@ TABLE = (
     Private("marshmallow", "_serialize", "app/json_documents.py", "a third of the cost of serialize"),
     Private("marshmallow", "_hooks", "app/json_documents.py", "schemas with hooks are left to the library"),
     Private("marshmallow", "_CHECK_ATTRIBUTE", "app/json_documents.py", "computed fields are left to it"),
-    Private(
-        "prometheus-client",
-        "mmap_dict",
-        "app/observability/metric_files.py",
-        "adds up what ended workers counted",
-    ),
     Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
     Private("wtforms", "_form", "app/console/shell/forms/fields.py", "a field looks at others of its form"),
     Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),
@@ -197,16 +190,6 @@ def test_marshmallow_reads_and_writes_fields_as_before() -> None:
             return values
 
     assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
-
-
-def test_metric_files_can_be_added_to(tmp_path: Path) -> None:
-    file = str(tmp_path / "counter_1.db")
-    library: Any = MmapedDict
-    written = library(file)
-    written.write_value("key", 2.0, 0.0)
-    assert written.read_value("key")[0] == 2.0
-    written.close()
-    assert [each[:2] for each in library.read_all_values_from_file(file)] == [("key", 2.0)]
 
 
 def test_standard_library_connects_and_formats(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 import sys
 import tempfile
@@ -37,9 +36,9 @@ def exposition(files: MetricFiles) -> Exposition:
     )  # type: ignore[arg-type]
 
 
-def count(patch: pytest.MonkeyPatch, files: MetricFiles, pid: int, number: int = 1) -> None:
+def count(patch: pytest.MonkeyPatch, files: MetricFiles, worker: int, number: int = 1) -> None:
     """One worker that counts so many requests of each operation."""
-    with as_process(patch, files, pid):
+    with as_process(patch, files, worker):
         registry = CollectorRegistry()
         requests = Counter("gateway_requests", "what", ("operation",), registry=registry)
         seconds = Histogram("gateway_request_seconds", "what", ("operation",), registry=registry)
@@ -53,10 +52,11 @@ def test_worker_counts_are_summed(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the workers live or have ended."""
-    for pid in (101, 102, 103):
-        count(monkeypatch, files, pid, number=pid)
+    for worker in (1, 2, 3):
+        count(monkeypatch, files, worker, number=100 + worker)
     before = series(exposition.text())
-    files.add_up_ended({102})
+    for ended in (1, 3):
+        files.forget_state(ended)
     after = series(exposition.text())
     assert value(before, "gateway_requests_total", operation="3") == 101 + 102 + 103
     assert value(before, "gateway_workers") == 3
@@ -73,17 +73,16 @@ def test_thousand_workers_leave_few_files(
     """A scrape stays short."""
     ended = volume(1_000, everyday=100)
     highest = 0.0
-    for pid in range(1_000, 1_000 + ended):
-        count(monkeypatch, files, pid)
-        files.add_up_ended({1, 2})
-        if pid % 100 == 0:
+    for each in range(ended):
+        count(monkeypatch, files, 1 + each % 2)
+        files.forget_state(1 + each % 2)
+        if each % 100 == 0:
             counted = total(series(exposition.text()), "gateway_requests_total")
             assert counted > highest
             highest = counted
-    for pid in (1, 2):
-        count(monkeypatch, files, pid)
+    for worker in (1, 2):
+        count(monkeypatch, files, worker)
     assert names_in(files.directory) == {
-        "counter_ended.db", "histogram_ended.db",
         "counter_1.db", "histogram_1.db", "gauge_livesum_1.db",
         "counter_2.db", "histogram_2.db", "gauge_livesum_2.db",
     }  # fmt: skip
@@ -102,12 +101,12 @@ def test_reading_while_worker_ends_is_exact(
 ) -> None:
     """Nothing is counted twice or missed."""
     workers = volume(60, everyday=30)
-    for pid in range(1, workers + 1):
-        count(monkeypatch, files, pid)
+    for worker in range(1, workers + 1):
+        count(monkeypatch, files, worker)
 
     def end_all() -> None:
-        for pid in range(1, workers + 1):
-            files.add_up_ended(range(pid + 1, workers + 1))
+        for worker in range(1, workers + 1):
+            files.forget_state(worker)
 
     ending = threading.Thread(target=end_all)
     ending.start()
@@ -120,7 +119,7 @@ def test_reading_while_worker_ends_is_exact(
 
 
 def test_process_without_counts_ends_silently(files: MetricFiles) -> None:
-    files.add_up_ended(())
+    files.forget_state(1)
     assert names_in(files.directory) == set()
 
 
@@ -133,51 +132,39 @@ def test_new_file_breaks_no_other(
     assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
 
 
-def test_who_reads_does_not_wait_for_ever(
-    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A master that was stopped while it added up has the lock."""
-    monkeypatch.setattr("app.observability.metric_files.LOCK_SECONDS", 0.05)
-    count(monkeypatch, files, 1)
-    with (files.directory / "lock").open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(TimeoutError):
-            exposition.text()
-    assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
+COUNT_FOR_EVER = """
+import os, sys
+from pathlib import Path
+from prometheus_client import CollectorRegistry, Counter
+from app.observability.metric_files import MetricFiles
+
+files = MetricFiles(Path(sys.argv[1]))
+files.count_here()
+files.number = 1
+counter = Counter("gateway_requests", "what", ("operation",), registry=CollectorRegistry())
+first = int(sys.argv[2])
+counter.labels(str(first)).inc()
+os.write(1, b"counts")
+for number in range(10**9):
+    counter.labels(str(first + number % 200)).inc()
+"""
 
 
-def test_master_does_not_wait_for_readers(
-    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that was stopped while it read; the counts of one that ended are told all the same."""
-    for pid in (1, 2):
-        count(monkeypatch, files, pid)
-    with (files.directory / "lock").open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_SH)
-        files.add_up_ended({2})
-        now = series(exposition.text())
-    assert "counter_1.db" in names_in(files.directory)
-    assert total(now, "gateway_requests_total") == 2 * OPERATIONS
-    assert value(now, "gateway_workers") == 1
-    files.add_up_ended({2})
-    assert "counter_1.db" not in names_in(files.directory)
-    assert series(exposition.text()) == now
-
-
-def test_truncated_file_breaks_no_other(
-    files: MetricFiles,
-    exposition: Exposition,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    count(monkeypatch, files, 1)
-    count(monkeypatch, files, 2)
-    broken = files.directory / "counter_1.db"
-    broken.write_bytes(broken.read_bytes()[:300])
-    files.add_up_ended(())
-    assert "counter_1.db" in caplog.text
-    assert total(series(exposition.text()), "gateway_request_seconds_count") == 2 * OPERATIONS
-    assert OPERATIONS <= total(series(exposition.text()), "gateway_requests_total") < 2 * OPERATIONS
+def test_killed_worker_breaks_no_other(files: MetricFiles, exposition: Exposition) -> None:
+    """Killed while it counts, and while its file grows; the next one goes on from what it counted."""
+    highest = 0.0
+    for first in range(0, volume(64) * 100, 100):
+        with subprocess.Popen(
+            [sys.executable, "-c", COUNT_FOR_EVER, str(files.directory), str(first)], stdout=subprocess.PIPE
+        ) as worker:
+            assert worker.stdout
+            assert worker.stdout.read(6) == b"counts"
+            time.sleep(0.001 * (first // 100 % 8))
+            worker.kill()
+        counted = total(series(exposition.text()), "gateway_requests_total")
+        assert counted > highest
+        highest = counted
+    assert names_in(files.directory) == {"counter_1.db"}
 
 
 def test_server_starts_empty_and_cleans_up(tmp_path: Path) -> None:

@@ -311,6 +311,6 @@ def _processor_seconds(running: Watched) -> float:
 
 def _directory(running: Watched) -> Path:
     """Where its workers count."""
-    held = {Path(file.path).parent for file in psutil.Process(running.server.process.pid).open_files()}
+    held = {Path(file.path).parent for worker in running.workers for file in worker.open_files()}
     (directory,) = (path for path in held if path.name.startswith("gateway-metrics-"))
     return directory
