@@ -365,9 +365,13 @@ def _write_error(sock: socket.socket, status: int, reason: str, message: str) ->
 util.write_error = _write_error  # gunicorn has no setting for it
 
 
-def _log_greenlet(_hub: Any, _greenlet: Any, kind: Any, error: Any, traceback: Any) -> None:
+def _log_greenlet(context: Any, kind: Any, error: Any, traceback: Any) -> None:
     """Log a greenlet's fatal error like everything else; gevent would print it."""
-    log_failure(kind, error, traceback)
+    if error is not None and not isinstance(error, Hub.NOT_ERROR):
+        log_failure(kind, error, traceback)
+    Hub.handle_error(_hub, context, kind, error, traceback)
 
 
-Hub.print_exception = _log_greenlet
+_hub = gevent.get_hub()  # forked workers have the same one
+_hub.exception_stream = None
+_hub.handle_error = _log_greenlet

@@ -11,12 +11,9 @@ def patch() -> None:
     A lock or a pool that was made earlier would block the whole process instead of one greenlet. The master
     itself handles signals and children.
     """
-    from gevent import events, monkey  # noqa: PLC0415  serving/ending.py comes before what takes long
+    from gevent import monkey  # noqa: PLC0415  serving/ending.py comes before what takes long
     from gevent.hub import Hub  # noqa: PLC0415
 
-    # It would search all installed packages for plugins, nineteen times, which takes longer than the rest.
-    # The only one is its own: a warning that does not apply here.
-    events.notify_and_call_entry_points = events.notify
     monkey.patch_all(os=False, signal=False, subprocess=False)
     # A signal may come while all greenlets wait: then the main one gets it, and nothing is to be printed.
     Hub.NOT_ERROR = (*Hub.NOT_ERROR, KeyboardInterrupt)
