@@ -160,12 +160,13 @@ class EntryFormatter(logging.Formatter):
     forge a line. No line is longer than ``LONGEST``. ``fields`` of a record are those of its entry.
     """
 
-    def __init__(self, log_format: LogFormat, fmt: str = LINE, datefmt: str | None = TIME) -> None:
+    def __init__(self, log_format: LogFormat, lines: logging.Formatter | None = None) -> None:
         """
-        :param fmt: of lines for people.
+        :param lines: has the format of lines for people; that of this gateway where it is None.
         """
-        super().__init__(fmt, datefmt)
+        super().__init__()
         self._json = log_format == "json"
+        self._lines = lines or logging.Formatter(LINE, TIME)
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text. Its cached traceback is not used: other formatters do not mark it."""
@@ -179,10 +180,10 @@ class EntryFormatter(logging.Formatter):
 
         def line(text: str) -> str:
             record.message = f"{text}{end}"
-            return printable(self.formatMessage(record))
+            return printable(self._lines.formatMessage(record))
 
-        if self.usesTime():
-            record.asctime = self.formatTime(record, self.datefmt)
+        if self._lines.usesTime():
+            record.asctime = self._lines.formatTime(record, self._lines.datefmt)
         marked = [_fitted(f"{_TRACE}{text}", str) for text in trace]
         return "\n".join([line(_fitted(message, line)), *marked])
 
@@ -307,11 +308,9 @@ def drop_when_full(handlers: Iterable[logging.Handler]) -> None:
 def format_handlers(handlers: Iterable[logging.Handler], log_format: LogFormat) -> None:
     """Make handlers that were set up elsewhere write entries: as JSON, or as lines in their own format."""
     for handler in handlers:
-        known = handler.formatter
-        if log_format == "json" or known is None:
-            handler.setFormatter(EntryFormatter(log_format, "%(message)s"))
-        elif not isinstance(known, EntryFormatter):
-            handler.setFormatter(EntryFormatter(log_format, known._fmt or "%(message)s", known.datefmt))
+        known = handler.formatter or logging.Formatter("%(message)s")
+        if log_format == "json" or not isinstance(known, EntryFormatter):
+            handler.setFormatter(EntryFormatter(log_format, known))
 
 
 def format_last_resort(log_format: LogFormat) -> None:

@@ -125,11 +125,15 @@ def test_an_exception_is_within_its_entry() -> None:
     assert (lines[0], lines[-1]) == ("Traceback (most recent call last):", "KeyError: 'what'")
 
 
+def only_message() -> EntryFormatter:
+    return EntryFormatter("console", logging.Formatter("%(message)s"))
+
+
 def test_log_formats_have_the_request_id() -> None:
     token = SERVED.set(Served("abc-1", {OPERATION: "grpcweb.EstimateAmt"}))
     try:
         entry = formatted(msg="x")
-        line = EntryFormatter("console", "%(message)s").format(logging.makeLogRecord({"msg": "x"}))
+        line = only_message().format(logging.makeLogRecord({"msg": "x"}))
     finally:
         SERVED.reset(token)
     assert (entry["request_id"], entry["operation"]) == ("abc-1", "grpcweb.EstimateAmt")
@@ -262,7 +266,7 @@ def test_request_entry_has_known_fields(
     assert {"trace_id", "reason"}.isdisjoint(first)
     further = {"code": 404, "reason": "path_not_found", "trace_id": "f" * 32}
     assert second.items() >= (known | further).items()
-    assert EntryFormatter("console", "%(message)s").format(caplog.records[0]).endswith(" ms (request r-1)")
+    assert only_message().format(caplog.records[0]).endswith(" ms (request r-1)")
 
 
 def test_settled_request_frees_its_environment() -> None:

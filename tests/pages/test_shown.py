@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app import create_app
-from app.observability.logs import LINE, TIME, EntryFormatter
+from app.observability.logs import EntryFormatter
 from app.sandbox.catalogue import RECORDED_TRANSFER
 from app.values.codes import XferStatus
 from tests.applications import close_connections, make_settings
@@ -120,7 +120,7 @@ def test_a_page_follows_a_transfer(server: Server) -> None:
 
 def test_a_failure_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(EntryFormatter("console", LINE, TIME))
+    handler.setFormatter(EntryFormatter("console"))
     first, trace = TEXT_LOG.code.splitlines()
     _, level, _, name, message = first.split(" ", 4)
     try:
