@@ -10,12 +10,11 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from typing import Any, Final, ParamSpec, TypeVar
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from gevent import Timeout, get_hub, idle
 from gevent.monkey import is_module_patched
-from gevent.threadpool import ThreadPool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,23 +66,7 @@ def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
-    return _result(get_hub().threadpool, partial(work, *args, **kwargs))
-
-
-def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As :func:`in_native_thread`, for work that uses a processor fully, such as the hash of a password.
-
-    One thread of the process does all of it, in the order of the calls. So a client that sends a hundred
-    passwords at once waits for them, and other requests still get a processor.
-    """
-    if not served_by_greenlets():
-        return work(*args, **kwargs)
-    return _result(_one_thread(), partial(work, *args, **kwargs))
-
-
-def _result(pool: ThreadPool, work: Callable[[], T]) -> T:
-    """What the work returns in a thread of the pool, which would print each exception before it is raised."""
-    value, error = pool.apply(_outcome, (work,))
+    value, error = get_hub().threadpool.apply(_outcome, (partial(work, *args, **kwargs),))
     if error is not None:
         raise error
     result: T = value
@@ -91,15 +74,11 @@ def _result(pool: ThreadPool, work: Callable[[], T]) -> T:
 
 
 def _outcome(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """What the work returns or raises. The hub would log each exception before it is raised."""
     try:
         return work(), None
     except Exception as error:
         return None, error
-
-
-@cache
-def _one_thread() -> Any:
-    return ThreadPool(1)
 
 
 def served_by_greenlets() -> bool:

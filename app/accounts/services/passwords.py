@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any, Final
+from threading import Lock
+from typing import Any, ClassVar, Final
 
 from passlib.context import CryptContext
 
 from app.accounts.rules.sign_in import normal_password, password_complaint
-from app.cooperation import one_at_a_time
+from app.cooperation import in_native_thread
 
 _LEAST_SCORE: Final = 3
 """Of zxcvbn. A lower score means fewer than 10^8 guesses, which a thief of the database makes in days."""
@@ -23,15 +24,23 @@ _OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "ad
 
 
 class NativeHashes(CryptContext):  # type: ignore[misc]  # libpass has no types
-    """A context that works in a native thread: a hash takes as long as a hundred answers."""
+    """A context that works in a native thread: a hash takes as long as a hundred answers.
+
+    A process makes one hash at a time. So a client that sends a hundred passwords at once waits for them, and
+    other requests still get a processor.
+    """
+
+    _one_at_a_time: ClassVar = Lock()
 
     def hash(self, *args: Any, **kwargs: Any) -> Any:
         """The hash of a password, made by the base class."""
-        return one_at_a_time(super().hash, *args, **kwargs)
+        with self._one_at_a_time:
+            return in_native_thread(super().hash, *args, **kwargs)
 
     def verify(self, *args: Any, **kwargs: Any) -> Any:
         """Whether a password belongs to a hash, checked by the base class."""
-        return one_at_a_time(super().verify, *args, **kwargs)
+        with self._one_at_a_time:
+            return in_native_thread(super().verify, *args, **kwargs)
 
 
 HASHES: Final = NativeHashes(schemes=["argon2"])
