@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import logging
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple
 import pytest
 from flask_admin import BaseView
 from flask_admin.model import BaseModelView
-from marshmallow import Schema, fields, post_load
 from wtforms import Form, StringField
 
 import app
@@ -40,13 +38,8 @@ TABLE = (
         "flask-admin", "_get_list_filter_args", "app/console/shell/lists.py", "empty fields are no filter"
     ),
     Private("flask-admin", "_get_list_extra_args", "app/console/shell/lists.py", "arguments are bounded"),
-    Private("marshmallow", "_deserialize", "app/json_documents.py", "a third of the cost of deserialize"),
-    Private("marshmallow", "_serialize", "app/json_documents.py", "a third of the cost of serialize"),
-    Private("marshmallow", "_hooks", "app/json_documents.py", "schemas with hooks are left to the library"),
-    Private("marshmallow", "_CHECK_ATTRIBUTE", "app/json_documents.py", "computed fields are left to it"),
     Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
     Private("wtforms", "_form", "app/console/shell/forms/fields.py", "a field looks at others of its form"),
-    Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),
 )
 
 DOCUMENTED = frozenset({
@@ -179,26 +172,12 @@ def test_flask_admin_uses_the_hooks() -> None:
     assert "_get_list_filter_args()" in inspect.getsource(BaseModelView._get_list_extra_args)
 
 
-def test_marshmallow_reads_and_writes_fields_as_before() -> None:
-    assert parameters(fields.Field._deserialize) == ["self", "value", "attr", "data", "kwargs"]
-    assert parameters(fields.Field._serialize) == ["self", "value", "attr", "obj", "kwargs"]
-    assert fields.Field._CHECK_ATTRIBUTE and not fields.Method._CHECK_ATTRIBUTE
-
-    class Hooked(Schema):
-        @post_load
-        def noted(self, values: Any, **_: Any) -> Any:
-            return values
-
-    assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
-
-
-def test_standard_library_connects_and_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_library_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     """As before."""
     asked: list[str] = []
     monkeypatch.setattr(SysLogHandler, "_connect_unixsocket", lambda _self, address: asked.append(address))
     SysLogHandler("/nowhere")
     assert asked == ["/nowhere"]
-    assert logging.Formatter("%(name)s")._fmt == "%(name)s"
 
 
 def test_fields_know_their_form() -> None:

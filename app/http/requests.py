@@ -169,7 +169,7 @@ def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
 def values_and_faults(schema: Schema, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values as the schema's fields read them; or the fault of each malformed one, by its name."""
     try:
-        return json_documents.load(schema, values), {}
+        return schema.load(values), {}
     except ValidationError as error:
         return {}, {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
 
