@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import pytest
 from flask_admin import BaseView
 from flask_admin.model import BaseModelView
-from wtforms import Form, StringField
 
 import app
 
@@ -39,7 +38,6 @@ TABLE = (
     ),
     Private("flask-admin", "_get_list_extra_args", "app/console/shell/lists.py", "arguments are bounded"),
     Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
-    Private("wtforms", "_form", "app/console/shell/forms/fields.py", "a field looks at others of its form"),
 )
 
 DOCUMENTED = frozenset({
@@ -178,11 +176,3 @@ def test_standard_library_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SysLogHandler, "_connect_unixsocket", lambda _self, address: asked.append(address))
     SysLogHandler("/nowhere")
     assert asked == ["/nowhere"]
-
-
-def test_fields_know_their_form() -> None:
-    class Own(Form):
-        field = StringField()
-
-    form = Own()
-    assert form.field._form is form

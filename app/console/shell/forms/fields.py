@@ -54,11 +54,8 @@ class TextValueField(Field):
     ) -> None:  # fmt: skip
         super().__init__(label, description=description, render_kw=dict(self.attributes), **kwargs)
         self.needed, self.only_for = needed, only_for
-
-    @property
-    def its_form(self) -> Any:
-        """The form that the field belongs to."""
-        return self._form
+        self.its_form: Any = kwargs.get("_form")
+        """The form that the field belongs to, as wtforms passes it to every field."""
 
     is_input = True
     """Whether the field is itself an input, not only a table of inputs."""
