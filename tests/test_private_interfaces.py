@@ -1,4 +1,7 @@
-"""What libraries do not promise is used in one file each, and a library that changes it fails a test here."""
+"""What libraries do not promise is used in one file each, and a library that changes it fails a test here.
+
+docs/decisions/0069-private-names.md says what breaks without each.
+"""
 
 from __future__ import annotations
 
