@@ -1,7 +1,7 @@
 """Finds what a reorganisation that is repeated too late may take back again.
 
-What that is follows from ``app.transfers.rules.events.canonical``. Here it is found by its blocks, among all
-that was reported since.
+What that is follows from ``app.transfers.rules.events.reorganisations``. Here it is found by its blocks,
+among all that was reported since.
 """
 
 from __future__ import annotations
