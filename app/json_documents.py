@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import orjson
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import ValidationError, fields
 
 from app.values import json_values
 from app.values.times import rfc3339
@@ -106,12 +106,6 @@ def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_repeated_key)
 """Made once: making one takes longer than reading a line with it."""
-
-
-def dump(schema: Schema, values: Any) -> dict[str, Any]:
-    """The fields of an object or a mapping."""
-    dumped: dict[str, Any] = schema.dump(values)
-    return dumped
 
 
 class Time(fields.Field[datetime]):

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from marshmallow import fields, validate
 
-from app import json_documents
 from app.http.headers import AS_OF, FINAL_BY, NEXT_ACTOR, NEXT_POLL, TERMINAL
 from app.http.schemas import (
     TRANSFER_ID_PATTERN,
@@ -221,7 +220,7 @@ def statuses_json(
 ) -> dict[str, Any]:
     """The statuses in the shape of :class:`StatusesAnswer`. An error that several have is written once."""
     errors = {status for status in statuses if isinstance(status, GatewayError)}
-    refused = {error: json_documents.dump(_ONE_STATUS, _refusal(error)) for error in errors}
+    refused = {error: _ONE_STATUS.dump(_refusal(error)) for error in errors}
     return {
         "statuses": [
             (refused[status] if isinstance(status, GatewayError) else _one_status(status))
@@ -232,7 +231,8 @@ def statuses_json(
 
 
 def _one_status(status: TransferStatus) -> dict[str, Any]:
-    return json_documents.dump(_ONE_STATUS, status) | progress_json(status)
+    answer: dict[str, Any] = _ONE_STATUS.dump(status)
+    return answer | progress_json(status)
 
 
 def progress_json(status: TransferStatus) -> dict[str, Any]:
