@@ -1,6 +1,6 @@
 -- Two roles and the database, once, as a superuser:
 --   psql -v ON_ERROR_STOP=1 -v owner_password=… -v password=… -f roles.sql postgres
--- gateway_owner migrates, gateway serves: it reads and writes rows, and can change no table.
+-- gateway_owner migrates, gateway serves: it reads and writes rows, and can change no table of public.
 CREATE ROLE gateway_owner LOGIN PASSWORD :'owner_password';
 CREATE ROLE gateway LOGIN PASSWORD :'password';
 CREATE DATABASE gateway OWNER gateway_owner TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';
@@ -22,3 +22,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE gateway_owner IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO gateway;
 ALTER DEFAULT PRIVILEGES FOR ROLE gateway_owner IN SCHEMA public
     GRANT USAGE, SELECT ON SEQUENCES TO gateway;
+
+-- Where gateway projects the log again (docs/operations.md#verify).
+CREATE SCHEMA verifying AUTHORIZATION gateway_owner;
+GRANT USAGE, CREATE ON SCHEMA verifying TO gateway;
