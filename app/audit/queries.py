@@ -147,12 +147,6 @@ def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, 
     return list(_chunk(connection, query))
 
 
-def newest_of_action(connection: Connection, action: str, detail: str) -> int | None:
-    """The id of the newest record of an action with this detail; None where there is none."""
-    found = (AuditRecord.action == action, AuditRecord.detail == detail)
-    return connection.scalar(select(func.max(AuditRecord.id)).where(*found))
-
-
 def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
     """One record with its changes.
 

@@ -21,6 +21,7 @@ from app.cli.terminal import time as as_text
 from app.credentials.rules.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.schema import database_complaint
+from app.db.second_schema import NoSecondSchema, in_words
 from app.feed.lines import lines_of
 from app.feed.services.backfills import (
     PAUSE_SECONDS,
@@ -33,9 +34,10 @@ from app.feed.services.backfills import (
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
-from app.feed.services.reprojection import AnotherReplay, replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.projecting import room_needed
 from app.feed.verifying.run import about_how_many, verify
 from app.http.application import current
 from app.transfers.rules.events.event_types import EVENT_CLASSES
@@ -113,7 +115,7 @@ def export() -> None:
 
 @events.command("replay")
 def replay_log() -> None:
-    """Compare all derived data with the event log, and rebuild what differs from it.
+    """Project the event log again beside all derived data, and repair what differs from it.
 
     Prints each row that differed. The gateway keeps running meanwhile, and an interrupted run can be started
     again.
@@ -121,11 +123,8 @@ def replay_log() -> None:
     database = current(Database)
     audit_keys = current(AuditKeys)
     differed = _Differed()
-    with _transfers(about_how_many(database)) as advance:
-        try:
-            count = replay(database, audit_keys, advance, actor=cli_actor(), found=differed)
-        except AnotherReplay as another:
-            raise Refusal(str(another)) from None
+    with _beside(database) as advance:
+        count = replay(database, audit_keys, advance, actor=cli_actor(), found=differed)
     if differed.rows:
         say(f"repaired: {grouped(differed.rows)} rows that differed from the log")
     say(f"replayed: {count} transfers")
@@ -134,17 +133,30 @@ def replay_log() -> None:
 @events.command("verify")
 @click.pass_context
 def verify_log(context: click.Context) -> None:
-    """Compare all derived data with the event log, and change nothing.
+    """Project the event log again beside all derived data, compare both, and change nothing.
 
     Prints each row that differs. Exits with 0 if everything agrees, otherwise with 1. The gateway keeps
     running meanwhile and waits for nothing; events replay repairs what differs.
     """
     database = current(Database)
     differed = _Differed()
-    with _transfers(about_how_many(database)) as advance:
+    with _beside(database) as advance:
         count = verify(database, differed, advance)
     say(f"verified: {count} transfers, {grouped(differed.rows)} rows differ from the log")
     context.exit(1 if differed.rows else 0)
+
+
+@contextmanager
+def _beside(database: Database) -> Iterator[Callable[[int], None]]:
+    """Say how much disk is needed, and show the progress."""
+    try:
+        room = room_needed(database)
+        free = "" if room.free is None else f", {in_words(room.free)} are free"
+        say(f"needs up to {in_words(room.needed)} of the database's disk until it ends{free}", err=True)
+        with _transfers(about_how_many(database)) as advance:
+            yield advance
+    except NoSecondSchema as complaint:
+        raise Refusal(str(complaint)) from None
 
 
 class _Differed:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import BigInteger, LargeBinary, MetaData, String
+from sqlalchemy import BigInteger, LargeBinary, MetaData, String, Table
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.db.types import UtcTime
@@ -30,6 +30,32 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+class Projected:
+    """A table whose rows follow from the event log. This is the only declaration: whatever is done to all of
+    these tables, such as verifying them, finds them by it.
+    """
+
+    apart: ClassVar[frozenset[str]] = frozenset()
+    """Columns that do not follow from the log."""
+    __tablename__: str
+
+
+class ProjectedSum(Projected):
+    """A table of sums of what many events contribute, by its key. A row of zeros means the same as none."""
+
+
+def projected_models() -> list[type[Projected]]:
+    """The models of all such tables, those that others refer to first."""
+    found = {mapper.local_table: mapper.class_ for mapper in Base.registry.mappers}
+    models = (found[table] for table in Base.metadata.sorted_tables if table in found)
+    return [model for model in models if issubclass(model, Projected)]
+
+
+def table_of(model: type[Projected] | type[Base]) -> Table:
+    """The table of a model."""
+    return Base.metadata.tables[model.__tablename__]
 
 
 db = SQLAlchemy(model_class=Base)

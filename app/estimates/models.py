@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.models import Base
+from app.db.models import Base, Projected, ProjectedSum
 from app.db.types import ExactInteger, Uint64, Uint256, UtcTime
 from app.values.identifiers import ChainId
 
@@ -25,7 +25,7 @@ class EstimateCount(Base):
     count: Mapped[int] = mapped_column(BigInteger)
 
 
-class PoolCounter(Base):
+class PoolCounter(ProjectedSum, Base):
     """Sums of what canonical events moved through one token's pool on one chain."""
 
     __tablename__ = "pool_counters"
@@ -38,7 +38,7 @@ class PoolCounter(Base):
     withdrawn: Mapped[int] = mapped_column(ExactInteger)
 
 
-class PoolVolume(Base):
+class PoolVolume(ProjectedSum, Base):
     """Canonical pool sends by whole minute of their time. Epoch volumes are sums of these."""
 
     __tablename__ = "pool_volumes"
@@ -51,7 +51,7 @@ class PoolVolume(Base):
     amount: Mapped[int] = mapped_column(ExactInteger)
 
 
-class ReportedFee(Base):
+class ReportedFee(Projected, Base):
     """The latest canonical ``fee.updated`` of a route. It replaces the configured base fee."""
 
     __tablename__ = "fed_fees"

@@ -15,12 +15,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.models import Base
+from app.db.models import Base, Projected
 from app.db.types import Accounts, Hash32, Uint64, UtcTime
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
-class TransferBlock(Base):
+class TransferBlock(Projected, Base):
     """The highest block of a transfer's events, by chain: what a reorg may reach."""
 
     __tablename__ = "transfer_blocks"

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import BigInteger, ForeignKey, Index, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.models import Base
+from app.db.models import Base, Projected, ProjectedSum
 from app.db.types import Hash32, Uint64, UtcTime
 from app.latency.rules.median import FINE
 from app.values.identifiers import ChainId, TransferId
@@ -19,7 +19,7 @@ WIDTHS: Final = (25, FINE)
 """A record is counted in each. Only the previous release reads the wide ones; they go with it."""
 
 
-class LatencyCount(Base):
+class LatencyCount(ProjectedSum, Base):
     """How many ``LatencyRecord`` released after ``LatencyWindow.since`` have a latency in one bucket."""
 
     __tablename__ = "latency_counts"
@@ -44,7 +44,7 @@ class LatencyWindow(Base):
     since: Mapped[datetime] = mapped_column(UtcTime)
 
 
-class LatencyRecord(Base):
+class LatencyRecord(Projected, Base):
     """How long a completed transfer took, from its send to its release."""
 
     __tablename__ = "latency_records"

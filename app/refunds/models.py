@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.models import Base
+from app.db.models import Base, Projected
 from app.db.types import BigId, Hash32, Uint64, UtcTime
 from app.values.identifiers import ChainId, TransferId
 
@@ -46,7 +46,7 @@ class SignatureAside(Base):
     reporter: Mapped[str] = mapped_column(String(64))
 
 
-class SignatureNotNeeded(Base):
+class SignatureNotNeeded(Projected, Base):
     """An acceptance of a ``refund.signed`` whose signer has another, counting signature over the request."""
 
     __tablename__ = "signatures_not_needed"
@@ -64,7 +64,7 @@ class PrunedWithdraw(Base):
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
 
 
-class WithdrawId(Base):
+class WithdrawId(Projected, Base):
     """The withdraw id of a transfer's refund request, and whether the transfer was paid under it.
 
     The contract pays an id once, whatever transfer the request refers to.
@@ -81,7 +81,7 @@ class WithdrawId(Base):
     )
 
 
-class WithdrawDone(Base):
+class WithdrawDone(Projected, Base):
     """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
 
     One row for the canonical event that says so. The same id on another chain is another id.

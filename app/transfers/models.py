@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audit.models import ACTOR_LENGTH
-from app.db.models import Base
+from app.db.models import Base, Projected, ProjectedSum
 from app.db.types import (
     ACCOUNT_LENGTH,
     Address,
@@ -98,7 +98,7 @@ class Event(Base):
     body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
-class Transfer(Base):
+class Transfer(Projected, Base):
     """A transfer as its canonical events have it (``app.transfers.rules.projected.TransferState``).
 
     The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
@@ -163,7 +163,7 @@ class Transfer(Base):
 Index("ix_transfers_token_amount", Transfer.symbol, Transfer.src_chain_id, exact_order(Transfer.amount))
 
 
-class TransferAccount(Base):
+class TransferAccount(Projected, Base):
     """A transfer in the list of its sender or its receiver (``effects.account_entries``).
 
     The key is the order in which a history is read, so that a page only reads what it shows. The code that
@@ -178,7 +178,7 @@ class TransferAccount(Base):
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
 
 
-class TransferHash(Base):
+class TransferHash(Projected, Base):
     """A transaction that the log names and the transfer's row does not, so that it can be searched for: of a
     refund, of a waiting payout, of a send or payout that is orphaned or that another one outranks."""
 
@@ -190,7 +190,7 @@ class TransferHash(Base):
     tx_hash: Mapped[str] = mapped_column(String(128), primary_key=True, index=True)
 
 
-class Refund(Base):
+class Refund(Projected, Base):
     """The evidence served while a transfer's status is 8; there is no row otherwise."""
 
     __tablename__ = "refunds"
@@ -204,7 +204,7 @@ class Refund(Base):
     powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
 
 
-class RefundBasis(Base):
+class RefundBasis(Projected, Base):
     """A request or signature that the answer about a refund depends on, by its event id.
 
     Of thousands that may be reported these are few, and the evidence is explained only from them.
@@ -238,7 +238,7 @@ ACKNOWLEDGEMENT_LENGTH = 500
 """Characters of a note."""
 
 
-class Anomaly(Base):
+class Anomaly(Projected, Base):
     """One anomaly of one subject (``app.transfers.rules.anomalies.AnomalyKind``).
 
     Its row exists while it holds. One that holds again, or by further events, is open again.
@@ -250,6 +250,7 @@ class Anomaly(Base):
         Index("ix_anomalies_acknowledged_at_last_at", "acknowledged_at", "last_at"),
         Index("ix_anomalies_transfer_id", "transfer_id"),
     )
+    apart = frozenset({"id", "acknowledged_at", "acknowledged_by"})
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     kind: Mapped[str] = mapped_column(String(32))
@@ -292,7 +293,7 @@ class EventAhead(Base):
     at: Mapped[datetime] = mapped_column(UtcTime, index=True)
 
 
-class RetractedEvent(Base):
+class RetractedEvent(Projected, Base):
     """An event that a canonical retraction names; acceptances up to ``seq`` are retracted."""
 
     __tablename__ = "retracted_events"
@@ -324,7 +325,7 @@ class ContradictedReport(Base):
     outranked: Mapped[bool] = mapped_column(Boolean)
 
 
-class RetractionTarget(Base):
+class RetractionTarget(Projected, Base):
     """An event that a retraction in the log names, whether or not that retraction is canonical.
 
     It serves to find the retractions of a transfer among many others.
@@ -339,7 +340,7 @@ class RetractionTarget(Base):
     )
 
 
-class ChainProgress(Base):
+class ChainProgress(Projected, Base):
     """How far a chain has been read, as its events report."""
 
     __tablename__ = "chain_progress"
@@ -349,7 +350,7 @@ class ChainProgress(Base):
     newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")
 
 
-class TrendCount(Base):
+class TrendCount(ProjectedSum, Base):
     """The outcomes of transfers of one way that began in one span (``app.transfers.rules.sums.Trends``).
 
     Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.

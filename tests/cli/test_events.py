@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import Result
@@ -17,7 +20,7 @@ from app.cli import events as commands
 from app.db.database import Database
 from app.db.engine import writing
 from app.estimates.models import PoolCounter
-from tests.databases import SharedDatabase
+from tests.databases import SharedDatabase, SharedSqlite
 from tests.feed.services.world import about, fill_network, released, sent
 
 Run = Callable[..., Result]
@@ -95,26 +98,43 @@ def test_verify_prints_differences_replay_repairs(run: Run, file: Path, database
     )
     run("ingest", str(file))
     agrees = run("verify")
-    assert (agrees.exit_code, agrees.stderr) == (0, "")
+    assert agrees.exit_code == 0
+    room = r"needs up to [\d.]+ MB of the database's disk until it ends(, [\d.]+ GB are free)?\n"
+    assert re.fullmatch(room, agrees.stderr)
     assert agrees.stdout == "verified: 2 transfers, 0 rows differ from the log\n"
     with writing(database.engine) as connection:
         connection.exec_driver_sql("UPDATE transfers SET amount = '7'")
     differs = run("verify")
     assert differs.exit_code == 1
-    first, second, *sums, last = differs.stdout.splitlines()
+    first, second, last = differs.stdout.splitlines()
     ids = (sent(1)["transfer_id"], sent(2)["transfer_id"])
     for line, transfer_id in zip((first, second), ids, strict=True):
         assert line == f"transfers transfer_id={transfer_id}: amount is 7 and should be 1000000000"
-    assert {line.split()[0] for line in sums} == {"pool_counters", "pool_volumes", "course_counts"}
-    assert last == f"verified: 2 transfers, {2 + len(sums)} rows differ from the log"
+    assert last == "verified: 2 transfers, 2 rows differ from the log"
     repaired = run("replay")
     assert repaired.exit_code == 0
-    assert repaired.stdout.splitlines()[:2] == [first, second]
-    assert repaired.stdout.splitlines()[-2:] == [
-        f"repaired: {2 + len(sums)} rows that differed from the log",
+    assert repaired.stdout.splitlines() == [
+        first,
+        second,
+        "repaired: 2 rows that differed from the log",
         "replayed: 2 transfers",
     ]
     assert run("verify").exit_code == 0
+
+
+def test_full_disk_is_told_before_it_starts(
+    run: Run, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On SQLite. Nobody but the server knows how much PostgreSQL has."""
+    full = SimpleNamespace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: full)
+    for command in ("verify", "replay"):
+        result = run(command)
+        if isinstance(shared_database, SharedSqlite):
+            assert result.exit_code == 1
+            assert re.search(r"needs about [\d.]+ MB of disk in /\S+, where 0.0 MB are free", result.stderr)
+        else:
+            assert result.exit_code == 0
 
 
 def test_verify_shows_progress_on_terminal(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

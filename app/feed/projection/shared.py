@@ -64,18 +64,6 @@ def apply_shared(
         apply_trends(connection, trends)
 
 
-def take_out(connection: Connection, change: SharedChange) -> None:
-    """Subtract what transfers contributed that are projected again later in this transaction.
-
-    Pools are validated when that is added again.
-    """
-    if change.counters:
-        _apply_counters(connection, change.counters)
-    if change.volumes:
-        apply_volumes(connection, change.volumes)
-    apply_trends(connection, change.courses)
-
-
 def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
     known = load_counters(connection, counters)
     rows = [
@@ -99,23 +87,10 @@ def apply_trends(connection: Connection, moved: Mapping[TrendKey, Trends], sign:
 
     Spans without counts have no row. The caller is the only writer.
     """
-    add_to_spans(connection, spans_of(moved, sign))
-
-
-def spans_of(moved: Mapping[TrendKey, Trends], sign: int = 1) -> dict[SpanKey, Trends]:
-    """The same by the spans that trends are stored for."""
     sums: dict[SpanKey, Trends] = defaultdict(Trends)
     for key, change in moved.items():
         for hours in SPANS:
             sums[SpanKey.of(key, hours)].add(change, sign)
-    return sums
-
-
-def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Trends]) -> None:
-    """Add to the trends of spans. The caller is the only writer."""
-    sums: dict[SpanKey, Trends] = defaultdict(Trends)
-    for span, change in moved.items():
-        sums[span].add(change)
     for span, known in load_trends(connection, sums).items():
         sums[span].add(known)
     left = {span: counts for span, counts in sums.items() if counts}

@@ -51,6 +51,11 @@ _SILENT: Final = "gateway_tells_nothing"
 def publish_nothing(connection: Connection, now: datetime) -> None:
     """Publish no more changes in this transaction, because it only changes how transfers are stored."""
     have_all_read_again(connection, now)
+    project_silently(connection)
+
+
+def project_silently(connection: Connection) -> None:
+    """Note no changes in the journal in this transaction, and publish none."""
     connection.execution_options(**{_SILENT: True})
 
 

@@ -378,11 +378,3 @@ def _named_by_keys(connection: Connection, retraction_ids: Sequence[str]) -> set
         )
         found |= {EventKey(*row) for row in rows}
     return found
-
-
-def every_target(connection: Connection) -> dict[int, set[EventKey]]:
-    """By position in the log the stored targets of each retraction."""
-    table, found = RetractionTarget, defaultdict[int, set[EventKey]](set)
-    for row in connection.execute(select(table.seq, table.subject, table.event_id)):
-        found[row.seq].add(EventKey(row.subject, row.event_id))
-    return found

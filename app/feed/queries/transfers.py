@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
+from sqlalchemy import Connection, Row, func, select
 
 from app.cooperation import in_turns
 from app.db.types import RowsOf, is_one_of
 from app.feed.models import JournalRow
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
+from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
@@ -23,7 +23,6 @@ from app.transfers.rules.events.event_types import TransferEvent
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.projected import TransferState
 from app.transfers.rules.refund_evidence import RefundEvidence
-from app.transfers.rules.sums import AccountEntry
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import ChainId, TransferId
 
@@ -36,9 +35,6 @@ STATE_COLUMNS: Final = tuple(
 
 AT_A_TIME: Final = 1_000
 """Rows that are read at a time where there are many."""
-
-ENTRIES_AT_ONCE: Final = 250
-"""Entries of accounts named in one statement."""
 
 _STATES: Final = RowsOf(select(Transfer.__table__), transfer_ids=Transfer.transfer_id)
 _ANOMALIES: Final = RowsOf(select(Anomaly.__table__), subjects=Anomaly.subject)
@@ -81,12 +77,6 @@ def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequen
     ).all()
 
 
-def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:
-    """The present projections of all transfers that meet some conditions, read little by little."""
-    query = select(Transfer.__table__).where(*conditions).execution_options(yield_per=AT_A_TIME)
-    yield from map(_state, connection.execute(query))
-
-
 def _state(row: Row[*tuple[Any, ...]]) -> TransferState:
     return TransferState(
         **{name: getattr(row, name) for name in STATE_COLUMNS},
@@ -94,18 +84,6 @@ def _state(row: Row[*tuple[Any, ...]]) -> TransferState:
         refund_reason=XferStatus(row.refund_reason),
         kind=SendKind(row.kind) if row.kind else None,
     )
-
-
-def stored_entries(connection: Connection, entries: Collection[AccountEntry]) -> set[AccountEntry]:
-    """Those of the entries that accounts list."""
-    key = [getattr(TransferAccount, name) for name in AccountEntry._fields]
-    wanted, found = sorted(entries), set[AccountEntry]()
-    for start in range(0, len(wanted), ENTRIES_AT_ONCE):
-        some = [tuple(entry) for entry in wanted[start : start + ENTRIES_AT_ONCE]]
-        found.update(
-            AccountEntry(*row) for row in connection.execute(select(*key).where(tuple_(*key).in_(some)))
-        )
-    return found
 
 
 def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:

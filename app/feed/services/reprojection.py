@@ -4,7 +4,7 @@ projection agree with the log again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,19 +12,18 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
-from app.audit.queries import newest_of_action
 from app.audit.rules.records import Actor
 from app.audit.services import record, record_separately
 from app.db.database import Database
-from app.db.engine import reading_consistently, writing
+from app.db.engine import writing
 from app.feed.projection.anomalies import validate_pools
 from app.feed.projection.chains import project_validators
 from app.feed.projection.pools import spell_again
-from app.feed.projection.transfers import project_again, publish_nothing
+from app.feed.projection.transfers import project_again
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
-from app.feed.verifying.mismatches import Difference, Part
-from app.feed.verifying.run import every_part
+from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.run import repair_all
 from app.network.changes import Change
 from app.network.queries import load_network_facts
 from app.network.sections import Row
@@ -195,16 +194,8 @@ def follow_refund_request(connection: Connection, transfer_id: TransferId, now: 
     project_again(connection, [transfer_id], load_network_facts(connection), now)
 
 
-SUMS_AT_ONCE: Final = 2_000
-"""Rows of sums in one transaction: a pool has one for each minute of years, which all may be missing."""
-
-_ACTION = "events.replay"
-_SUBJECT = "event log"
-_STARTED = "started"
-
-
-class AnotherReplay(RuntimeError):
-    """Another replay began meanwhile: this one must not add what the other one may have added."""
+_ACTION: Final = "events.replay"
+_SUBJECT: Final = "event log"
 
 
 def replay(
@@ -215,11 +206,11 @@ def replay(
     actor: Actor,
     found: Callable[[Difference], None] = lambda _difference: None,
 ) -> int:
-    """Compare every projection with the log, part by part, and write again what differs.
+    """Project the log again beside what is stored, and repair the rows that differ.
 
-    Each part that differs is a transaction of its own; between them, and while parts are compared, the feed
-    and the answers go on. An interrupted replay leaves parts that agree and parts that do not yet, as
-    before, and is simply started again. Where everything agrees nothing is written.
+    Some rows are repaired in each transaction; between them, and while the log is projected, the feed and
+    the answers go on. An interrupted replay leaves rows that are right and rows that are not yet, as before,
+    and is simply started again. Where everything agrees nothing is written.
 
     Anomalies that hold again stay acknowledged. Those that came from a refused line stay: the log has no
     trace of them.
@@ -228,63 +219,21 @@ def replay(
     :param found: called with each row that differed, once it is repaired.
     :returns: how many transfers there are.
     :raises NoEventLog: the transfers have no events.
-    :raises AnotherReplay: another one began.
-    """
-    began = _begin(database, audit_keys, actor)
-    count = repaired = 0
-    for part in every_part(database):
-        differences = _repaired(database, part, began)
-        for difference in differences:
-            found(difference)
-        repaired += len(differences)
-        if part.transfers:
-            count += part.transfers
-            progress(part.transfers)
-    detail = f"compared {count} transfers with the log, {repaired} rows differed and were repaired"
-    record_separately(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
-    return count
-
-
-def _begin(database: Database, audit_keys: AuditKeys, actor: Actor) -> int:
-    """Record in the audit log that a replay begins. Returns the id of the record.
-
-    :raises NoEventLog: the transfers have no events.
+    :raises NoSecondSchema: the log cannot be projected again here, or not now.
     """
     with writing(database.engine) as connection:
         refuse_grown(connection)
         settle(connection, database.clock())
-        return record(connection, audit_keys, actor, _ACTION, _SUBJECT, now=database.clock(), detail=_STARTED)
+        now = database.clock()
+        record(connection, audit_keys, actor, _ACTION, _SUBJECT, now=now, detail="started")
+    repaired = 0
 
+    def count(difference: Difference) -> None:
+        nonlocal repaired
+        repaired += 1
+        found(difference)
 
-def _repaired(database: Database, part: Part, began: int) -> list[Difference]:
-    """Compare a part with the log, and repair it where it differs. Returns the differences."""
-    with reading_consistently(database.engine) as connection:
-        differences = part.compare(connection)
-    return _repair(database, part, differences, began) if differences else differences
-
-
-def _repair(database: Database, part: Part, differences: list[Difference], began: int) -> list[Difference]:
-    """Repair what differs of a part. Returns the differences found while nothing else was written."""
-    if part.by_difference:
-        _add(database, part, differences, began)
-        return differences
-    with writing(database.engine) as connection:
-        publish_nothing(connection, database.clock())
-        differences = part.compare(connection)
-        if differences:
-            part.repair(connection, differences, database.clock())
-        return differences
-
-
-def _add(database: Database, part: Part, differences: Sequence[Difference], began: int) -> None:
-    """Add the differences of sums, some of them in each transaction."""
-    for start in range(0, len(differences), SUMS_AT_ONCE):
-        with writing(database.engine) as connection:
-            publish_nothing(connection, database.clock())
-            _refuse_another(connection, began)
-            part.repair(connection, differences[start : start + SUMS_AT_ONCE], database.clock())
-
-
-def _refuse_another(connection: Connection, began: int) -> None:
-    if newest_of_action(connection, _ACTION, _STARTED) != began:
-        raise AnotherReplay("another replay began meanwhile, and this one ends: let that one come to its end")
+    transfers = repair_all(database, count, progress)
+    detail = f"compared {transfers} transfers with the log, {repaired} rows differed and were repaired"
+    record_separately(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
+    return transfers

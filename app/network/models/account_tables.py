@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import JSON, BigInteger, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.db.models import Base
+from app.db.models import Base, Projected
 from app.db.types import BigId, Uint64, UtcTime
 from app.json_documents import Amount, Signer, Text, Time
 from app.network.models import document_fields as shapes
@@ -98,7 +98,7 @@ class NetworkPart(Base):
     changed_at: Mapped[datetime] = mapped_column(UtcTime)
 
 
-class ReportedValidatorSet(Base):
+class ReportedValidatorSet(Projected, Base):
     """The latest canonical ``validators.updated`` of a chain. It takes precedence over the opening set."""
 
     __tablename__ = "fed_validator_sets"

@@ -8,10 +8,9 @@ compares the same transfers.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select, true
+from sqlalchemy import Connection, Row, Select, bindparam, case, func, or_, select, true
 
 from app.db.types import RowsOf, exact_sum
 from app.transfers.models import ChainProgress, Event, TrendCount
@@ -19,7 +18,6 @@ from app.transfers.rules.events.canonical import ChainReading
 from app.transfers.rules.sums import TrendKey, Trends
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
-from app.values.times import hour_of
 
 HOURLY: Final = 1
 DAILY: Final = 24
@@ -65,21 +63,6 @@ def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanK
         rows = _TRENDS(connection, spans=spans[start : start + _CHUNK])
         found |= {SpanKey(*row[:6]): Trends(*row[6:]) for row in rows}
     return {key: found[key] for key in keys if key in found}
-
-
-def trends_between(
-    connection: Connection, first: datetime | None, end: datetime | None
-) -> dict[SpanKey, Trends]:
-    """The trends by the hour and by the day, from one day on and before another one. None: no bound."""
-    of_hours = []
-    for hours in SPANS:
-        bounds = [] if first is None else [TrendCount.span >= hour_of(first) // hours]
-        bounds += [] if end is None else [TrendCount.span < hour_of(end) // hours]
-        of_hours.append(and_(TrendCount.hours == hours, *bounds))
-    rows = connection.execute(
-        select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_hours))
-    )
-    return {SpanKey(*row[:6]): Trends(*row[6:]) for row in rows}
 
 
 def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Trends]]:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -16,14 +17,18 @@ from sqlalchemy.exc import OperationalError
 
 from app.audit.keys import AuditKeys
 from app.db.database import Database
-from app.db.engine import reading, reading_consistently, writing
+from app.db.engine import reading, writing
+from app.db.models import projected_models, table_of
+from app.db.second_schema import NoSecondSchema
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
-from app.feed.services.ingest import Intake
+from app.feed.services.ingest import IngestResult, Intake
 from app.feed.services.prune import prune
-from app.feed.services.reprojection import AnotherReplay, replay
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.feed.verifying.run import every_part
+from app.feed.verifying.comparing import key_of
+from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.latency.models import LatencyCount, LatencyRecord
 from app.network.models import ReportedValidatorSet
@@ -45,12 +50,12 @@ from tests.applications import Audited
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.feed.services.any_order import REORGS
-from tests.feed.services.everything import PROJECTIONS, everything, forget_projections
+from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import EVENTS
-from tests.feed.services.whole import LATENCIES, differing, full, stored
+from tests.feed.services.whole import differing, full, stored
 from tests.feed.services.world import NOW, feed, released, sent, transfer_id, write_network
 
-ALL = (*PROJECTIONS, Anomaly, *LATENCIES)
+ALL = projected_models()
 
 
 def id_of(n: int) -> bytes:
@@ -135,6 +140,41 @@ def test_what_differs_is_found_and_repaired(
             assert after[name] == before[name], name
 
 
+OTHER: dict[type, Callable[[Any], Any]] = {
+    bytes: lambda _value: b"\7" * 32,
+    int: lambda value: value + 1_000,
+    str: lambda value: f"{value}x",
+}
+"""Another value of a key, by its type."""
+
+SURPLUS_OF = {"refunds": 10, "latency_records": 5, "refund_basis": 5}
+"""Transfers that get a surplus row."""
+
+
+@pytest.mark.parametrize("table", sorted({m.__tablename__ for m in ALL} - {"signatures_not_needed"}))
+def test_surplus_row_is_found_and_removed(
+    filled: Flask, database: Database, audited: Audited, table: str
+) -> None:
+    before = stored(database)
+    model = next(each for each in ALL if each.__tablename__ == table)
+    key = key_of(model)[-1]
+    with writing(database.engine) as connection:
+        row = connection.execute(select(table_of(model))).mappings().first()
+        assert row is not None
+        surplus = {name: row[name] for name in row if name != "id"}
+        surplus[key] = OTHER[type(row[key])](row[key])
+        # Some refer to a transfer: to one that has none, or whose refund is open.
+        surplus |= {"transfer_id": id_of(SURPLUS_OF[table])} if table in SURPLUS_OF else {}
+        connection.execute(insert(model).values(surplus))
+    found = differing(database)
+    assert [line for line in found if line.startswith(table) and "does not follow from the log" in line]
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
+    after = stored(database)
+    for name in before:
+        assert after[name] == before[name], name
+
+
 def test_missing_needed_signature_is_found(filled: Flask, database: Database, audited: Audited) -> None:
     with writing(database.engine) as connection:
         query = select(func.max(RefundBasis.event_id)).where(RefundBasis.transfer_id == id_of(5))
@@ -192,7 +232,7 @@ def test_feed_continues_during_replay(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
-    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 2)
+    monkeypatch.setattr("app.feed.verifying.projecting.TRANSFERS", 1)
     before = stored(database)
     forget_projections(database)
     reported: list[int] = []
@@ -223,22 +263,22 @@ class Killed(BaseException):
 def test_one_that_was_ended_is_started_again(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 1)
+    monkeypatch.setattr("app.feed.verifying.run.ROWS_AT_ONCE", 1)
     before = stored(database)
     forget_projections(database)
     left = after
 
-    def kill(_transfers: int) -> None:
+    def kill(repaired: Difference) -> None:
         nonlocal left
-        left -= 1
+        left -= repaired.table == "transfers"
         if not left:
             raise Killed
 
     with pytest.raises(Killed):
-        replay(*audited, kill, actor=TESTER)
+        replay(*audited, actor=TESTER, found=kill)
     some = {row[0]: row for row in stored(database)["transfers"]}
     assert 0 < len(some) < len(before["transfers"])
-    assert all(row in before["transfers"] for row in some.values() if row[0] != id_of(5))
+    assert all(row in before["transfers"] for row in some.values())
     replay(*audited, actor=TESTER)
     after_all = stored(database)
     for name in before:
@@ -247,58 +287,42 @@ def test_one_that_was_ended_is_started_again(
 
 
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_a_sum_is_repaired_while_it_changes(filled: Flask, database: Database) -> None:
+def test_a_sum_is_repaired_while_it_changes(filled: Flask, database: Database, audited: Audited) -> None:
     """Found as it was at one moment, and added when more was reported."""
     with writing(database.engine) as connection:
-        WRONG["pool_counters"](connection)
-        WRONG["pool_volumes"](connection)
-        WRONG["course_counts"](connection)
-    for n, part in enumerate(every_part(database), start=50):
-        with reading_consistently(database.engine) as connection:
-            found = part.compare(connection)
-        if not found:
-            continue
-        assert part.by_difference
-        feed(filled, sent(n), released(n))
-        with writing(database.engine) as connection:
-            part.repair(connection, found, NOW)
+        for table in ("pool_counters", "pool_volumes", "course_counts"):
+            WRONG[table](connection)
+    replay(*audited, lambda _transfers: accept(feed(filled, sent(50), released(50))), actor=TESTER)
     assert differing(database) == []
 
 
-@pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_second_replay_ends_the_first(filled: Flask, database: Database, audited: Audited) -> None:
-    """Else both might add what a sum lacks."""
+def accept(result: IngestResult) -> None:
+    assert (result.accepted, result.refused) == (2, [])
+
+
+def test_transfer_that_changed_meanwhile_is_repaired_in_the_next_round(
+    filled: Flask, database: Database, audited: Audited
+) -> None:
+    """What is reported of a damaged transfer moves sums by how it was stored."""
+    feed(filled, sent(50))
     with writing(database.engine) as connection:
-        WRONG["pool_counters"](connection)
-
-    def again(_transfers: int) -> None:
-        replay(*audited, actor=TESTER)
-
-    with pytest.raises(AnotherReplay, match="another replay began"):
-        # The second one repairs all that there is; then something else is wrong.
-        replay(*audited, lambda n: (again(n), _damage(database)), actor=TESTER)  # type: ignore[arg-type,return-value]
-    replay(*audited, actor=TESTER)
+        connection.execute(
+            update(Transfer).where(Transfer.transfer_id == id_of(50)).values(status=5, amount=7)
+        )
+    replay(*audited, lambda _transfers: feed(filled, released(50)) and None, actor=TESTER)
     assert differing(database) == []
 
 
-@pytest.mark.soak("seconds of replays; each difference is tried by itself")
-def test_earlier_end_stops_no_later_replay(filled: Flask, database: Database, audited: Audited) -> None:
-    begun, may_end = threading.Event(), threading.Event()
+def test_only_one_runs_at_a_time(filled: Flask, database: Database, audited: Audited) -> None:
+    """Else both might add what a sum lacks."""
 
-    def wait(_transfers: int) -> None:
-        begun.set()
-        may_end.wait()
+    def another(_transfers: int) -> None:
+        for run in (lambda: verify(database, print), lambda: replay(*audited, actor=TESTER)):
+            with pytest.raises(NoSecondSchema, match="another events verify or replay runs"):
+                run()
 
-    earlier = threading.Thread(target=lambda: replay(*audited, wait, actor=TESTER))
-    earlier.start()
-    begun.wait()
-
-    def let_it_end(_transfers: int) -> None:
-        may_end.set()
-        earlier.join()
-        _damage(database)
-
-    replay(*audited, let_it_end, actor=TESTER)
+    _damage(database)
+    replay(*audited, another, actor=TESTER)
     assert differing(database) == []
 
 

@@ -1,0 +1,103 @@
+"""The gateway's role gets the second schema, or is told how to."""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from flask_migrate import downgrade, upgrade
+from sqlalchemy.engine import make_url
+
+from app import create_app
+from tests.applications import close_connections, make_settings
+from tests.databases import new_postgres_database, run_on
+
+
+class Roles:
+    """A database of one role that another one serves, as in deploy/postgres/roles.sql."""
+
+    def __init__(self, server: str) -> None:
+        name = uuid.uuid4().hex[:8]
+        self.admin = new_postgres_database(server)
+        self.owner, self.serving = f"owner_{name}", f'serving "{name}"'
+        quoted = self.serving.replace('"', '""')
+        database = make_url(self.admin).database
+        run_on(
+            self.admin,
+            f"CREATE ROLE {self.owner} LOGIN",
+            f'CREATE ROLE "{quoted}" LOGIN',
+            f"ALTER DATABASE {database} OWNER TO {self.owner}",
+            f"GRANT USAGE, CREATE ON SCHEMA public TO {self.owner}",
+            f"ALTER DEFAULT PRIVILEGES FOR ROLE {self.owner} IN SCHEMA public"
+            f' GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO "{quoted}"',
+        )
+
+    def application(self, role: str) -> Flask:
+        url = make_url(self.admin).set(username=role)
+        return create_app(make_settings(url.render_as_string(hide_password=False)))
+
+    def migrate(self, revision: str = "head") -> None:
+        with self.application(self.owner).app_context():
+            (downgrade if revision < "head" else upgrade)(directory="migrations", revision=revision)
+            close_connections()
+
+    def verify(self) -> tuple[int, str]:
+        """The exit code, and what is printed."""
+        app = self.application(self.serving)
+        result = app.test_cli_runner().invoke(args=["events", "verify"])
+        with app.app_context():
+            close_connections()
+        return result.exit_code, result.output
+
+
+@pytest.fixture
+def roles(postgres_server: str) -> Iterator[Roles]:
+    return Roles(postgres_server)
+
+
+def command_in(said: str) -> str:
+    """The statement of the command that is told."""
+    _, told, command = said.partition("may not use the schema verifying. Run this once, as a superuser: ")
+    assert told, said
+    assert shlex.split(command)[:2] == ["psql", "-d"]
+    return shlex.split(command)[-1]
+
+
+def test_migration_gives_it_to_who_serves(roles: Roles) -> None:
+    roles.migrate()
+    code, said = roles.verify()
+    assert (code, said.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
+
+
+def test_without_it_the_one_command_is_told(roles: Roles) -> None:
+    roles.migrate()
+    for taken in (
+        "DROP SCHEMA verifying",
+        f"ALTER SCHEMA verifying OWNER TO {roles.owner};"
+        f'REVOKE ALL ON SCHEMA verifying FROM "{roles.serving.replace(chr(34), chr(34) * 2)}"',
+    ):
+        run_on(roles.admin, *taken.split(";"))
+        code, said = roles.verify()
+        assert code == 1
+        run_on(roles.admin, command_in(said))
+        assert roles.verify()[0] == 0
+
+
+def test_migration_without_the_right_changes_nothing(roles: Roles) -> None:
+    run_on(
+        roles.admin,
+        f"ALTER DATABASE {make_url(roles.admin).database} OWNER TO postgres",
+    )
+    roles.migrate()
+    code, said = roles.verify()
+    assert code == 1
+    assert command_in(said).startswith("CREATE SCHEMA verifying AUTHORIZATION ")
+
+
+def test_it_goes_down_and_up_again(roles: Roles) -> None:
+    for revision in ("head", "0054", "head"):
+        roles.migrate(revision)
+    assert roles.verify()[0] == 0
