@@ -47,6 +47,7 @@ RUNNING: Final = (
 
 NOT_RUN: Final = {
     ("docs/layout.md", "flowchart TB"): "a picture",
+    ("docs/layout.md", "flowchart TD"): "a picture",
     ("README.md", "make run "): "installs and tests everything; tests/scripts runs what both begin with",
     ("docs/quick-start.md", "make run"): "installs everything; tests/scripts runs what it does then",
     ("docs/refund-guide.md", "make demo "): "waits for somebody; tests/clients claims by the same snippet",
