@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.db.database import READ_CONNECTIONS
 from tests.load.served import GATEWAY
 
-Kind = Literal["nothing", "key", "key again", "status", "status again", "estimate", "latency"]
+Kind = Literal["nothing", "key", "status", "estimate", "latency"]
 Server = tuple[str, str, str]
 """Server program, application, database."""
 
@@ -19,8 +19,7 @@ GRANIAN_THREADS: Final = 2
 """
 
 OURS: Final = GATEWAY[-1]
-READING: Final = "bench.contestants.gateway_reading:app"
-SHIPPED: Final = (GUNICORN, READING, POSTGRES)
+SHIPPED: Final = (GUNICORN, OURS, POSTGRES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,7 @@ class Setting:
 
 
 def _ours(kind: Kind, database: str, program: str) -> Contender:
-    application = READING if kind == "status" else OURS
-    return Contender(f"{kind}, {database}, {program}", (program, application, database), kind)
+    return Contender(f"{kind}, {database}, {program}", (program, OURS, database), kind)
 
 
 _FLOOR: Final = "bench.contestants.flask_floor:app"
@@ -59,15 +57,6 @@ FASTAPI: Final = Contender(
     (UVICORN, "bench.contestants.fastapi_status:app", POSTGRES),
     "status",
 )
-FASTAPI_AGAIN: Final = replace(FASTAPI, name=f"{FASTAPI.name}, again", kind="status again")
-FASTAPI_CACHED: Final = Contender(
-    "status by FastAPI + asyncpg with our cache, uvicorn, again",
-    (UVICORN, "bench.contestants.fastapi_cached:app", POSTGRES),
-    "status again",
-)
-FLOOR_AGAIN: Final = replace(FLOOR, name=f"{FLOOR.name}, again", kind="key again")
-AGAIN: Final = _ours("status again", POSTGRES, GUNICORN)
-AGAIN_GRANIAN: Final = _ours("status again", POSTGRES, GRANIAN)
 STATUS: Final = _ours("status", POSTGRES, GUNICORN)
 STATUS_GRANIAN: Final = _ours("status", POSTGRES, GRANIAN)
 ESTIMATE: Final = _ours("estimate", POSTGRES, GUNICORN)
@@ -79,7 +68,7 @@ def command(server: Server, setting: Setting) -> list[str]:
     """Its start command, as arguments of ``python -m``; ``{port}`` is to be filled in."""
     program, application, _ = server
     if program == GUNICORN:
-        configuration = "gunicorn.conf.py" if application in (OURS, READING) else "bench/gunicorn_bare.py"
+        configuration = "gunicorn.conf.py" if application == OURS else "bench/gunicorn_bare.py"
         return [GUNICORN, "-c", configuration, application]
     address = ["--host", "127.0.0.1", "--port", "{port}", "--workers", str(setting.processes)]
     if program == GRANIAN:

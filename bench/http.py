@@ -8,11 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -22,7 +20,6 @@ from app.db.database import READ_CONNECTIONS, Database
 from app.http.application import part_of
 from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
 from app.http.public import PUBLIC_HEADERS
-from app.values.times import system_clock
 from bench.contenders import Contender, Kind, Server, Setting, command, settings_for
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
@@ -31,10 +28,8 @@ from tests.load.questions import (
     TRANSFERS,
     Question,
     estimate_questions,
-    feed,
     fill,
     latency_questions,
-    releases,
     status_questions,
     transfer_ids,
     write_questions,
@@ -49,18 +44,6 @@ ROOM = {"max_connections": "200"}
 PROBES = 50
 """Requests of each kind whose answers are read before the measurements."""
 
-AGAIN = 10_000
-"""Transfers that are requested again and again ..."""
-
-WAITING = 5_000
-"""... and those of which are completed meanwhile."""
-
-EVENTS_A_SECOND = 50
-EVENTS_AT_ONCE = 5
-
-AGAIN_TIMES = 4
-"""A round of these is so many times as long. At 1,700 answers a second each is requested ten times in all."""
-
 PROGRESS = frozenset(name.lower() for name in (TERMINAL, NEXT_ACTOR, AS_OF))
 """Headers that every contestant sends with a status, in addition to those that ours sends with all answers.
 """
@@ -71,25 +54,19 @@ Questions = Mapping[Kind, tuple[Path, list[Question]]]
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """All contestants, served, and the requests for them.
-
-    ``releases``: events that complete transfers of those that are requested again and again.
-    """
+    """All contestants, served, and the requests for them."""
 
     served: Mapping[Server, Served]
     database: psutil.Process
     questions: Questions
     connections: int
     seconds: float
-    postgres_url: str
-    releases: Iterator[bytes]
 
-    def turn_of(self, contender: Contender, times: int) -> Callable[[], Round]:
-        """One round of it, so many times as long as usual, as a function."""
+    def turn_of(self, contender: Contender) -> Callable[[], Round]:
+        """One round of it, as a function."""
         served, questions = self.served[contender.server], self.questions[contender.kind][0]
-        seconds = self.seconds * times
         return lambda: measure(
-            contender, served, self.database, questions, connections=self.connections, seconds=seconds
+            contender, served, self.database, questions, connections=self.connections, seconds=self.seconds
         )
 
 
@@ -151,42 +128,18 @@ def _arena(matches: Sequence[Match], options: argparse.Namespace) -> Iterator[Ar
         }
         for contender in chosen:
             _probe(contender, served[contender.server], questions[contender.kind][1])
-        fed = releases(WAITING, system_clock())
-        yield Arena(
-            served, database.process, questions, options.connections, options.seconds, database.url, fed
-        )
+        yield Arena(served, database.process, questions, options.connections, options.seconds)
 
 
 def _fight(matches: Sequence[Match], arena: Arena, pairs: int) -> tuple[list[Line], list[Round]]:
     lines: list[Line] = []
     rounds: list[Round] = []
     for number, match in enumerate(matches, start=1):
-        times = AGAIN_TIMES if match.is_fed else 1
-        with events_come_in(arena) if match.is_fed else nullcontext():
-            fought = duel(arena.turn_of(match.ours, times), arena.turn_of(match.theirs, times), pairs)
+        fought = duel(arena.turn_of(match.ours), arena.turn_of(match.theirs), pairs)
         lines += duel_lines(match.bars, fought)
         rounds += fought.rounds
         sys.stderr.write(f"{number} of {len(matches)} pairs of contestants done\n")
     return lines, rounds
-
-
-@contextmanager
-def events_come_in(arena: Arena) -> Iterator[None]:
-    """Report ``EVENTS_A_SECOND`` events until the block ends, each of which completes a transfer."""
-    over = threading.Event()
-
-    def report() -> None:
-        with gateway_on(arena.postgres_url) as app:
-            while not over.wait(EVENTS_AT_ONCE / EVENTS_A_SECOND):
-                feed(app, islice(arena.releases, EVENTS_AT_ONCE))
-
-    reporting = threading.Thread(target=report)
-    reporting.start()
-    try:
-        yield
-    finally:
-        over.set()
-        reporting.join()
 
 
 def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
@@ -194,20 +147,17 @@ def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
     ids: list[str] = []
     for url in (setting.sqlite_url, setting.postgres_url):
         with gateway_on(url) as app:
-            fill(app, transfers, min(transfers, WAITING))
+            fill(app, transfers)
             ids = transfer_ids(part_of(app, Database))
-    again = ids[:: max(1, len(ids) // AGAIN)]
     kinds: dict[Kind, list[Question]] = {
         "nothing": [Question("/")],
         "key": [Question(f"/{key}") for key in ids],
-        "key again": [Question(f"/{key}") for key in again],
         "status": status_questions(ids),
-        "status again": status_questions(again),
         "estimate": estimate_questions(),
         "latency": latency_questions(),
     }
     return {
-        kind: (write_questions(questions, folder / f"{kind.replace(' ', '_')}.txt"), questions)
+        kind: (write_questions(questions, folder / f"{kind}.txt"), questions)
         for kind, questions in kinds.items()
     }
 
@@ -219,7 +169,7 @@ def _probe(contender: Contender, served: Served, questions: list[Question]) -> N
         answer = orjson.loads(body)
         if answer.get("err") is not None:
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
-        if contender.kind in ("status", "status again"):
+        if contender.kind == "status":
             lacking = [f"{name}: {value}" for name, value in PUBLIC_HEADERS if headers[name] != value]
             lacking += PROGRESS - {name.lower() for name in headers}
             if lacking:

@@ -269,9 +269,7 @@ def open_database(
         reads=reads,
         feed=feed,
         # Connections for single-statement reads can open a transaction, but those to SQLite.
-        public=PublicReads(
-            engine if engine.dialect.name == "sqlite" else reads, reads, replica, (primary, standby)
-        ),
+        public=PublicReads(engine if engine.dialect.name == "sqlite" else reads, reads, replica),
         cached=CachedReads(cached_seconds, writes_of(engine)),
         hints=CachedReads(HINTS_MAX_AGE_SECONDS, Writes()),
         answers=answers,

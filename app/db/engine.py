@@ -53,7 +53,6 @@ POOL_SECONDS: Final = 3
 """How long a request waits for a free connection before it is answered with 503."""
 
 _AFTER_COMMIT = "gateway_after_commit"
-_AT_END = "gateway_at_end"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
 _LINE_KEY = 0x6C696E65  # "line"
@@ -174,12 +173,11 @@ def prepare(
     if engine.dialect.name == "postgresql":
         from app.db.postgresql import wait_for_answers  # noqa: PLC0415  the driver
 
-        server = server or OneServer()
-        wait_for_answers(engine, answers, server)
+        wait_for_answers(engine, answers, server or OneServer())
         if pooled:
             _prepare_pooled(engine, reader=reader)
         else:
-            _set_limits_once(engine, server, reader=reader)
+            _set_limits_once(engine, reader=reader)
 
 
 _POOLED: Final = "gateway_pooled"
@@ -211,13 +209,13 @@ def _prepare_pooled(engine: Engine, *, reader: bool) -> None:
         set_transaction_limits(connection)
 
 
-def _set_limits_once(engine: Engine, server: OneServer, *, reader: bool) -> None:
+def _set_limits_once(engine: Engine, *, reader: bool) -> None:
     @event.listens_for(engine, "connect")
     def _set_limits(dbapi: Any, _record: Any) -> None:
         # Planning a median mostly takes longer than running it. All reads of public answers use an index,
         # with any parameters.
         planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
-        server.reached(dbapi, *set_session_limits(dbapi, timeouts_of(engine), **planning))
+        set_session_limits(dbapi, timeouts_of(engine), **planning)
 
 
 @contextmanager
@@ -231,8 +229,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     :raises OperationalError: the lock was not granted within the engine's timeouts.
     """
     callbacks: list[Callable[[], None]] = []
-    last: list[Callable[[], None]] = []
-    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks, _AT_END: last}
+    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would use the snapshot from before the wait
         # for the lock.
@@ -251,8 +248,6 @@ def writing(engine: Engine) -> Iterator[Connection]:
         raise
     finally:
         writes.ended()
-        for callback in last:
-            callback()
     writes.note(None)
     for callback in callbacks:
         callback()
@@ -280,16 +275,6 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     :param connection: opened by ``writing``.
     """
     connection.get_execution_options()[_AFTER_COMMIT].append(callback)
-
-
-def at_end(connection: Connection, callback: Callable[[], None]) -> None:
-    """Call back when the transaction has ended, before its caller goes on, however it ended.
-
-    A commit can fail after it was done.
-
-    :param connection: opened by ``writing``.
-    """
-    connection.get_execution_options()[_AT_END].append(callback)
 
 
 def is_writing(connection: Connection) -> bool:

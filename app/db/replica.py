@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from msgspec import Struct
@@ -232,21 +232,14 @@ class PublicReads:
         engine: Engine,
         reads: Engine,
         replica: Replica | None = None,
-        servers: Sequence[OneServer] = (),
     ) -> None:
         """
         :param engine: the primary, for transactions of several statements.
         :param reads: the primary, for single-statement reads.
-        :param servers: which the connections of each URL lead to.
         """
         self._engine = engine
         self._reads = reads
         self.replica = replica
-        self._servers = servers
-
-    def is_one_server(self) -> bool:
-        """Whether each URL leads to one server only, as far as is known."""
-        return not any(server.several for server in self._servers)
 
     def run_read(
         self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -6,7 +6,6 @@ import logging
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from threading import Lock
 from typing import Any, Final, Protocol
 from weakref import WeakSet
@@ -36,8 +35,6 @@ class OneServer:
     whoever waits for a server that hangs would wait until its timeout, and one process would write to two
     servers, or compare the log of one replica with the answers of another
     (docs/decisions/0007-reads-from-a-replica.md). A URL without that attribute leads where the driver likes.
-
-    ``several``: whether the URL names several servers, or its connections have led to more than one.
     """
 
     def __init__(self) -> None:
@@ -45,8 +42,6 @@ class OneServer:
         self._left: Address | None = None
         self._connections: WeakSet[_Open] = WeakSet()
         self._lock = Lock()
-        self.several = False
-        self._reached: tuple[Address, datetime] | None = None
 
     def preferred(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of a new connection, with the present server first, and the one that was left last.
@@ -66,8 +61,6 @@ class OneServer:
 
     def opened(self, connection: _Open, params: Mapping[str, Any]) -> None:
         """Note a new connection. Where it leads to another server, close those to the former one."""
-        if any("," in str(params.get(name, "")) for name in ("host", "hostaddr")):
-            self._note_several(logging.INFO, "a URL names several servers")
         if _ATTRIBUTES not in params:
             return
         with self._lock:
@@ -76,23 +69,6 @@ class OneServer:
         if former not in (None, self._address):
             _log.warning("the connections lead to another server: %s port %s", *(self._address or ()))
             self._close_others()
-
-    def reached(self, connection: _Open, host: str | None, port: int | None, started_at: datetime) -> None:
-        """Note which server answers on a new connection, as that server says; one name can lead to several.
-
-        :param host: None on a Unix socket, as ``port``.
-        :param started_at: when the server started. A later start at the same address is the same server.
-        """
-        address = (host, str(port)) if host else _address(connection) or ("", "")
-        with self._lock:
-            former, self._reached = self._reached, (address, started_at)
-        if former is not None and (former[0] != address or started_at < former[1]):
-            self._note_several(logging.WARNING, "the connections of one URL have led to several servers")
-
-    def _note_several(self, level: int, why: str) -> None:
-        if not self.several:
-            self.several = True
-            _log.log(level, "%s: no rows of statuses are cached", why)
 
     def leave(self) -> None:
         """Close the connections to the present server. New ones try the others first."""

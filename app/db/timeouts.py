@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import datetime
 from time import monotonic
 from typing import Any, Final
 
@@ -85,23 +84,16 @@ def timeouts_of(bind: Engine | Connection) -> Timeouts:
     return timeouts
 
 
-def set_session_limits(
-    dbapi: Any, timeouts: Timeouts, **settings: str
-) -> tuple[str | None, int | None, datetime]:
+def set_session_limits(dbapi: Any, timeouts: Timeouts, **settings: str) -> None:
     """Set the limits for a new connection to PostgreSQL, and other settings with them, in one round trip.
 
     They are set by a statement and not by the startup packet's ``options``, which PgBouncer refuses.
-
-    :returns: which server it is: its address and port, None on a Unix socket, and when it started.
     """
     autocommit, dbapi.autocommit = dbapi.autocommit, True
     names = _limits(timeouts) | settings
     calls = ", ".join("set_config(%s, %s, false)" for _ in names)
-    query = f"SELECT {calls}, host(inet_server_addr()), inet_server_port(), pg_postmaster_start_time()"
-    cursor = dbapi.execute(query, [word for pair in names.items() for word in pair])
-    *_, host, port, started_at = cursor.fetchone()
+    dbapi.execute(f"SELECT {calls}", [word for pair in names.items() for word in pair])
     dbapi.autocommit = autocommit
-    return host, port, started_at
 
 
 def set_transaction_limits(connection: Connection) -> None:

@@ -18,7 +18,6 @@ from app.transfers.services.lookups import (
     transfer_history,
 )
 from app.transfers.services.status import (
-    StatusRows,
     TransferStatus,
     transfer_status,
     transfer_status_by_transaction,
@@ -28,7 +27,7 @@ from app.transfers.services.status import (
 
 def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
     """Where is this transfer?"""
-    parts = current(Database), current(SnapshotSource), current(StatusRows)
+    parts = current(Database), current(SnapshotSource)
     if "transfer_id" in requested:
         return transfer_status(*parts, requested["transfer_id"])
     return transfer_status_by_transaction(*parts, requested["tx_hash"], requested["src_chain_id"])
@@ -37,7 +36,7 @@ def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
 def get_transfer_statuses(requested: dict[str, Any]) -> dict[str, Any]:
     """Where are these transfers?"""
     wanted = requested["transfer_ids"]
-    parts = current(Database), current(SnapshotSource), current(StatusRows)
+    parts = current(Database), current(SnapshotSource)
     return statuses_json(wanted, transfer_statuses(*parts, wanted))
 
 

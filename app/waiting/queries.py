@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
 
-from app.db.types import RowsOf, is_one_of
+from app.db.types import is_one_of
 from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
-from app.transfers.queries.status import WITH_EVIDENCE, TransferRow
 from app.transfers.rules.published_changes import Position
 from app.values.identifiers import TransferId, account_key
 
@@ -50,36 +49,11 @@ def load_heads(connection: Connection) -> Heads:
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
 
 
-class PlacedRow(NamedTuple):
-    """The row of a transfer, and how far the journal reached where and when it was read."""
-
-    row: TransferRow
-    changes: int
-
-
-_PLACED: Final = WITH_EVIDENCE.add_columns(
-    Transfer.transfer_id, select(func.max(JournalRow.sequence)).scalar_subquery()
-)
-_PLACED_ROWS: Final = RowsOf(_PLACED, transfer_ids=Transfer.transfer_id)
-
-
-def placed_rows(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, PlacedRow]:
-    """The rows of the known ones of these transfers, in one statement, which so has one snapshot."""
-    return {
-        transfer_id: PlacedRow(TransferRow(*columns), changes or 0)
-        for *columns, transfer_id, changes in _PLACED_ROWS(connection, transfer_ids=transfer_ids)
-    }
-
-
 class Changed(Struct, frozen=True):
-    """The transfers that changed, and the accounts that no longer list some of them.
-
-    ``unnamed``: others changed too, or were removed, without a row of their own.
-    """
+    """The transfers that changed, and the accounts that no longer list some of them."""
 
     transfers: frozenset[TransferId] = frozenset()
     accounts: frozenset[str] = frozenset()
-    unnamed: bool = False
 
 
 def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed:
@@ -94,7 +68,6 @@ def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed
     return Changed(
         frozenset(row.transfer_id for row in rows if row.transfer_id is not None),
         frozenset(account for row in rows for account in row.accounts_before or ()),
-        unnamed=any(row.transfer_id is None for row in rows),
     )
 
 

@@ -1,9 +1,8 @@
 """Clients that wait for a transfer or an account to change: a bounded number, served by one thread.
 
-The thread runs while any client waits, or statuses are requested often. Several times a second it reads how
-far the log reaches and what is new, and updates the clients concerned and the cached rows. So a waiting
-client costs some hundred bytes and no thread, and the database gets as many queries as for a single one
-(docs/decisions/0043-waiting.md).
+The thread runs while any client waits. Several times a second it reads how far the log reaches and what is
+new, and updates the clients concerned. So a waiting client costs some hundred bytes and no thread, and the
+database gets as many queries as for a single one (docs/decisions/0043-waiting.md).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.db.replica import PublicReads
@@ -26,7 +25,6 @@ from app.transfers.queries.status import TransferRow, transfer_rows
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
-from app.waiting.cached_rows import CachedRows
 from app.waiting.queries import Changed, Heads, accounts_of, changed_since, load_heads
 
 TICK_SECONDS: Final = 0.075
@@ -92,14 +90,9 @@ def _nothing() -> None:
 
 
 class _Look(Struct, frozen=True):
-    """The result of one look: what changed, the waiters to update, and the rows of their transfers.
+    """The result of one look: the waiters to update, and the rows of their transfers."""
 
-    ``changed``: None in the first look.
-    """
-
-    engine: Engine
     heads: Heads
-    changed: Changed | None
     waiters: Collection[Waiter]
     rows: Mapping[TransferId, TransferRow]
 
@@ -111,17 +104,13 @@ class Waiting:
         self,
         public_reads: PublicReads,
         limit: int,
-        rows: CachedRows,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         :param public_reads: where answers are read, also by the thread.
         :param limit: how many clients may wait at a time.
-        :param rows: those that are updated, too.
         """
         self.limit = limit
-        self.rows = rows
-        rows.follow = self._start
         self.monotonic = monotonic
         self._reads = public_reads
         self._lock = threading.Lock()
@@ -227,12 +216,10 @@ class Waiting:
             try:
                 self.look()
             except Exception as error:
-                self.rows.end_following()
                 FAILURES.report(_log, logging.WARNING, "nothing can be told to those who wait", error=error)
                 self._fail_those_due(error)
             with self._lock:
-                if not (self._count or self.rows.is_wanted()):
-                    self.rows.end_following()
+                if not self._count:
                     self._running_in = self._heads = None
                     return
             time.sleep(TICK_SECONDS)
@@ -241,7 +228,6 @@ class Waiting:
         """Look once, and update the waiters concerned. Only its own thread and tests call it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
-        begun = self.rows.begin_look()
         try:
             look = self._reads.run_read(self._look, fresh)
         except BaseException:
@@ -250,8 +236,6 @@ class Waiting:
             raise
         # A replica may be behind an earlier read. Then the changes it does not show yet are read again.
         self._heads = look.heads
-        self.rows.end_look(begun, look.engine, look.heads, look.changed)
-        self.rows.drop(look.rows)  # they may be newer than the heads
         self.looked_to = None
         now = self.monotonic()
         for waiter in in_turns(look.waiters):
@@ -264,10 +248,10 @@ class Waiting:
     def _look(self, connection: Connection, fresh: Collection[Waiter]) -> _Look:
         heads = load_heads(connection)
         # In the first look all waiters are new.
-        changed = None if self._heads is None else changed_since(connection, self._heads, heads)
-        whom = self._whom(() if changed is None else self._touched(connection, changed), fresh)
+        changed = Changed() if self._heads is None else changed_since(connection, self._heads, heads)
+        whom = self._whom(self._touched(connection, changed), fresh)
         rows = _rows(connection, {waiter.key for waiter in whom if waiter.reads_row})
-        return _Look(connection.engine, heads, changed, whom, rows)
+        return _Look(heads, whom, rows)
 
     def _touched(self, connection: Connection, changed: Changed) -> set[Key]:
         """The keys that changed and that a client waits for."""

@@ -300,7 +300,7 @@ def wait_for_status(
     :raises Unavailable: the configuration cannot be read.
     """
     if after is None or seconds <= 0:
-        return transfer_status(database, snapshots, waiting.rows, transfer_id)
+        return transfer_status(database, snapshots, transfer_id)
     waiter = StatusWaiter(transfer_id, after, waiting.monotonic() + seconds)
     # Register before the read: a change between the two would otherwise be lost.
     waiting.add(waiter, network)
@@ -309,7 +309,6 @@ def wait_for_status(
         return waiter
     try:
         answer = _status_if_not(after, database, snapshots, transfer_id)
-        waiting.rows.drop((transfer_id,))
     except BaseException:
         waiting.remove(waiter)
         raise

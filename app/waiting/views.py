@@ -204,7 +204,6 @@ class StreamSource:
         if not self._complete:
             self._waiting.again(self._follower)
         self._position = past.until
-        self._waiting.rows.drop({each.change.transfer_id for each in past.changes or ()})
         return reset(past.until) if past.changes is None else status_events(past.changes)
 
     def on_wake(self, wake: Callable[[], None]) -> None:

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.contenders import (
-    AGAIN,
-    AGAIN_GRANIAN,
     ESTIMATE,
     ESTIMATE_SQLITE,
     FASTAPI,
-    FASTAPI_AGAIN,
-    FASTAPI_CACHED,
     FLOOR,
-    FLOOR_AGAIN,
     FLOOR_GRANIAN,
     LATENCY,
     SMALLEST,
@@ -44,11 +39,6 @@ class Match:
     theirs: Contender
     bars: tuple[Bar, ...]
 
-    @property
-    def is_fed(self) -> bool:
-        """Whether events come in meanwhile."""
-        return self.ours.kind == "status again"
-
 
 SHOWN: Final = Bound()
 
@@ -68,19 +58,6 @@ MATCHES: Final = (
         ),
     ),
     Match(STATUS_GRANIAN, FLOOR_GRANIAN, (Bar("status / floor, both under Granian", rate, SHOWN),)),
-    Match(AGAIN, FASTAPI_AGAIN, (Bar("status again / FastAPI with asyncpg", rate, Bound(at_least=1.0)),)),
-    Match(
-        AGAIN_GRANIAN,
-        FASTAPI_AGAIN,
-        (Bar("status again, Granian / FastAPI with asyncpg", rate, Bound(at_least=1.4)),),
-    ),
-    Match(AGAIN, FASTAPI_CACHED, (Bar("status again / FastAPI with the same cache", rate, SHOWN),)),
-    Match(
-        AGAIN_GRANIAN,
-        FASTAPI_CACHED,
-        (Bar("status again, Granian / FastAPI with the same cache", rate, SHOWN),),
-    ),
-    Match(AGAIN, FLOOR_AGAIN, (Bar("status again / floor", rate, Bound(at_least=1.5)),)),
     Match(LATENCY, FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
     Match(FLOOR, FLOOR, (Bar("control: the floor against itself", rate, SHOWN),)),
 )

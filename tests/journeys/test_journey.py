@@ -22,7 +22,7 @@ from app.transfer_page.services import follow_transfer
 from app.transfers.models import PrunedTransfer
 from app.transfers.rules.progress import NextActor
 from app.transfers.rules.stuck import Progress
-from app.transfers.services.status import StatusRows, transfer_status
+from app.transfers.services.status import transfer_status
 from app.values.codes import FINISHED_STATUSES, RESTING_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
@@ -82,7 +82,6 @@ def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
             transfer_status(
                 part_of(sandbox, Database),
                 part_of(sandbox, SnapshotSource),
-                part_of(sandbox, StatusRows),
                 key,
             ),
         )

@@ -27,7 +27,6 @@ from tests.applications import audited_of
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)
 TRANSFERS = 10_000
-_OPEN = timedelta(hours=1)
 SENDS = tuple(series.typical for series in SERIES[:5])
 """Five pairs of chains, so each has a fifth of the transfers."""
 
@@ -43,15 +42,11 @@ ESTIMATES = (
 Pegged routes would flatter: they need no database."""
 
 
-def fill(app: Flask, count: int = TRANSFERS, waiting: int = 0) -> None:
-    """Load the sandbox and, through the feed, so many completed transfers of the last seven days.
-
-    :param waiting: how many more are sent and not completed; see :func:`releases`.
-    """
+def fill(app: Flask, count: int = TRANSFERS) -> None:
+    """Load the sandbox and, through the feed, so many completed transfers of the last seven days."""
     database = part_of(app, Database)
     load_sandbox(*audited_of(app), part_of(app, Intake), actor=OPERATOR)
     feed(app, _events(count, database.clock()))
-    feed(app, (orjson.dumps(_waiting(n, database.clock()).events[0]) for n in range(waiting)))
     with reading(database.reads) as connection:
         # What a database does by itself within a minute or so: know how many rows there are of what.
         connection.execute(text("VACUUM"))
@@ -63,17 +58,6 @@ def feed(app: Flask, lines: Iterable[bytes]) -> None:
     verdict = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, "bench")
     if verdict.refused:
         raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
-
-
-def releases(count: int, now: datetime) -> Iterator[bytes]:
-    """The events that complete so many transfers which :func:`fill` left waiting."""
-    for n in range(count):
-        yield orjson.dumps(_waiting(n, now).events[1])
-
-
-def _waiting(n: int, now: datetime) -> TransferBuilder:
-    transfer = TransferBuilder("0x" + keccak256(b"waiting %d" % n).hex(), SENDS[n % len(SENDS)], now - _OPEN)
-    return transfer.sent().released(_OPEN / 2)
 
 
 def _events(count: int, now: datetime) -> Iterator[bytes]:

@@ -14,15 +14,10 @@ from flask_migrate import upgrade
 from app import create_app
 from app.db.database import Database
 from app.db.replica import Replica
-from app.feed.services.ingest import Intake
 from app.http.application import part_of
-from app.sandbox.services import Advanced, advance
-from app.transfers.services.status import TransferStatus
-from app.values.identifiers import TransferId
 from tests.applications import close_connections, make_settings
 from tests.replicas.cluster import Cluster, cluster
 from tests.sandboxes import load_into
-from tests.transfers.services.followed import Process
 
 TIMEOUT = 60.0
 
@@ -75,15 +70,3 @@ def eventually(happens: Callable[[], bool], pause: float = 0.05) -> None:
     while not happens():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(pause)
-
-
-def status(process: Process, transfer_id: TransferId) -> int:
-    """What it answers after a look at the journal; 0 where it knows of no transfer."""
-    process.look()
-    answer = process.ask(transfer_id)
-    return answer.status if isinstance(answer, TransferStatus) else 0
-
-
-def move(app: Flask, steps: int, **fields: object) -> Advanced:
-    """Let so many steps of a story happen, on the primary."""
-    return advance(part_of(app, Database), part_of(app, Intake), {"steps": steps, **fields})

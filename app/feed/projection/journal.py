@@ -6,7 +6,7 @@ once. So the rows are the same in any batches (docs/decisions/0043-waiting.md).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, Row, func, insert, select, update
 
-from app.db.engine import HandedIn
 from app.db.types import is_one_of
 from app.db.upserts import append
 from app.feed.models import JournalRow
@@ -28,9 +27,6 @@ from app.transfers.rules.published_changes import StatusChange, StatusThen
 from app.transfers.rules.refunds.request_message import PaidIds
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
-
-JOURNAL_WRITTEN: Final = HandedIn[[Collection[TransferId] | None], None]("journal_written")
-"""Called when rows about these transfers are written; with None where others change, too, without rows."""
 
 _CAUSE: Final = "gateway_cause"
 
@@ -157,7 +153,6 @@ class Journal:
         :param again: whether the log's last entry may have changed the transfers already. Then both changes
             become one.
         """
-        JOURNAL_WRITTEN(connection, {each.change.transfer_id for each in self._entries})
         if again:
             self._merge_with_rows(connection)
         if not self._entries:
@@ -252,7 +247,6 @@ def have_all_read_again(connection: Connection, now: datetime) -> None:
 
     The row without a transfer gets the next number. The caller is the only writer.
     """
-    JOURNAL_WRITTEN(connection, None)
     sequence = (connection.scalar(_NEWEST) or 0) + 1
     of_beginning = JournalRow.transfer_id.is_(None)
     if not connection.execute(update(JournalRow).where(of_beginning).values(sequence=sequence)).rowcount:

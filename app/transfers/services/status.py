@@ -6,7 +6,7 @@ the gateway's view is (docs/interface.md#progress).
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -19,7 +19,7 @@ from app.network.rules.terms import ChainInfo, NetworkTerms
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.transfers.handed_in import CHAIN_DEPTHS, ROUTE_TIMES
 from app.transfers.queries.history import NamedBy, TransferEntry, send_ids, transfers_sent_by, unknown_ids
-from app.transfers.queries.status import TransferRow
+from app.transfers.queries.status import TransferRow, transfer_row, transfer_rows
 from app.transfers.queries.trends import last_event, newest_events, newest_of_chain
 from app.transfers.rules.events.keys import in_block_order
 from app.transfers.rules.progress import (
@@ -72,21 +72,6 @@ class Known(Protocol):
     @property
     def dst_chain_id(self) -> ChainId | None:
         """Where it is paid out."""
-
-
-class StatusRows(Protocol):
-    """Where the rows of statuses are read: each with when the newest event was accepted that it includes."""
-
-    def row(self, database: Database, transfer_id: TransferId) -> tuple[TransferRow | None, datetime | None]:
-        """The row of a transfer, None where it is not known."""
-
-    def rows(
-        self, database: Database, transfer_ids: Sequence[TransferId]
-    ) -> tuple[Mapping[TransferId, TransferRow], datetime | None]:
-        """The rows of those of the transfers that are known."""
-
-    def drop(self, transfer_ids: Collection[TransferId]) -> None:
-        """Use no row of these that was read before, as somebody got a newer answer of them."""
 
 
 def taken_in_at(database: Database) -> datetime | None:
@@ -176,31 +161,29 @@ class TransferStatus(Struct, frozen=True):
     """When the newest fact was taken in that the answer can rest on. Histories have neither."""
 
 
-def transfer_status(
-    database: Database, snapshots: SnapshotSource, rows: StatusRows, transfer_id: TransferId
-) -> TransferStatus:
+def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
     """The status of the transfer, as its canonical events give it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot = snapshots.current()
-    row, as_of = rows.row(database, transfer_id)
+    snapshot, as_of = snapshots.current(), taken_in_at(database)
+    row = database.public.run_read(transfer_row, transfer_id)
     if row is None:
         raise transfer_not_found(database, snapshot, transfer_id)
     return status_of(snapshot.terms, row, progress_of_row(database, snapshot, row), as_of)
 
 
 def transfer_statuses(
-    database: Database, snapshots: SnapshotSource, rows: StatusRows, transfer_ids: Sequence[TransferId]
+    database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
 ) -> list[TransferStatus | GatewayError]:
     """The status of each transfer, or the error that :func:`transfer_status` raises, in the order requested.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot = snapshots.current()
-    found, as_of = rows.rows(database, list(dict.fromkeys(transfer_ids)))
+    snapshot, as_of = snapshots.current(), taken_in_at(database)
+    found = database.public.run_read(transfer_rows, list(dict.fromkeys(transfer_ids)))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in found]
     missing = _not_found(database, snapshot.terms, unknown) if unknown else {}
     return [
@@ -212,7 +195,7 @@ def transfer_statuses(
 
 
 def transfer_status_by_transaction(
-    database: Database, snapshots: SnapshotSource, rows: StatusRows, tx_hash: str, chain_id: ChainId
+    database: Database, snapshots: SnapshotSource, tx_hash: str, chain_id: ChainId
 ) -> TransferStatus:
     """The status of the transfer that a transaction of its source chain sent.
 
@@ -226,7 +209,6 @@ def transfer_status_by_transaction(
     found = database.public.run_read(_first_of_transaction, tx_hash, chain_id)
     if found is None:
         raise _no_transfer(f"; {_freshness_of(database, snapshot.terms, chain_id)}")
-    rows.drop((found.transfer_id,))
     return status_of(snapshot.terms, found.status, progress_of_row(database, snapshot, found.status), as_of)
 
 

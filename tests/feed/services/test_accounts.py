@@ -17,11 +17,10 @@ from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
-from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.services.lookups import find_transfers, transfer_history
-from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
+from app.transfers.services.status import TransferStatus, transfer_statuses
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
@@ -149,7 +148,6 @@ def test_pruned_transfer_is_unlisted_and_answered(
     one, two, unknown = transfer_statuses(
         database,
         snapshots,
-        part_of(app, StatusRows),
         [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
     )
     assert isinstance(one, GatewayError)

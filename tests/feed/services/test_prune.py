@@ -23,11 +23,11 @@ from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
-from app.http.application import add_part, part_of
+from app.http.application import add_part
 from app.network.models import Pool
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, Event
-from app.transfers.services.status import StatusRows, transfer_status
+from app.transfers.services.status import transfer_status
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from tests.actors import TESTER
@@ -178,7 +178,7 @@ def test_its_status_says_where_it_went(app: Flask, database: Database, snapshots
     feed(app, sent(1), released(1))
     prune_later(app, LATER)
     with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
-        transfer_status(database, snapshots, part_of(app, StatusRows), bytes.fromhex(transfer_id(1)[2:]))
+        transfer_status(database, snapshots, bytes.fromhex(transfer_id(1)[2:]))
 
 
 def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:

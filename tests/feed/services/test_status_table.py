@@ -22,7 +22,6 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from msgspec.structs import replace
 from sqlalchemy import select
 
 from app.db.database import Database
@@ -35,7 +34,7 @@ from app.network.document import NetworkRefused, import_network
 from app.network.snapshot import SnapshotSource
 from app.refunds.services import request_refund
 from app.transfers.rules.refunds.request_message import WithdrawRequest
-from app.transfers.services.status import StatusRows, TransferStatus, transfer_statuses
+from app.transfers.services.status import TransferStatus, transfer_statuses
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
@@ -60,7 +59,6 @@ from tests.feed.services.world import (
     token,
     transfer_id,
 )
-from tests.transfers.services.followed import Process, Writer
 
 COUNT = volume(2_000, 4)
 AT_ONCE = volume(50, 4)
@@ -154,8 +152,6 @@ class Histories(RuleBasedStateMachine):
         forget_events(self.app)
         import_network(*editing_of(self.app), build.text(NETWORKS[0]), actor=TESTER)
         self.unlimited = RefundRequestLimit("1000/minute", part_of(self.app, LimitStore))
-        self.here, self.elsewhere = Writer(self.app), Process(self.app)
-        self.here.look()
         self.table = Table(NETWORKS[0], REQUESTS, SIGNATURES)
 
     @initialize(left_out=st.sets(st.sampled_from(TYPES)), refused=st.sets(st.sampled_from(list(TRANSFERS))))
@@ -250,26 +246,9 @@ class Histories(RuleBasedStateMachine):
         for n, told in zip(TRANSFERS, self._statuses(), strict=True):
             assert _answer(told) == self.table.answer(transfer_id(n)), n
 
-    @invariant()
-    def every_status_from_memory_is_the_stored_one(self) -> None:
-        """Of a process that looks at the journal after each step, and reads again only what that names."""
-        self.elsewhere.look()
-        from_memory, stored = self._statuses(self.elsewhere.rows), self._statuses()
-        assert list(map(_shown, from_memory)) == list(map(_shown, stored))
-        assert len(self.elsewhere.rows) == sum(isinstance(told, TransferStatus) for told in stored)
-
-    @invariant()
-    def the_process_that_writes_has_every_status_at_once(self) -> None:
-        """It looked at the journal once, and drops what its transactions write into it."""
-        from_memory, stored = self._statuses(self.here.rows), self._statuses()
-        assert list(map(_undated, from_memory)) == list(map(_undated, stored))
-        assert len(self.here.rows) == sum(isinstance(told, TransferStatus) for told in stored)
-
-    def _statuses(self, rows: StatusRows | None = None) -> list[TransferStatus | GatewayError]:
-        """From these rows, else from the database."""
+    def _statuses(self) -> list[TransferStatus | GatewayError]:
         keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
-        source = Process(self.app).rows if rows is None else rows
-        return transfer_statuses(part_of(self.app, Database), part_of(self.app, SnapshotSource), source, keys)
+        return transfer_statuses(part_of(self.app, Database), part_of(self.app, SnapshotSource), keys)
 
     @invariant()
     def the_journal_leads_to_every_status(self) -> None:
@@ -283,15 +262,6 @@ class Histories(RuleBasedStateMachine):
             answer = self.table.answer(transfer_id(n)) or Answer(0)
             found = last.get(bytes.fromhex(transfer_id(n)[2:]), (0, 0))
             assert found == (answer.status, answer.refund_reason), n
-
-
-def _shown(told: TransferStatus | GatewayError) -> object:
-    return told.msg if isinstance(told, GatewayError) else told
-
-
-def _undated(told: TransferStatus | GatewayError) -> object:
-    """Without what only a look at the journal, or a read, says."""
-    return told.msg if isinstance(told, GatewayError) else replace(told, as_of=None)
 
 
 def _answer(told: TransferStatus | GatewayError) -> Answer | None:

@@ -21,7 +21,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.queries import history
 from app.transfers.services.lookups import find_transfers, transfer_history
-from app.transfers.services.status import StatusRows, transfer_statuses
+from app.transfers.services.status import transfer_statuses
 from app.values.identifiers import account_key
 from app.values.times import unix_milliseconds
 from tests.databases import SharedDatabase
@@ -132,7 +132,7 @@ def test_each_answer_is_few_reads(app: Flask, database: Database, snapshots: Sna
         ids = [n.to_bytes(32, "big") for n in range(1, 100)]
         for kept in (False, True):  # the first time also what tells their progress is read, and kept
             executed.clear()
-            assert len(transfer_statuses(database, fixed, part_of(app, StatusRows), ids)) == 99  # type: ignore[arg-type]
+            assert len(transfer_statuses(database, fixed, ids)) == 99  # type: ignore[arg-type]
             assert len([each for each in executed if "transfers" in each]) == 1
             assert (len(executed) == 1) == kept
         if database.engine is not database.reads:  # one snapshot, which is read elsewhere
