@@ -242,10 +242,11 @@ def catch_up(
     return journal.published
 
 
-def have_all_read_again(connection: Connection, now: datetime) -> None:
-    """Let nobody who follows the journal use what they read before, as transfers change without a row.
+def take_next_number(connection: Connection, now: datetime) -> None:
+    """Give the row without a transfer the next number, as rows go, or transfers change without one.
 
-    The row without a transfer gets the next number. The caller is the only writer.
+    So no number is given twice, and a process of the release before forgets the statuses in its memory. The
+    caller is the only writer.
     """
     sequence = (connection.scalar(_NEWEST) or 0) + 1
     of_beginning = JournalRow.transfer_id.is_(None)

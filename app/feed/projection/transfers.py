@@ -17,7 +17,7 @@ from app.db.types import is_one_of
 from app.db.upserts import append, delete_rows, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import transfer_anomalies
-from app.feed.projection.journal import Journal, Place, Published, Step, have_all_read_again
+from app.feed.projection.journal import Journal, Place, Published, Step, take_next_number
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import advance, apply_shared, find_progress
 from app.feed.projection.signatures import with_signatures_aside, without_needless
@@ -50,7 +50,7 @@ _SILENT: Final = "gateway_tells_nothing"
 
 def publish_nothing(connection: Connection, now: datetime) -> None:
     """Publish no more changes in this transaction, because it only changes how transfers are stored."""
-    have_all_read_again(connection, now)
+    take_next_number(connection, now)
     project_silently(connection)
 
 

@@ -19,7 +19,7 @@ from app.db.types import is_in_array, is_one_of
 from app.db.upserts import append, upsert
 from app.estimates.models import PoolVolume
 from app.feed import models as table
-from app.feed.projection.journal import have_all_read_again
+from app.feed.projection.journal import take_next_number
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
@@ -119,7 +119,7 @@ def remove_transfers(
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     apply_trends(connection, moved.courses, -1)
-    have_all_read_again(connection, now)  # their rows of the journal go: no number may be given again
+    take_next_number(connection, now)  # their rows of the journal go: no number may be given again
     _delete_transfers(connection, ids)
 
 

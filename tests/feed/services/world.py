@@ -36,7 +36,6 @@ from app.transfers.rules.refunds.request_message import RefundRequest, encode_re
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
 from app.values.times import Clock
-from app.waiting.register import Waiting
 from tests.applications import change_part
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
@@ -126,7 +125,6 @@ def forget_events(app: Flask) -> None:
         for name in filled_tables(connection):
             if name not in NETWORK_TABLES:
                 connection.execute(text(f'DELETE FROM "{name}"'))
-    part_of(app, Waiting).rows.end_following()  # the journal begins again with the same numbers
 
 
 def token(chain_id: int, symbol: str) -> str:
