@@ -21,7 +21,7 @@ from bench.watching import others, ours
 from bench.watching.arena import Arena, Reading, arena
 from bench.watching.setting import watching
 
-BARS: Final = {others.FEED: 0.8, others.WEB3: 2.0, others.PONDER: 2.5}
+BARS: Final = {others.FEED: 0.65, others.WEB3: 2.0, others.PONDER: 2.5}
 """Our watcher has to have so many times the speed of the other, in the median of the rounds."""
 
 

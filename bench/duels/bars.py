@@ -43,18 +43,18 @@ class Match:
 SHOWN: Final = Bound()
 
 MATCHES: Final = (
-    Match(ESTIMATE, SMALLEST, (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.65)),)),
+    Match(ESTIMATE, SMALLEST, (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.5)),)),
     Match(ESTIMATE_SQLITE, SMALLEST, (Bar("estimate on SQLite / smallest Flask route", rate, SHOWN),)),
-    Match(STATUS, FASTAPI, (Bar("status / FastAPI with asyncpg", rate, Bound(at_least=0.7)),)),
+    Match(STATUS, FASTAPI, (Bar("status / FastAPI with asyncpg", rate, Bound(at_least=0.4)),)),
     Match(
-        STATUS_GRANIAN, FASTAPI, (Bar("status, Granian / FastAPI with asyncpg", rate, Bound(at_least=0.95)),)
+        STATUS_GRANIAN, FASTAPI, (Bar("status, Granian / FastAPI with asyncpg", rate, Bound(at_least=0.6)),)
     ),
     Match(
         STATUS,
         FLOOR,
         (
-            Bar("status / floor", rate, Bound(at_least=0.95)),
-            Bar("status / floor, p99", p99, Bound(at_most=1.2)),
+            Bar("status / floor", rate, Bound(at_least=0.65)),
+            Bar("status / floor, p99", p99, Bound(at_most=1.6)),
         ),
     ),
     Match(STATUS_GRANIAN, FLOOR_GRANIAN, (Bar("status / floor, both under Granian", rate, SHOWN),)),
@@ -63,11 +63,11 @@ MATCHES: Final = (
 )
 """The control shows how far from 1 a ratio comes without any difference."""
 
-SMALL_TO_LARGE: Final = Bar("events in posts of 10 / of 1,000", rate, Bound(at_least=0.45))
+SMALL_TO_LARGE: Final = Bar("events in posts of 10 / of 1,000", rate, Bound(at_least=0.3))
 """Events a second of eight reporters over those of one: 3,000 on a host that takes 6,600 in large posts."""
 
-TWO_WORKERS: Final = Bar("events in posts of 10, two workers / one", rate, Bound(at_least=1.0))
-TWO_GATEWAYS: Final = Bar("events in posts of 10, two gateways / one", rate, Bound(at_least=1.0))
+TWO_WORKERS: Final = Bar("events in posts of 10, two workers / one", rate, Bound(at_least=0.7))
+TWO_GATEWAYS: Final = Bar("events in posts of 10, two gateways / one", rate, Bound(at_least=0.55))
 SMALL_ANSWER: Final = Bound(at_most=100.0)
 """Milliseconds, 99 of 100 answers to small posts."""
 
