@@ -26,7 +26,7 @@ from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.journal import Place, Step
 from app.feed.projection.latencies import recount
 from app.feed.projection.shared import advance, apply_shared
-from app.feed.projection.transfers import Projections, project, publish_nothing
+from app.feed.projection.transfers import project, publish_nothing
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.queries import load_network_facts
@@ -96,7 +96,7 @@ def grow(
         for start in range(0, len(unusual), PROJECTED):
             chunk = unusual[start : start + PROJECTED]
             steps = [[Step(place, _history(transfer, now))] for transfer in chunk]
-            project(connection, steps, Projections(facts), now)
+            project(connection, steps, facts, now)
             progress(len(chunk))
         recount(connection, database.clock())  # minutes later
         made_up = f"{transfers.count} transfers made up"

@@ -65,7 +65,7 @@ class Event(Base):
 
     ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
     unique within its ``subject``. An event that is reported again, after a retraction or with more
-    fields, is a further ``occurrence``. Rows are never updated.
+    fields, is a further ``occurrence``. No row is updated but for this number.
     """
 
     __tablename__ = "events"
@@ -164,7 +164,7 @@ Index("ix_transfers_token_amount", Transfer.symbol, Transfer.src_chain_id, exact
 
 
 class TransferAccount(Projected, Base):
-    """A transfer in the list of its sender or its receiver (``effects.account_entries``).
+    """A transfer in the list of its sender or its receiver (``rules.sums.account_entries``).
 
     The key is the order in which a history is read, so that a page only reads what it shows. The code that
     removes a transfer removes its entries: a reference would need a further index, as large as the table.

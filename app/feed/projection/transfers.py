@@ -59,26 +59,6 @@ def project_silently(connection: Connection) -> None:
     connection.execution_options(**{_SILENT: True})
 
 
-class Projections:
-    """Projects histories by the same facts about the network, each once, and caches the results."""
-
-    def __init__(self, facts: NetworkFacts) -> None:
-        """
-        :param facts: with the current validator sets of the source chains where refunds are prepared.
-        """
-        self.facts = facts
-        self._cached: dict[TransferId, tuple[TransferHistory, TransferState]] = {}
-
-    def state_of(self, history: TransferHistory) -> TransferState:
-        """The result of :func:`transfer_state` for a history with at least one acceptance."""
-        cached = self._cached.get(history.transfer_id)
-        if cached is not None and cached[0] is history:
-            return cached[1]
-        state = transfer_state(history, self.facts)
-        self._cached[history.transfer_id] = history, state
-        return state
-
-
 def project_again(
     connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime
 ) -> None:
@@ -90,25 +70,26 @@ def project_again(
     for start in range(0, len(ids), CHUNK):
         histories = load_histories(connection, ids[start : start + CHUNK]).values()
         steps = [[Step(place, history)] for history in histories]
-        project(connection, steps, Projections(facts), now, again=True)
+        project(connection, steps, facts, now, again=True)
 
 
 def project(
     connection: Connection,
     transfers: Iterable[Sequence[Step]],
-    projections: Projections,
+    facts: NetworkFacts,
     now: datetime,
     *,
     again: bool = False,
 ) -> None:
     """Project the last of the steps of each transfer and write what changed, including the sums.
 
+    :param facts: with the current validator sets of the source chains where refunds are prepared.
     :param again: whether the log's last entry may have changed them already.
     """
     known = [steps for steps in transfers if steps[-1].history.is_known]
-    merged = with_signatures_aside(connection, known, projections.facts)
-    logged = without_needless(connection, (steps[-1].history for steps in merged), projections.facts)
-    new = {history.transfer_id: projections.state_of(history) for history in in_turns(logged)}
+    merged = with_signatures_aside(connection, known, facts)
+    logged = without_needless(connection, (steps[-1].history for steps in merged), facts)
+    new = {history.transfer_id: transfer_state(history, facts) for history in in_turns(logged)}
     if not new:
         return
     old = with_evidence(connection, load_states(connection, new))
@@ -117,7 +98,7 @@ def project(
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
             paid_elsewhere[history.transfer_id] = paid_ids
-            new[history.transfer_id] = projections.state_of(replace(history, paid_ids=paid_ids))
+            new[history.transfer_id] = transfer_state(replace(history, paid_ids=paid_ids), facts)
     _write_rows(connection, old, new, withdraw_ids, logged)
     change = SharedChange()
     for transfer_id, state in in_turns(new.items()):
@@ -127,8 +108,8 @@ def project(
     _settle_chains(connection, (steps[-1].history for steps in known), new)
     if not connection.get_execution_options().get(_SILENT):
         as_paid = [_as_paid(steps, paid_elsewhere) for steps in merged]
-        _record(connection, as_paid, old, new, projections.facts, now, again=again)
-    project_again(connection, sorted(withdraw_ids.others_to_project(connection)), projections.facts, now)
+        _record(connection, as_paid, old, new, facts, now, again=again)
+    project_again(connection, sorted(withdraw_ids.others_to_project(connection)), facts, now)
 
 
 def _as_paid(steps: Sequence[Step], paid_elsewhere: Mapping[TransferId, PaidIds]) -> Sequence[Step]:

@@ -479,10 +479,7 @@ def _take(
     """
     results, now = {post: IngestResult() for post in posts}, database.clock()
     until = time.monotonic() + seconds
-    settle(connection, now)
-    follow_window(connection, now)
-    _spell_fees(connection, posts)
-    names = names_before(connection, posts)
+    names = _prepared(connection, posts, now)
     parts = deque(_parts(posts))
     while parts:
         part = parts.popleft()
@@ -501,6 +498,17 @@ def _take(
         if time.monotonic() >= until:
             break
     return results
+
+
+def _prepared(connection: Connection, posts: Sequence[Post], now: datetime) -> dict[Post, Names]:
+    """Bring the projections up to this moment, and the events to the spelling and the ids of the log.
+
+    :returns: the ids, see :func:`names_before`.
+    """
+    settle(connection, now)
+    follow_window(connection, now)
+    _spell_fees(connection, posts)
+    return names_before(connection, posts)
 
 
 def _verdicts(

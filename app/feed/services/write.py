@@ -15,7 +15,7 @@ from app.feed.projection.anomalies import raise_two_contents
 from app.feed.projection.contradicted import forget_contradicted_from
 from app.feed.projection.journal import Place, Step, note_cause
 from app.feed.projection.signatures import quarantine
-from app.feed.projection.transfers import Projections, project
+from app.feed.projection.transfers import project
 from app.feed.services import retract
 from app.feed.services.log import append, drop_heads, drop_superseded
 from app.refunds.queries import transfers_by_id
@@ -69,7 +69,7 @@ def write(
     if entries:
         note_cause(connection, entries[-1].seq)
     if transfers:
-        project(connection, transfers, Projections(known.facts), now)
+        project(connection, transfers, known.facts, now)
     if ahead:
         entries = [entry for entry in entries if entry.seq not in ahead]
         new = [event for event in new if not is_ahead(event, now)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -55,11 +55,6 @@ class StandingEvents(Struct, frozen=True):
     def add(self, event: TransferEvent) -> None:
         """Add a canonical event."""
         insort(self.by_type.setdefault(type(event), []), event, key=_rank)
-
-    def remove(self, event: TransferEvent) -> None:
-        """Remove an event that is no longer canonical."""
-        of_type = self.by_type[type(event)]
-        del of_type[bisect_left(of_type, _rank(event), key=_rank)]
 
     def events(self) -> Iterable[TransferEvent]:
         """All of them."""

@@ -1,6 +1,6 @@
 """The events of the feed: one class for each type. The consequences of an event are not declared here.
 
-The types of the fields (``event_fields``) say how a line is read and how the event is stored; ``label`` is
+The types of the fields (``fields``) say how a line is read and how the event is stored; ``label`` is
 its name for operators. Amounts and powers are integers in smallest units, times aware and in UTC, transfer
 ids 32 bytes. ``block`` is the number of the block that contains the event, if any.
 """
