@@ -86,14 +86,25 @@ class Tickets:
             turn = Lock()
             turn.acquire()
             self._waiting.append(turn)
-        if turn.acquire(timeout=seconds):
-            return True
+        try:
+            if turn.acquire(timeout=seconds):
+                return True
+        except BaseException:  # of a greenlet that is ended while it waits
+            if not self._leave(turn):
+                self.give_back()
+            raise
+        if self._leave(turn):
+            self.refused += 1
+            return False
+        return True  # it was given at the last moment
+
+    def _leave(self, turn: Lock) -> bool:
+        """Wait no more. False where the ticket was given already."""
         with self._lock:
             if turn in self._waiting:
                 self._waiting.remove(turn)
-                self.refused += 1
-                return False
-        return True  # it was given at the last moment
+                return True
+        return False
 
     def give_back(self) -> None:
         """Give the ticket to the next caller."""

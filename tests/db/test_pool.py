@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
+import gevent
 import pytest
+from gevent.thread import allocate_lock
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -42,6 +45,30 @@ def test_ticket_times_out() -> None:
     assert not tickets.take(0.01)
     tickets.give_back()
     assert tickets.take(0)
+
+
+def test_greenlet_that_is_ended_takes_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while it waits, nor when a ticket was given to it and it has not gone on yet."""
+    monkeypatch.setattr(import_module("app.db.engine"), "Lock", allocate_lock)
+    tickets = Tickets(1)
+
+    def ask() -> None:
+        if tickets.take(10):
+            tickets.give_back()
+
+    for is_given in (False, True):
+        assert tickets.take(0)
+        waiting = gevent.spawn(ask)
+        gevent.sleep(0)
+        gevent.spawn(waiting.throw)  # at once, before it notices that it was given one
+        if is_given:
+            tickets.give_back()
+        waiting.join()
+        assert tickets.waiting == 0
+        if not is_given:
+            tickets.give_back()
+    assert tickets.take(0)
+    assert not tickets.take(0)
 
 
 def pooled(path: Path, size: int) -> Engine:
