@@ -49,13 +49,17 @@ _ATTACHED: Final = "stored"
 _KEY: Final = 0x76657269  # "veri"
 
 _RIGHTS: Final = text("""
-SELECT quote_ident(current_user), (
+SELECT quote_ident(current_user), current_database(), (
     SELECT has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE')
     FROM pg_namespace WHERE nspname = :schema
 )
 """)
 _BEGIN: Final = text("""
-SELECT current_schema(), pg_try_advisory_xact_lock(:key),
+SELECT
+    -- Not current_schema(): a role may have a schema of its own in front of that of the tables.
+    (SELECT nspname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE pg_class.oid = to_regclass(:table)),
+    pg_try_advisory_xact_lock(:key),
     set_config('search_path', :schema || ', ' || current_setting('search_path'), true),
     -- Statements are planned by how large the tables are, which are empty at first.
     set_config('plan_cache_mode', 'force_custom_plan', true),
@@ -112,7 +116,7 @@ def room_for(engine: Engine, tables: Sequence[Table]) -> Room:
             _refuse_without_rights(connection)
             sizes = (func.pg_total_relation_size(table.name) for table in tables)
             return Room(sum(connection.execute(select(*sizes)).one()), None)
-        file = _file_of(engine)
+        file = _file_of(connection)
         room = Room(_pages(connection, file, tables), shutil.disk_usage(file.parent).free)
     if room.free is not None and room.free < room.needed:
         raise NoSecondSchema(
@@ -130,18 +134,22 @@ def in_words(size: int) -> str:
 def _refuse_without_rights(connection: Connection) -> None:
     if is_read_only(connection):
         raise NoSecondSchema("this needs a database that accepts writes: it is a standby or read-only")
-    role, may_use = connection.execute(_RIGHTS, {"schema": SCHEMA}).one()
+    role, name, may_use = connection.execute(_RIGHTS, {"schema": SCHEMA}).one()
     if may_use:
         return
     statement = f"GRANT USAGE, CREATE ON SCHEMA {SCHEMA} TO {role}"
     if may_use is None:
         statement = f"CREATE SCHEMA {SCHEMA} AUTHORIZATION {role}"
-    command = shlex.join(["psql", "-d", connection.engine.url.database or "", "-c", statement])
+    command = shlex.join(["psql", "-d", name, "-c", statement])
     raise NoSecondSchema(f"{role} may not use the schema {SCHEMA}. Run this once, as a superuser: {command}")
 
 
-def _file_of(engine: Engine) -> Path:
-    return Path(engine.url.database or "").absolute()
+def _file_of(connection: Connection) -> Path:
+    """The database's file as SQLite itself calls it: by one name, whatever links lead there."""
+    *_, file = connection.exec_driver_sql("PRAGMA database_list").first() or ("",)
+    if not file:
+        raise NoSecondSchema("this needs a database in a file")
+    return Path(file)
 
 
 def _pages(connection: Connection, file: Path, tables: Sequence[Table]) -> int:
@@ -159,7 +167,8 @@ def second_schema(engine: Engine, tables: Sequence[Table]) -> Iterator[SecondSch
         indexes that a column itself declares: others only serve lists.
     :raises NoSecondSchema: another process has one at this moment.
     """
-    begun = _on_postgresql(engine) if engine.dialect.name == "postgresql" else _on_sqlite(engine)
+    is_postgresql = engine.dialect.name == "postgresql"
+    begun = _on_postgresql(engine, tables[0]) if is_postgresql else _on_sqlite(engine)
     with begun as second:
         for table in tables:
             _create(second.connection, second.second(table))
@@ -176,11 +185,12 @@ def _create(connection: Connection, table: Table) -> None:
 
 
 @contextmanager
-def _on_postgresql(engine: Engine) -> Iterator[SecondSchema]:
+def _on_postgresql(engine: Engine, table: Table) -> Iterator[SecondSchema]:
     with connected(engine, isolation_level="REPEATABLE READ") as connection:
         transaction = connection.begin()
         try:
-            stored, is_only, *_ = connection.execute(_BEGIN, {"schema": SCHEMA, "key": _KEY}).one()
+            values = {"schema": SCHEMA, "key": _KEY, "table": table.name}
+            stored, is_only, *_ = connection.execute(_BEGIN, values).one()
             if not is_only:
                 raise NoSecondSchema(_ANOTHER)
             yield SecondSchema(connection, stored, SCHEMA)
@@ -193,22 +203,41 @@ _ANOTHER: Final = "another events verify or replay runs: wait until it has ended
 
 @contextmanager
 def _on_sqlite(engine: Engine) -> Iterator[SecondSchema]:
-    stored = _file_of(engine)
+    with reading(engine) as connection:
+        stored = _file_of(connection)
     file = stored.with_name(f"{stored.name}-{SCHEMA}")
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    with _only_one(file), _attached(engine, file, stored) as connection:
+        yield SecondSchema(connection, _ATTACHED, "main")
+
+
+@contextmanager
+def _only_one(file: Path) -> Iterator[None]:
+    """An empty file, which is removed at the end. No other process has it meanwhile."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise NoSecondSchema(f"this needs a file {file}: {error.strerror}") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise NoSecondSchema(_ANOTHER) from None
+        if not _is_there(descriptor, file):  # another process has removed it at its end
+            raise NoSecondSchema(_ANOTHER)
         os.truncate(descriptor, 0)  # of one that was killed
         try:
-            with _attached(engine, file, stored) as connection:
-                yield SecondSchema(connection, _ATTACHED, "main")
+            yield
         finally:
-            file.unlink()
+            file.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+def _is_there(descriptor: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import shlex
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -12,6 +15,10 @@ from flask_migrate import downgrade, upgrade
 from sqlalchemy.engine import make_url
 
 from app import create_app
+from app.db.database import Database
+from app.db.second_schema import NoSecondSchema
+from app.feed.verifying.projecting import projected_again
+from app.http.application import current
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database, run_on
 
@@ -101,3 +108,77 @@ def test_it_goes_down_and_up_again(roles: Roles) -> None:
     for revision in ("head", "0054", "head"):
         roles.migrate(revision)
     assert roles.verify()[0] == 0
+
+
+@pytest.mark.parametrize("path", ["other, public", '"$user", public'])
+def test_stored_tables_are_found_behind_another_schema(roles: Roles, path: str) -> None:
+    """Which is the current one, where new tables would be."""
+    roles.migrate()
+    serving = roles.serving.replace('"', '""')
+    run_on(
+        roles.admin,
+        "CREATE SCHEMA other",
+        f'CREATE SCHEMA "{serving}"',
+        f'GRANT USAGE ON SCHEMA other, "{serving}" TO "{serving}"',
+        f'ALTER ROLE "{serving}" SET search_path = {path}',
+    )
+    code, said = roles.verify()
+    assert (code, said.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """The file of a second schema, next to a migrated database of SQLite."""
+    with _on_sqlite(tmp_path / "a.db").app_context():
+        upgrade(directory="migrations")
+        close_connections()
+    return tmp_path / "a.db-verifying"
+
+
+def _on_sqlite(file: Path) -> Flask:
+    return create_app(make_settings(f"sqlite:///{file}"))
+
+
+@contextmanager
+def _projected(file: Path) -> Iterator[None]:
+    with _on_sqlite(file).app_context():
+        try:
+            with projected_again(current(Database)):
+                yield
+        finally:
+            close_connections()
+
+
+def test_only_one_runs_whatever_links_lead_to_the_database(beside: Path) -> None:
+    link = beside.with_name("link.db")
+    link.symlink_to("a.db")
+    with (
+        _projected(link),
+        pytest.raises(NoSecondSchema, match="another"),
+        _projected(beside.with_name("a.db")),
+    ):
+        pass
+    assert not beside.exists()
+
+
+def test_file_that_was_removed_is_not_used(beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opened it before it was removed has a lock that nobody else sees."""
+    lock = fcntl.flock
+
+    def lock_too_late(descriptor: int, how: int) -> None:
+        beside.unlink()
+        lock(descriptor, how)
+
+    monkeypatch.setattr("fcntl.flock", lock_too_late)
+    with pytest.raises(NoSecondSchema, match="another"), _projected(beside.with_name("a.db")):
+        pass
+
+
+def test_file_that_cannot_be_made_is_named(beside: Path) -> None:
+    beside.mkdir()
+    app = _on_sqlite(beside.with_name("a.db"))
+    result = app.test_cli_runner().invoke(args=["events", "verify"])
+    with app.app_context():
+        close_connections()
+    assert result.exit_code == 1
+    assert f"Error: this needs a file {beside}: Is a directory" in result.output
