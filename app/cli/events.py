@@ -34,7 +34,7 @@ from app.feed.services.backfills import (
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
-from app.feed.services.reprojection import replay
+from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.projecting import room_needed
@@ -123,8 +123,11 @@ def replay_log() -> None:
     database = current(Database)
     audit_keys = current(AuditKeys)
     differed = _Differed()
-    with _beside(database) as advance:
-        count = replay(database, audit_keys, advance, actor=cli_actor(), found=differed)
+    try:
+        with _beside(database) as advance:
+            count = replay(database, audit_keys, advance, actor=cli_actor(), found=differed)
+    except StillDiffers as complaint:
+        raise Refusal(str(complaint)) from None
     if differed.rows:
         say(f"repaired: {grouped(differed.rows)} rows that differed from the log")
     say(f"replayed: {count} transfers")

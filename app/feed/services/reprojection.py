@@ -198,6 +198,10 @@ _ACTION: Final = "events.replay"
 _SUBJECT: Final = "event log"
 
 
+class StillDiffers(RuntimeError):
+    """Rows differed each time that the log was projected. The message says what to do."""
+
+
 def replay(
     database: Database,
     audit_keys: AuditKeys,
@@ -220,6 +224,7 @@ def replay(
     :returns: how many transfers there are.
     :raises NoEventLog: the transfers have no events.
     :raises NoSecondSchema: the log cannot be projected again here, or not now.
+    :raises StillDiffers: something else changes the rows again and again.
     """
     with writing(database.engine) as connection:
         refuse_grown(connection)
@@ -233,7 +238,10 @@ def replay(
         repaired += 1
         found(difference)
 
-    transfers = repair_all(database, count, progress)
+    transfers, is_right = repair_all(database, count, progress)
     detail = f"compared {transfers} transfers with the log, {repaired} rows differed and were repaired"
+    detail += "" if is_right else "; some may differ still"
     record_separately(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
+    if not is_right:
+        raise StillDiffers("rows differed in every round, as if something changed them: run it again")
     return transfers

@@ -68,8 +68,13 @@ def verify(database: Database, found: Found, progress: Progress = lambda _transf
     return count
 
 
-def repair_all(database: Database, found: Found, progress: Progress = lambda _transfers: None) -> int:
-    """Verify, and repair what differs until nothing does. Returns the number of transfers.
+def repair_all(
+    database: Database, found: Found, progress: Progress = lambda _transfers: None
+) -> tuple[int, bool]:
+    """Verify, and repair what differs until nothing does.
+
+    Returns the number of transfers, and whether nothing differed at last: something may change rows again
+    and again.
 
     :param found: called with each row that differed, once it is repaired.
     """
@@ -79,7 +84,7 @@ def repair_all(database: Database, found: Found, progress: Progress = lambda _tr
         if is_right:
             break
         transfers, is_right = _repair_once(database, found, lambda _transfers: None)
-    return transfers
+    return transfers, is_right
 
 
 def _repair_once(database: Database, found: Found, progress: Progress) -> tuple[int, bool]:

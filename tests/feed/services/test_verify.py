@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import OperationalError
 
 from app.audit.keys import AuditKeys
+from app.audit.models import AuditRecord
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import projected_models, table_of
@@ -24,7 +25,7 @@ from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
 from app.feed.services.ingest import IngestResult, Intake
 from app.feed.services.prune import prune
-from app.feed.services.reprojection import replay
+from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.comparing import key_of
 from app.feed.verifying.mismatches import Difference
@@ -311,6 +312,19 @@ def test_transfer_that_changed_meanwhile_is_repaired_in_the_next_round(
         )
     replay(*audited, lambda _transfers: feed(filled, released(50)) and None, actor=TESTER)
     assert differing(database) == []
+
+
+def test_what_never_agrees_is_said(
+    filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody damages it again whenever it was repaired."""
+    monkeypatch.setattr("app.feed.verifying.run.ROUNDS", 2)
+    _damage(database)
+    with pytest.raises(StillDiffers, match="run it again"):
+        replay(*audited, actor=TESTER, found=lambda _difference: _damage(database))
+    with reading(database.engine) as connection:
+        details = connection.scalars(select(AuditRecord.detail).order_by(AuditRecord.id.desc()).limit(1))
+        assert details.one().endswith("; some may differ still")
 
 
 def test_only_one_runs_at_a_time(filled: Flask, database: Database, audited: Audited) -> None:
