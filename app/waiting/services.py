@@ -20,8 +20,8 @@ from app.transfers.rules.published_changes import BEGINNING, Position, StatusCha
 from app.transfers.services.status import (
     TransferStatus,
     progress_of_row,
+    read_as_of,
     status_of,
-    taken_in_at,
     transfer_not_found,
     transfer_status,
 )
@@ -324,8 +324,7 @@ def _status_if_not(
     after: int, database: Database, snapshots: SnapshotSource, transfer_id: TransferId
 ) -> TransferStatus | None:
     """The status now, None where it is ``after``."""
-    as_of = taken_in_at(database)
-    row = database.public.run_read(transfer_row, transfer_id)
+    row, as_of = read_as_of(database, lambda connection: transfer_row(connection, transfer_id))
     return None if _status(row) == after else _answer(database, snapshots, transfer_id, row, as_of)
 
 

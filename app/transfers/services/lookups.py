@@ -22,9 +22,9 @@ from app.transfers.rules.events.event_types import BlockEvent
 from app.transfers.rules.progress import Progress
 from app.transfers.services.status import (
     TransferStatus,
+    and_as_of,
     progress_of_row,
     status_of,
-    taken_in_at,
     transfer_not_found,
 )
 from app.values.codes import TransferHistoryStatus
@@ -96,9 +96,11 @@ def find_transfers(
     :raises GatewayError: the transfer with this id is no longer stored.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot, as_of = snapshots.current(), taken_in_at(database)
+    snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
-    entries, certainties, read_to = database.public.run_reads(_find, key, transfer_id, chain_id)
+    (entries, certainties, read_to), as_of = database.public.run_reads(
+        and_as_of, lambda connection: _find(connection, key, transfer_id, chain_id)
+    )
     if not entries and transfer_id is not None and database.public.run_read(pruned_statuses, [transfer_id]):
         raise transfer_not_found(database, snapshot, transfer_id)
     found = [

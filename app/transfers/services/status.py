@@ -6,13 +6,13 @@ the gateway's view is (docs/interface.md#progress).
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, Engine, Row
 
 from app.db.database import Database
 from app.network.rules.terms import ChainInfo, NetworkTerms
@@ -45,6 +45,8 @@ from app.values.errors import GatewayError
 from app.values.identifiers import MAX_CHAIN_ID, BlockNumber, ChainId, RouteKey, TransferId
 from app.values.times import age_in_words
 
+T = TypeVar("T")
+
 
 class Known(Protocol):
     """What progress follows from: the row of a transfer, or its state as projected from its log."""
@@ -74,12 +76,34 @@ class Known(Protocol):
         """Where it is paid out."""
 
 
-def taken_in_at(database: Database) -> datetime | None:
-    """When the newest event was accepted, as it was read a moment ago; None before the first.
+def read_as_of(database: Database, question: Callable[[Connection], T]) -> tuple[T, datetime | None]:
+    """What a question finds, and a time by which all that was accepted is in it.
 
-    Call it before the read that it describes, which then includes all that was accepted by that time.
+    That is when the newest event was accepted, as it was read a moment before; None before the first. A
+    replica may not have that event yet where the primary named it. Then it says itself what is its newest.
     """
-    event, _ = database.cached.run_read(last_event, lambda: database.public.run_read(last_event))
+    (as_of, named_by), _ = database.cached.run_read(
+        last_event, lambda: database.public.run_read(_and_engine, _newest_taken_in)
+    )
+    found, engine = database.public.run_read(_and_engine, question)
+    replica = database.public.replica
+    if replica is not None and engine is replica.engine and named_by is not engine:
+        return database.public.run_read(and_as_of, question)
+    return found, as_of
+
+
+def _and_engine(connection: Connection, question: Callable[[Connection], T]) -> tuple[T, Engine]:
+    return question(connection), connection.engine
+
+
+def and_as_of(connection: Connection, question: Callable[[Connection], T]) -> tuple[T, datetime | None]:
+    """As :func:`read_as_of`, on one connection."""
+    as_of = _newest_taken_in(connection)
+    return question(connection), as_of
+
+
+def _newest_taken_in(connection: Connection) -> datetime | None:
+    event = last_event(connection)
     return None if event is None else event.received_at
 
 
@@ -168,8 +192,8 @@ def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: 
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot, as_of = snapshots.current(), taken_in_at(database)
-    row = database.public.run_read(transfer_row, transfer_id)
+    snapshot = snapshots.current()
+    row, as_of = read_as_of(database, lambda connection: transfer_row(connection, transfer_id))
     if row is None:
         raise transfer_not_found(database, snapshot, transfer_id)
     return status_of(snapshot.terms, row, progress_of_row(database, snapshot, row), as_of)
@@ -182,8 +206,9 @@ def transfer_statuses(
 
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot, as_of = snapshots.current(), taken_in_at(database)
-    found = database.public.run_read(transfer_rows, list(dict.fromkeys(transfer_ids)))
+    snapshot = snapshots.current()
+    wanted = list(dict.fromkeys(transfer_ids))
+    found, as_of = read_as_of(database, lambda connection: transfer_rows(connection, wanted))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in found]
     missing = _not_found(database, snapshot.terms, unknown) if unknown else {}
     return [
@@ -205,8 +230,10 @@ def transfer_status_by_transaction(
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot, as_of = snapshots.current(), taken_in_at(database)
-    found = database.public.run_read(_first_of_transaction, tx_hash, chain_id)
+    snapshot = snapshots.current()
+    found, as_of = read_as_of(
+        database, lambda connection: _first_of_transaction(connection, tx_hash, chain_id)
+    )
     if found is None:
         raise _no_transfer(f"; {_freshness_of(database, snapshot.terms, chain_id)}")
     return status_of(snapshot.terms, found.status, progress_of_row(database, snapshot, found.status), as_of)
