@@ -2,6 +2,9 @@
 
 To PostgreSQL the rows of a statement go as one parameter, a JSON document: bound one by one, the values of a
 batch of events take twice as long (docs/decisions/0067-writing-rows.md). SQLite takes them one by one.
+
+What rows leave out gets the database's default, not one of Python's. In a JSON column None is NULL, and there
+are only values that orjson writes.
 """
 
 from __future__ import annotations

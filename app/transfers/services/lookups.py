@@ -22,8 +22,8 @@ from app.transfers.rules.events.event_types import BlockEvent
 from app.transfers.rules.progress import Progress
 from app.transfers.services.status import (
     TransferStatus,
-    and_as_of,
     progress_of_row,
+    read_as_of,
     status_of,
     transfer_not_found,
 )
@@ -98,8 +98,8 @@ def find_transfers(
     """
     snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
-    (entries, certainties, read_to), as_of = database.public.run_reads(
-        and_as_of, lambda connection: _find(connection, key, transfer_id, chain_id)
+    (entries, certainties, read_to), as_of = read_as_of(
+        database, lambda connection: _find(connection, key, transfer_id, chain_id), several=True
     )
     if not entries and transfer_id is not None and database.public.run_read(pruned_statuses, [transfer_id]):
         raise transfer_not_found(database, snapshot, transfer_id)

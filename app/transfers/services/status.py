@@ -76,19 +76,24 @@ class Known(Protocol):
         """Where it is paid out."""
 
 
-def read_as_of(database: Database, question: Callable[[Connection], T]) -> tuple[T, datetime | None]:
+def read_as_of(
+    database: Database, question: Callable[[Connection], T], *, several: bool = False
+) -> tuple[T, datetime | None]:
     """What a question finds, and a time by which all that was accepted is in it.
 
     That is when the newest event was accepted, as it was read a moment before; None before the first. A
     replica may not have that event yet where the primary named it. Then it says itself what is its newest.
+
+    :param several: whether it takes several statements, which must see the same snapshot.
     """
+    run = database.public.run_reads if several else database.public.run_read
     (as_of, named_by), _ = database.cached.run_read(
         last_event, lambda: database.public.run_read(_and_engine, _newest_taken_in)
     )
-    found, engine = database.public.run_read(_and_engine, question)
+    found, engine = run(_and_engine, question)
     replica = database.public.replica
     if replica is not None and engine is replica.engine and named_by is not engine:
-        return database.public.run_read(and_as_of, question)
+        return run(_and_as_of, question)
     return found, as_of
 
 
@@ -96,8 +101,7 @@ def _and_engine(connection: Connection, question: Callable[[Connection], T]) -> 
     return question(connection), connection.engine
 
 
-def and_as_of(connection: Connection, question: Callable[[Connection], T]) -> tuple[T, datetime | None]:
-    """As :func:`read_as_of`, on one connection."""
+def _and_as_of(connection: Connection, question: Callable[[Connection], T]) -> tuple[T, datetime | None]:
     as_of = _newest_taken_in(connection)
     return question(connection), as_of
 
