@@ -36,7 +36,7 @@ from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
 from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference
 from app.feed.verifying.projecting import room_needed
 from app.feed.verifying.run import about_how_many, verify
 from app.http.application import current
@@ -115,7 +115,7 @@ def export() -> None:
 
 @events.command("replay")
 def replay_log() -> None:
-    """Project the event log again beside all derived data, and repair what differs from it.
+    """Project the event log again, and repair what differs from it.
 
     Prints each row that differed. The gateway keeps running meanwhile, and an interrupted run can be started
     again.
@@ -136,7 +136,7 @@ def replay_log() -> None:
 @events.command("verify")
 @click.pass_context
 def verify_log(context: click.Context) -> None:
-    """Project the event log again beside all derived data, compare both, and change nothing.
+    """Project the event log again, compare it with all derived data, and change nothing.
 
     Prints each row that differs. Exits with 0 if everything agrees, otherwise with 1. The gateway keeps
     running meanwhile and waits for nothing; events replay repairs what differs.

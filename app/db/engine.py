@@ -131,18 +131,16 @@ def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
     :raises TimeoutError: of SQLAlchemy: none was free in time.
     """
     tickets, pool = tickets_of(engine), engine.pool
-    if tickets is None or not isinstance(pool, QueuePool):
-        with engine.connect() as connection:
-            yield connection.execution_options(**options)
-        return
-    with Waiting(pool.timeout()) as seconds:
-        if not seconds or not tickets.take(seconds):
-            raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
+    if tickets is not None and isinstance(pool, QueuePool):
+        with Waiting(pool.timeout()) as seconds:
+            if not seconds or not tickets.take(seconds):
+                raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
     try:
         with engine.connect() as connection:
-            yield connection.execution_options(**options)
+            yield connection.execution_options(**options) if options else connection
     finally:
-        tickets.give_back()
+        if tickets is not None:
+            tickets.give_back()
 
 
 def pool_options(size: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A second schema: empty tables beside the stored ones, in which statements write instead, as of one moment.
+"""A second schema: empty copies of stored tables, in which statements write instead, as of one moment.
 
 Statements name tables without a schema, so both databases find the second ones first, and everything else as
 it is stored. On PostgreSQL they are in a schema of their own, which comes first on the search path of one
@@ -243,10 +243,10 @@ def _is_there(descriptor: int, file: Path) -> bool:
 @contextmanager
 def _attached(engine: Engine, file: Path, stored: Path) -> Iterator[Connection]:
     """A transaction in a file, with the database attached to it as it is at this moment."""
-    beside = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
-    beside.update_execution_options(**engine.get_execution_options())  # what was handed in
+    second = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+    second.update_execution_options(**engine.get_execution_options())  # what was handed in
 
-    @event.listens_for(beside, "connect")
+    @event.listens_for(second, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
         dbapi.isolation_level = None
         dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
@@ -254,10 +254,10 @@ def _attached(engine: Engine, file: Path, stored: Path) -> Iterator[Connection]:
             dbapi.execute(f"PRAGMA {pragma}")
         dbapi.execute(f"ATTACH ? AS {_ATTACHED}", (str(stored),))
 
-    @event.listens_for(beside, "begin")
+    @event.listens_for(second, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
         connection.exec_driver_sql(f"PRAGMA {_ATTACHED}.user_version")  # a read: later writes are not seen
 
-    with beside.connect() as connection:
+    with second.connect() as connection:
         yield connection

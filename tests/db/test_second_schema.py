@@ -1,4 +1,4 @@
-"""The gateway's role gets the second schema, or is told how to."""
+"""The gateway's role gets the second schema, or `events verify` says how."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def roles(postgres_server: str) -> Iterator[Roles]:
 
 
 def command_in(said: str) -> str:
-    """The statement of the command that is told."""
-    _, told, command = said.partition("may not use the schema verifying. Run this once, as a superuser: ")
-    assert told, said
+    """The statement of the command that is printed."""
+    _, printed, command = said.partition("may not use the schema verifying. Run this once, as a superuser: ")
+    assert printed, said
     assert shlex.split(command)[:2] == ["psql", "-d"]
     return shlex.split(command)[-1]
 
@@ -127,7 +127,7 @@ def test_stored_tables_are_found_behind_another_schema(roles: Roles, path: str) 
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Path:
+def second_file(tmp_path: Path) -> Path:
     """The file of a second schema, next to a migrated database of SQLite."""
     with _on_sqlite(tmp_path / "a.db").app_context():
         upgrade(directory="migrations")
@@ -149,36 +149,36 @@ def _projected(file: Path) -> Iterator[None]:
             close_connections()
 
 
-def test_only_one_runs_whatever_links_lead_to_the_database(beside: Path) -> None:
-    link = beside.with_name("link.db")
+def test_only_one_runs_whatever_links_lead_to_the_database(second_file: Path) -> None:
+    link = second_file.with_name("link.db")
     link.symlink_to("a.db")
     with (
         _projected(link),
         pytest.raises(NoSecondSchema, match="another"),
-        _projected(beside.with_name("a.db")),
+        _projected(second_file.with_name("a.db")),
     ):
         pass
-    assert not beside.exists()
+    assert not second_file.exists()
 
 
-def test_file_that_was_removed_is_not_used(beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_was_removed_is_not_used(second_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever opened it before it was removed has a lock that nobody else sees."""
     lock = fcntl.flock
 
     def lock_too_late(descriptor: int, how: int) -> None:
-        beside.unlink()
+        second_file.unlink()
         lock(descriptor, how)
 
     monkeypatch.setattr("fcntl.flock", lock_too_late)
-    with pytest.raises(NoSecondSchema, match="another"), _projected(beside.with_name("a.db")):
+    with pytest.raises(NoSecondSchema, match="another"), _projected(second_file.with_name("a.db")):
         pass
 
 
-def test_file_that_cannot_be_made_is_named(beside: Path) -> None:
-    beside.mkdir()
-    app = _on_sqlite(beside.with_name("a.db"))
+def test_file_that_cannot_be_made_is_named(second_file: Path) -> None:
+    second_file.mkdir()
+    app = _on_sqlite(second_file.with_name("a.db"))
     result = app.test_cli_runner().invoke(args=["events", "verify"])
     with app.app_context():
         close_connections()
     assert result.exit_code == 1
-    assert f"Error: this needs a file {beside}: Is a directory" in result.output
+    assert f"Error: this needs a file {second_file}: Is a directory" in result.output

@@ -22,7 +22,7 @@ from app.feed.projection.pools import spell_again
 from app.feed.projection.transfers import project_again
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import repair_all
 from app.network.changes import Change
 from app.network.queries import load_network_facts
@@ -210,7 +210,7 @@ def replay(
     actor: Actor,
     found: Callable[[Difference], None] = lambda _difference: None,
 ) -> int:
-    """Project the log again beside what is stored, and repair the rows that differ.
+    """Project the log again, and repair the stored rows that differ from it.
 
     Some rows are repaired in each transaction; between them, and while the log is projected, the feed and
     the answers go on. An interrupted replay leaves rows that are right and rows that are not yet, as before,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import (
     JSON,
@@ -33,7 +35,6 @@ from app.feed.models import JournalRow
 from app.feed.projection.latencies import counted_since
 from app.feed.projection.transfers import transfer_row
 from app.feed.queries.transfers import AT_A_TIME
-from app.feed.verifying.mismatches import Difference, Values
 from app.latency.models import LatencyCount
 from app.network.queries import load_network_facts
 from app.refunds.models import SignatureNotNeeded
@@ -61,6 +62,49 @@ OF_REPORTS: Final = (AnomalyKind.ID_WITH_TWO_CONTENTS, AnomalyKind.REPORT_CONTRA
 
 AT_ONCE: Final = 200
 """Transfers whose logs are read at once."""
+
+
+Values = Mapping[str, Any]
+
+
+class Difference(Struct, frozen=True):
+    """A row that differs from the log. None: there is no such row, or there should be none."""
+
+    table: str
+    key: Values
+    stored: Values | None
+    expected: Values | None
+    reason: str = ""
+    """Why it differs, where the log shows that an earlier release read it in another way."""
+
+    def __str__(self) -> str:
+        return f"{self._words()} (because {self.reason})" if self.reason else self._words()
+
+    def _words(self) -> str:
+        row = " ".join([self.table, *(f"{name}={_text(value)}" for name, value in self.key.items())])
+        if self.stored is None:
+            return f"{row}: is missing"
+        if self.expected is None:
+            return f"{row}: does not follow from the log"
+        columns = (
+            f"{name} is {_text(self.stored[name])} and should be {_text(value)}"
+            for name, value in self.expected.items()
+            if self.stored[name] != value
+        )
+        return f"{row}: {', '.join(columns)}"
+
+    def more(self, name: str) -> Any:
+        """The amount that a column of a sum lacks."""
+        expected, stored = ((row or {}).get(name, 0) for row in (self.expected, self.stored))
+        return expected - stored
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def differences(schema: SecondSchema, model: type[Projected]) -> Iterator[Difference]:

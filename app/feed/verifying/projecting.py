@@ -35,12 +35,12 @@ from app.values.identifiers import ChainId, PoolKey, TransferId
 TRANSFERS: Final = 500
 """Projected at a time."""
 
-_BESIDE: Final[Sequence[type[Base]]] = (LatencyWindow, SignatureAside)
-"""What projections write beside the tables that follow from the log."""
+_ALSO_WRITTEN: Final[Sequence[type[Base]]] = (LatencyWindow, SignatureAside)
+"""Tables that projections write, and that do not follow from the log alone."""
 
 
 class ProjectedAgain(Struct, frozen=True):
-    """What follows from the log, as of one moment, beside what was stored then.
+    """What follows from the log, as of one moment, and what was stored then.
 
     ``transfers``: how many the log has; ``seq``: the position of its last entry.
     """
@@ -85,7 +85,7 @@ def projected_again(
 
 
 def _tables() -> list[Table]:
-    return [*map(table_of, projected_models()), *map(table_of, _BESIDE)]
+    return [*map(table_of, projected_models()), *map(table_of, _ALSO_WRITTEN)]
 
 
 def _begin_sums(schema: SecondSchema) -> None:

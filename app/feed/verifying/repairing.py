@@ -20,8 +20,7 @@ from app.feed.projection.shared import find_progress
 from app.feed.projection.transfers import STATUSES_CHANGED, publish_nothing
 from app.feed.queries.pruned import pruned_transfers, transfers_after
 from app.feed.queries.transfers import load_states
-from app.feed.verifying.comparing import compared
-from app.feed.verifying.mismatches import Difference, Values
+from app.feed.verifying.comparing import Difference, Values, compared
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Transfer
 

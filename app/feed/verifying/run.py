@@ -12,8 +12,7 @@ from app.feed.models import JournalRow
 from app.feed.projection.transfers import publish_nothing
 from app.feed.queries.transfers import count_transfers
 from app.feed.services.log import refuse_grown
-from app.feed.verifying.comparing import differences, in_batches, journal_differences
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference, differences, in_batches, journal_differences
 from app.feed.verifying.projecting import ProjectedAgain, projected_again
 from app.feed.verifying.repairing import repair
 from app.feed.verifying.spelling import EVENTS_AT_ONCE, compare_ids, repair_ids

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, or_, select, updat
 
 from app.db.types import is_one_of
 from app.feed.queries.log import acceptances_of
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference
 from app.refunds.models import SignatureAside
 from app.transfers.models import Event, RefundBasis
 from app.transfers.rules.events.fields import id_in_one_form

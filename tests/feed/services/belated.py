@@ -10,7 +10,7 @@ from sqlalchemy import select
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.reprojection import replay
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.transfers.models import Event

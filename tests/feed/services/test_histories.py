@@ -22,7 +22,7 @@ from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
-from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.network.snapshot import SnapshotSource

@@ -59,15 +59,17 @@ def test_one_that_the_log_does_not_have_takes_nothing() -> None:
     accepted=st.lists(
         st.tuples(st.integers(1, 20), st.none() | st.integers(0, 9), st.integers(1, 20)), max_size=8
     ),
-    told=st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 20)), max_size=8),
+    reported=st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 20)), max_size=8),
     positions=st.permutations(range(2, 20)),
 )
 def test_a_chain_as_one_reorg_after_the_other_says(
     accepted: list[tuple[int, int | None, int]],
-    told: list[tuple[int, int | None]],
+    reported: list[tuple[int, int | None]],
     positions: list[int],
 ) -> None:
-    reorgs = [reorg(seq, *each) for seq, each in zip(sorted(positions[: len(told)]), told, strict=True)]
+    reorgs = [
+        reorg(seq, *each) for seq, each in zip(sorted(positions[: len(reported)]), reported, strict=True)
+    ]
     log = [Logged(seq, deposit(block), first=min(seq, first)) for seq, block, first in accepted]
     retracted = {deposit(1).key: 6}
     assert standing_of_chain(CHAIN, log, reorgs, retracted) == [

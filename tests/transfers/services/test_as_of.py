@@ -73,11 +73,11 @@ def shown(app: Flask) -> set[tuple[TransferHistoryStatus, datetime | None]]:
     return {(each.status, each.as_of) for each in statuses}
 
 
-@pytest.mark.parametrize("kept", [0.0, 60.0])
-def test_it_is_that_of_the_replica_which_answers(app: Flask, replica: Behind, kept: float) -> None:
+@pytest.mark.parametrize("cached_seconds", [0.0, 60.0])
+def test_it_is_that_of_the_replica_which_answers(app: Flask, replica: Behind, cached_seconds: float) -> None:
     """Also when the primary has just said what is its newest event."""
     database = part_of(app, Database)
-    change_part(app, Database, cached=type(database.cached)(kept, database.cached._writes))
+    change_part(app, Database, cached=type(database.cached)(cached_seconds, database.cached._writes))
     ended = {(TransferHistoryStatus.TRANSFER_COMPLETED, LATER)}
     assert shown(app) == ended
     replica.used = True
