@@ -21,7 +21,7 @@ from app.console.shell.access import READ, may
 from app.console.shell.views import ConsoleView
 from app.console.transfers.components import TransferLine, transfer_line
 from app.console.transfers.detail import reply_about_unknown
-from app.console.transfers.lists import TransferFilters, list_transfers
+from app.console.transfers.lists import list_transfers
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
@@ -34,7 +34,12 @@ from app.network.queries import (
     rows_with,
 )
 from app.network.snapshot import SnapshotSource
-from app.transfers.queries.lists import ListedTransfer, transfers_of_hash, transfers_with_ids
+from app.transfers.queries.lists import (
+    ListedTransfer,
+    TransferFilters,
+    transfers_of_hash,
+    transfers_with_ids,
+)
 from app.transfers.queries.usage import accounts_with_part, ids_with_part
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import ChainId
@@ -42,7 +47,7 @@ from app.values.identifiers import ChainId
 HASH_DIGITS: Final = 64
 ADDRESS_DIGITS: Final = 40
 LEAST_PART: Final = 4
-"""The hex digits that a part needs at one of its ends. Of a million ids, about 15 share them."""
+"""The first hex digits that a part needs. Of a million ids, about 15 share them."""
 
 MOST_INSIDE: Final = 10
 """The most hashes and addresses of a pasted text that are tried; each costs some reads."""
@@ -59,14 +64,10 @@ _WORDS_OF_A_LINK: Final = re.compile(r"[0-9A-Za-z_-]{25,128}", re.ASCII)
 
 
 class Part(Struct, frozen=True):
-    """How an id or an account begins and ends, in lower-case hex digits without 0x.
-
-    ``open_ended``: the digits may be its beginning or its end, and both fields have them.
-    """
+    """How an id or an account begins and ends, in lower-case hex digits without 0x."""
 
     start: str
-    end: str
-    open_ended: bool = False
+    end: str = ""
 
 
 def hex_digits(text: str) -> str:
@@ -92,7 +93,7 @@ def whole_ones(text: str) -> list[str]:
 
 
 def read_part(text: str) -> Part | None:
-    """Read a text as a part of an id or account: as pages show it (``0x0000…0306``), or digits of one end.
+    """Read a text as a part of an id or account: as pages show it (``0x0000…0306``), or its first digits.
 
     None for anything else, and for whole ids and accounts.
     """
@@ -103,8 +104,7 @@ def read_part(text: str) -> Part | None:
     digits = hex_digits(text)
     if not digits or len(digits) == ADDRESS_DIGITS or len(digits) >= HASH_DIGITS:
         return None
-    with_0x = text[:2].lower() == "0x"
-    return Part(digits, "") if with_0x else Part(digits, digits, open_ended=True)
+    return Part(digits)
 
 
 MOST_FOUND: Final = 50
@@ -225,35 +225,23 @@ def _by_account(
 def _by_part(database: Database, snapshots: SnapshotSource, text: str, part: Part) -> SearchResult | None:
     """Transfers and accounts with this beginning and end; None if there are none or the part is too short."""
     start, end = part.start, part.end
-    ends = [(start, ""), ("", end)] if part.open_ended else [(start, end)]
+    if len(start) < LEAST_PART:
+        return None
     with reading(database.reads) as connection:
-        ids = {
-            each
-            for one, other in ends
-            if max(len(one), len(other)) >= LEAST_PART
-            for each in ids_with_part(connection, one, other, MOST_FOUND + 1)
-        }
-        wanted_of = (start, "" if part.open_ended else end)
-        of_account = len(start) >= LEAST_PART and sum(map(len, wanted_of)) < ADDRESS_DIGITS
-        accounts = accounts_with_part(connection, *wanted_of, MOST_ACCOUNTS) if of_account else []
-        rows = transfers_with_ids(connection, sorted(ids)[:MOST_FOUND])
+        ids = ids_with_part(connection, start, end, MOST_FOUND + 1)
+        of_account = len(start) + len(end) < ADDRESS_DIGITS
+        accounts = accounts_with_part(connection, start, end, MOST_ACCOUNTS) if of_account else []
+        rows = transfers_with_ids(connection, ids[:MOST_FOUND])
     if not rows and not accounts:
         return None
     how = "At least " if len(ids) > MOST_FOUND else ""
     words = [f"{how}{_counted(len(rows))}"] if rows else []
     words += [f"{len(accounts)} account{'' if len(accounts) == 1 else 's'}"] if accounts else []
     more = " Type more digits to find fewer." if how else ""
-    message = f"{' and '.join(words)} {_match_words(part)}.{more}"
+    ending = f" and ends with {end}" if end else ""
+    message = f"{' and '.join(words)} with an id that begins with 0x{start}{ending}.{more}"
     result = _result(snapshots, text, Found.PART, rows, message[:1].upper() + message[1:])
     return replace(result, accounts=tuple(checksum_address(each) for each in accounts))
-
-
-def _match_words(part: Part) -> str:
-    if part.open_ended:
-        return f"with an id that begins or ends with {part.start}"
-    words = [f"begins with 0x{part.start}"] if part.start else []
-    words += [f"ends with {part.end}"] if part.end else []
-    return f"with an id that {' and '.join(words)}"
 
 
 def _by_foreign_text(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult | None:
@@ -300,13 +288,13 @@ _PASTE: Final = (
 
 
 def _advice(text: str, digits: str, part: Part | None) -> str:
-    if part and max(len(part.start), len(part.end)) < LEAST_PART:
-        return f"Type at least {LEAST_PART} digits of the beginning or the end of a transfer id."
+    if part and len(part.start) < LEAST_PART:
+        return f"Type at least the first {LEAST_PART} digits of a transfer id; the last are not enough."
     if digits:
         return (
             f"This looks like hex, but has {len(digits)} digits: a transfer id and a transaction hash have "
-            "64, an address 40. No transfer id begins or ends like this. A transaction is only "
-            "found by its full hash."
+            "64, an address 40. No transfer id begins like this. A transaction is only found by "
+            "its full hash."
         )
     if part:
         return (

@@ -43,12 +43,6 @@ exactly this text (``transfer_is_open``)."""
 
 transfer_is_open = text(OPEN)
 
-ID_END_BYTES = 2
-"""The last bytes of an id that an index finds transfers by: of 100 million, about 1,500 share them."""
-
-ID_END = f"substr(transfer_id, {33 - ID_END_BYTES}, {ID_END_BYTES})"
-"""These bytes as the index has them. It only serves a query with exactly this text."""
-
 BEGAN = "coalesce(began_at, updated_at)"
 """What the age of a transfer is counted from. Its index only serves a query with exactly this text."""
 
@@ -109,7 +103,6 @@ class Transfer(Projected, Base):
     __tablename__ = "transfers"
     __table_args__ = (
         Index("ix_transfers_src_chain_id_symbol_sent_at", "src_chain_id", "symbol", "sent_at"),
-        Index("ix_transfers_dst_chain_id", "dst_chain_id"),
         Index("ix_transfers_status_since", "status", "status_since"),
         Index("ix_transfers_updated_at", "updated_at"),
         Index(
@@ -119,12 +112,12 @@ class Transfer(Projected, Base):
             sqlite_where=transfer_is_open,
             postgresql_where=transfer_is_open,
         ),
-        Index("ix_transfers_pair_updated_at", "src_chain_id", "dst_chain_id", "updated_at"),
+        Index("ix_transfers_src_updated_at", "src_chain_id", "updated_at"),
+        Index("ix_transfers_dst_updated_at", "dst_chain_id", "updated_at"),
         Index("ix_transfers_sender_updated_at", "sender", "updated_at"),
         Index("ix_transfers_receiver_updated_at", "receiver", "updated_at"),
         Index("ix_transfers_src_tx_hash", "src_tx_hash", postgresql_using="hash"),
         Index("ix_transfers_dst_tx_hash", "dst_tx_hash", postgresql_using="hash"),
-        Index("ix_transfers_id_end", text(ID_END)),
         Index("ix_transfers_age", text(BEGAN)),
     )
 

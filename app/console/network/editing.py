@@ -35,7 +35,7 @@ from app.network.models.columns import declared_columns
 from app.network.queries import load_rows, rows_with
 from app.network.sections import BLOCKED, Row, Section
 from app.network.snapshot import SnapshotSource
-from app.transfers.queries.lists import transfers_by_id
+from app.transfers.queries.lists import transfers_with_ids
 from app.values.differences import FieldDifference, difference
 
 
@@ -46,7 +46,7 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
         return {}
     terms = current(SnapshotSource).current().terms
     with reading(current(Database).reads) as connection:
-        rows = transfers_by_id(connection, wanted)
+        rows = transfers_with_ids(connection, wanted)
     return {row.transfer_id: transfer_line(terms, row) for row in rows}
 
 

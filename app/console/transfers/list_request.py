@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from functools import partial
 from math import ceil, floor
 from typing import Final, TypeVar
@@ -14,14 +13,12 @@ from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
 from app.console.transfers.labels import STATUS_WORDS
-from app.console.transfers.lists import TransferFilters, units_of
 from app.db.database import Database
 from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import SnapshotSource
-from app.transfers.queries.lists import Span
-from app.transfers.queries.sorting import Order
+from app.transfers.queries.lists import Amounts, Order, Span, TransferFilters
 from app.transfers.rules.stuck import MustAct
-from app.values.amounts import MAX_UINT256, parse_decimal
+from app.values.amounts import MAX_UINT256, is_ascii_digits, parse_decimal
 from app.values.codes import FINISHED_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, parse_evm_address
@@ -31,6 +28,8 @@ T = TypeVar("T")
 
 _LONGEST: Final = 200
 _SAID: Final = 60
+_MOST: Final = 2**63 - 1
+_MOST_DIGITS: Final = 19
 
 _IN_A_REFUND: Final = frozenset(
     {
@@ -101,11 +100,6 @@ class ListRequest(Struct):
     fields: dict[str, str] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
 
-    @property
-    def filtered(self) -> bool:
-        """Whether anything narrows the list."""
-        return bool(self.fields)
-
 
 def read_list_request(
     database: Database, snapshots: SnapshotSource, args: MultiDict[str, str]
@@ -136,14 +130,14 @@ def read_list_request(
 def _read_filters(requested: ListRequest, args: MultiDict[str, str], now: datetime) -> TransferFilters:
     """The filters among the arguments. ``requested`` notes the usable ones, and complaints of the others."""
     read = partial(_read, requested, args)
-    span = read("within", "Last change", _within, "one of the periods")
+    span = read("within", "Last change", WITHIN.__getitem__, "one of the periods")
     return TransferFilters(
         statuses=read("status", "Status", _statuses, "a transfer status") or frozenset(),
-        src_chain_id=read("src", "From chain", _chain_id, "a chain id"),
-        dst_chain_id=read("dst", "To chain", _chain_id, "a chain id"),
+        src_chain_id=read("src", "From chain", _number, "a chain id"),
+        dst_chain_id=read("dst", "To chain", _number, "a chain id"),
         symbol=read("token", "Token", str, "a token"),
         account=read("account", "Account", _account, "an account"),
-        since=now - span
+        since=now - span[1]
         if span
         else read("since", "Changed from", _moment, "a time such as 2026-01-31T12:00"),
         until=read("until", "Changed until", _moment, "a time such as 2026-01-31T12:00"),
@@ -190,8 +184,10 @@ def _read_order(requested: ListRequest, args: MultiDict[str, str], terms: Networ
     if least is None and most is None and not (order is not None and order.of_amounts):
         requested.order = order or (Order.CHANGED if filters.began == Span() else Order.OLDEST)
         return
-    units = units_of(terms, filters.symbol)
-    if not units:
+    decimals = {
+        chain: token.decimals for (chain, each), token in terms.tokens.items() if each == filters.symbol
+    }
+    if not decimals:
         requested.complaints.append(
             "Choose a token to sort and filter by amount: amounts of different tokens cannot be compared."
         )
@@ -200,22 +196,14 @@ def _read_order(requested: ListRequest, args: MultiDict[str, str], terms: Networ
         requested.order = order if order is not None and not order.of_amounts else Order.CHANGED
         return
     requested.order = order or Order.LARGEST
-    requested.filters = replace(filters, amounts=_bounds(terms, filters, least, most))
-
-
-def _bounds(
-    terms: NetworkTerms, filters: TransferFilters, least: Fraction | None, most: Fraction | None
-) -> dict[int, tuple[int, int]]:
-    """By source chain the amounts from ``least`` to ``most`` tokens, in its smallest units."""
-    bounds = {}
-    for (chain, symbol), token in terms.tokens.items():
-        if symbol == filters.symbol and filters.src_chain_id in (None, chain):
-            unit = 10**token.decimals
-            low = 0 if least is None else ceil(least * unit)
-            high = MAX_UINT256 if most is None else min(floor(most * unit), MAX_UINT256)
+    finest, amounts = max(decimals.values()), {}
+    for chain, digits in decimals.items():
+        if filters.src_chain_id in (None, chain):
+            low = 0 if least is None else ceil(least * 10**digits)
+            high = MAX_UINT256 if most is None else min(floor(most * 10**digits), MAX_UINT256)
             if low <= high:
-                bounds[int(chain)] = (low, high)
-    return bounds
+                amounts[int(chain)] = Amounts(low, high, 10 ** (finest - digits))
+    requested.filters = replace(filters, amounts=amounts)
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:
@@ -243,26 +231,13 @@ def _chain_options(terms: NetworkTerms) -> Options:
 def _statuses(text: str) -> frozenset[Status]:
     if text in GROUPS:
         return GROUPS[text][1]
-    return frozenset({Status(_number(text, 32))})
+    return frozenset({Status(_number(text))})
 
 
-def _within(text: str) -> timedelta:
-    if text not in WITHIN:
+def _number(text: str) -> int:
+    if not is_ascii_digits(text) or len(text) > _MOST_DIGITS or int(text) > _MOST:
         raise ValueError
-    return WITHIN[text][1]
-
-
-def _chain_id(text: str) -> int:
-    return _number(text, 63)
-
-
-def _number(text: str, bits: int) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise ValueError
-    number = int(text)
-    if number >> bits:
-        raise ValueError
-    return number
+    return int(text)
 
 
 def _account(text: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, or_
 
 from app.console.latency import Medians, medians_of_the_week
 from app.console.transfers.components import Count, TransferLine, transfer_line
-from app.console.transfers.lists import PAGE, TransferFilters, read_cursor, write_cursor
+from app.console.transfers.lists import PAGE, read_cursor, write_cursor
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import SnapshotSource
-from app.transfers.queries.lists import Cursor, ListedTransfer
+from app.transfers.models import Transfer
+from app.transfers.queries.lists import Cursor, ListedTransfer, TransferFilters
 from app.transfers.queries.status import acknowledgements_of, oldest_in_state
 from app.transfers.rules.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
 from app.transfers.services import notes
@@ -110,13 +111,14 @@ def stuck_transfers(
     rest: Cursor | None = None
     looked_at = 0
     with reading(database.reads) as connection:
-        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), acknowledged):
+        others = () if filters is None else filters.conditions()
+        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), acknowledged, others):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
                 rest = last
                 break
             last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
-            if now - row.status_since > allowed and (filters is None or filters.match(row)):
+            if now - row.status_since > allowed:
                 found.append(row)
         notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if acknowledged else []
     acknowledgements = {row.transfer_id: Acknowledgement(row.by, row.at, row.note) for row in notes}
@@ -136,7 +138,8 @@ def stuck_of_chain(
     thresholds = _kept_thresholds(database)
     statuses = [int(status) for who in MustAct for status in STATUSES[who]]
     with reading(database.reads) as connection:
-        rows = oldest_in_state(connection, statuses, now - thresholds.least, None, size, chain_id=chain_id)
+        of_chain = [or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)]
+        rows = oldest_in_state(connection, statuses, now - thresholds.least, None, size, others=of_chain)
     found = (_stuck(terms, row, thresholds, now, None) for row in rows)
     return tuple(each for each in found if each.lasting > each.allowed)
 
@@ -186,10 +189,17 @@ def count_stuck(database: Database, who: MustAct, medians: Medians | None = None
 
 
 def _oldest(
-    connection: Connection, who: MustAct, until: datetime, after: Cursor | None, acknowledged: bool
+    connection: Connection,
+    who: MustAct,
+    until: datetime,
+    after: Cursor | None,
+    acknowledged: bool,
+    others: Sequence[ColumnElement[bool]],
 ) -> Iterator[ListedTransfer]:
     """The candidates, the longest in their state first, read batch by batch."""
     statuses = [int(status) for status in STATUSES[who]]
-    while rows := oldest_in_state(connection, statuses, until, after, _BATCH, seen_to=acknowledged):
+    while rows := oldest_in_state(
+        connection, statuses, until, after, _BATCH, seen_to=acknowledged, others=others
+    ):
         yield from rows
         after = Cursor(rows[-1].status_since, rows[-1].transfer_id)

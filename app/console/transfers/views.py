@@ -31,7 +31,7 @@ from app.console.transfers.detail import (
     transfer_detail,
 )
 from app.console.transfers.list_request import AGES, ORDERS, WITHIN, ListRequest, read_list_request
-from app.console.transfers.lists import count_transfers, list_transfers
+from app.console.transfers.lists import list_transfers
 from app.console.transfers.stuck import count_stuck, overdue, stuck_transfers
 from app.db.database import Database
 from app.http.application import current
@@ -64,30 +64,27 @@ def transfers_csv(database: Database, snapshots: SnapshotSource, requested: List
     :raises Unavailable: the configuration cannot be read.
     """
     yield csv_line(_COLUMNS)
-    page: str | None = None
+    page, count = None, None
     while True:
-        lines, page = _page(database, snapshots, requested, page)
+        if requested.stuck is None:
+            found = list_transfers(
+                database, snapshots, requested.filters, page, _PAGE, requested.order, count
+            )
+            lines, page, count = found.transfers, found.next_page, found.count
+        else:
+            stuck = stuck_transfers(
+                database,
+                snapshots,
+                page,
+                _PAGE,
+                filters=requested.filters,
+                who=requested.stuck,
+                acknowledged=requested.acknowledged,
+            )
+            lines, page = tuple(each.line for each in stuck.transfers), stuck.next_page
         yield "".join(csv_line(_cells(line)) for line in lines)
         if page is None:
             return
-
-
-def _page(
-    database: Database, snapshots: SnapshotSource, requested: ListRequest, page: str | None
-) -> tuple[Sequence[TransferLine], str | None]:
-    if requested.stuck is None:
-        found = list_transfers(database, snapshots, requested.filters, page, _PAGE, requested.order)
-        return found.transfers, found.next_page
-    stuck = stuck_transfers(
-        database,
-        snapshots,
-        page,
-        _PAGE,
-        filters=requested.filters,
-        who=requested.stuck,
-        acknowledged=requested.acknowledged,
-    )
-    return [each.line for each in stuck.transfers], stuck.next_page
 
 
 def _cells(line: TransferLine) -> tuple[Any, ...]:
@@ -114,8 +111,7 @@ def _time(at: datetime | None) -> str:
     return "" if at is None else rfc3339(at)
 
 
-_ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
-_NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 500
 
 _MOST_SIGNERS: Final = 10
@@ -130,9 +126,9 @@ class TransfersView(ConsoleView):
         "index": READ,
         "transfer": READ,
         "export_csv": READ,
-        "acknowledge": _ACKNOWLEDGE,
-        "add_note": _NOTE,
-        "remove_note": _NOTE,
+        "acknowledge": _CHANGE,
+        "add_note": _CHANGE,
+        "remove_note": _CHANGE,
     }
 
     def __init__(self) -> None:
@@ -151,8 +147,7 @@ class TransfersView(ConsoleView):
         if requested.stuck is not None:
             return self._stuck(requested, requested.stuck)
         page = list_transfers(database, snapshots, requested.filters, requested.page, order=requested.order)
-        count = count_transfers(database, requested.filters)
-        return self._list(requested, lines=page.transfers, page=page, count=count)
+        return self._list(requested, lines=page.transfers, page=page, count=page.count)
 
     @expose("/export.csv")
     def export_csv(self) -> Response:

@@ -1,22 +1,24 @@
-"""Reads lists of transfers, a page at a time: by account, status, chains, transaction, part of an id.
+"""Reads transfers by filters, a page at a time in an order; and by id, or by transaction.
 
-A list is merged from branches, each of which one index has in the order of the list. So a page reads as
-many rows as it has, however many transfers there are.
+Where few transfers meet the filters, all of them are read by the filters' indexes, and sorted here. Of many
+the index of the order is walked: the next page is near. So a page reads a bounded number of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from heapq import nsmallest
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
     Select,
-    Subquery,
     TextClause,
     and_,
     false,
@@ -24,48 +26,91 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    tuple_,
+    true,
     union,
-    union_all,
 )
-from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.types import at_most, exact_order, with_values
-from app.transfers.models import (
-    Transfer,
-    TransferHash,
-    transfer_is_open,
-)
+from app.transfers.models import Transfer, TransferHash, transfer_is_open
+from app.values.amounts import MAX_UINT256
+from app.values.codes import FINISHED_STATUSES, TransferHistoryStatus
+from app.values.times import from_unix_microseconds, unix_microseconds
+
+FEW: Final = 10_000
+"""Up to so many that meet the filters are counted exactly, and sorted here."""
 
 SCANNED: Final = 5_000
-"""Rows read for one page where a filter has no index; about 10 ms on PostgreSQL."""
+"""Rows of the index of an order that are read for one page; about 10 ms on PostgreSQL."""
 
-MOST_PARTNERS: Final = 256
+RARE: Final = 200_000
+"""Rows that meet one filter and are read, in SQLite, to see which of them meet the others."""
 
-_NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
-_ALWAYS: Final = datetime(9999, 12, 31, tzinfo=UTC)
-
-Condition = ColumnElement[bool] | TextClause
 ListedTransfer = Row[*tuple[Any, ...]]
+Conditions = Sequence[ColumnElement[bool] | TextClause]
 
-COLUMNS: Final = (
+_FILTERED: Final = (
     Transfer.transfer_id,
     Transfer.status,
-    Transfer.refund_reason,
-    Transfer.status_since,
-    Transfer.kind,
     Transfer.src_chain_id,
     Transfer.dst_chain_id,
     Transfer.symbol,
-    Transfer.token,
     Transfer.amount,
     Transfer.sender,
     Transfer.receiver,
-    Transfer.sent_at,
-    Transfer.released_at,
     Transfer.updated_at,
     Transfer.began_at,
 )
+COLUMNS: Final = (
+    *_FILTERED,
+    Transfer.refund_reason,
+    Transfer.status_since,
+    Transfer.kind,
+    Transfer.token,
+    Transfer.sent_at,
+    Transfer.released_at,
+)
+
+
+class Position(NamedTuple):
+    """A row's place in an order: microseconds since 1970, or the amount in the finest unit; and its id."""
+
+    key: int
+    transfer_id: bytes
+
+
+class Order(StrEnum):
+    """How a list is sorted. The age of a transfer counts from its start, or else from its last change."""
+
+    CHANGED = "changed"
+    OLDEST = "oldest"
+    YOUNGEST = "youngest"
+    LARGEST = "largest"
+    SMALLEST = "smallest"
+
+    @property
+    def of_amounts(self) -> bool:
+        """Whether it compares amounts, which only amounts of one token can be."""
+        return self in (Order.LARGEST, Order.SMALLEST)
+
+    @property
+    def falls(self) -> bool:
+        """Whether greater keys come first. The key of an age is the time at which it began."""
+        return self in (Order.CHANGED, Order.LARGEST, Order.YOUNGEST)
+
+    def key(self, columns: Any) -> ColumnElement[Any]:
+        """The key by columns, those of ``Transfer`` or of a subquery."""
+        if self.of_amounts:
+            return exact_order(columns.amount)
+        updated_at: ColumnElement[Any] = columns.updated_at
+        return updated_at if self is Order.CHANGED else func.coalesce(columns.began_at, updated_at)
+
+    def by(self, columns: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        """The order of rows with ``key`` and ``transfer_id``."""
+        return columns.key.desc() if self.falls else columns.key.asc(), columns.transfer_id.asc()
+
+    def turn(self, place: Position) -> tuple[int, bytes]:
+        """The place as it sorts, the least first. Those of one key are in the order of their ids."""
+        return -place.key if self.falls else place.key, place.transfer_id
 
 
 class Cursor(Struct, frozen=True):
@@ -81,264 +126,239 @@ class Span(Struct, frozen=True):
     since: datetime | None = None
     until: datetime | None = None
 
-    @property
-    def bounds(self) -> tuple[datetime, datetime]:
-        """Both as times."""
-        return self.since or _NEVER, self.until or _ALWAYS
-
-    def meets(self, column: ColumnElement[Any]) -> list[ColumnElement[bool]]:
-        """The conditions on a column of times."""
-        since = [] if self.since is None else [column >= self.since]
-        return since if self.until is None else [*since, column < self.until]
-
-    def has(self, at: datetime) -> bool:
-        """Whether the time is within it."""
-        least, beyond = self.bounds
-        return least <= at < beyond
+    def meets(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
+        """The condition on a column of times."""
+        since = true() if self.since is None else column >= self.since
+        return since if self.until is None else and_(since, column < self.until)
 
 
-class Narrowed(Struct, frozen=True):
-    """What rows have to meet that the index by which they are read does not serve.
+class Amounts(NamedTuple):
+    """The least and the greatest amount of a token on a chain, in its smallest units.
 
-    :ivar values: columns by name and the values that they may have.
-    :ivar began: when the transfer began; of one whose start was not reported, when it changed last.
-    :ivar changed: of the last change.
-    :ivar account: from or to it.
-    :ivar amounts: by source chain the least and the greatest amount, in its smallest units; None is no bound.
+    :ivar unit: what a smallest unit is worth in the finest of all chains of the token.
     """
 
-    values: Mapping[str, Sequence[int | str]] = {}
-    began: Span = Span()
-    changed: Span = Span()
+    least: int
+    most: int
+    unit: int
+
+
+class TransferFilters(Struct, frozen=True):
+    """The filters of a list. Empty values and None do not filter.
+
+    :ivar since: bounds the last change, as ``until``: from ``since`` on, before ``until``.
+    :ivar account: from or to it; spelled as stored: an EVM address has its checksum.
+    :ivar began: bounds the start, or where none was reported the last change.
+    :ivar amounts: those of ``symbol``, by source chain.
+    """
+
+    statuses: frozenset[TransferHistoryStatus] = frozenset()
+    src_chain_id: int | None = None
+    dst_chain_id: int | None = None
+    symbol: str | None = None
     account: str | None = None
-    amounts: Mapping[int, tuple[int, int]] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    began: Span = Span()
+    amounts: Mapping[int, Amounts] | None = None
 
-    def __bool__(self) -> bool:
-        return self != Narrowed()
+    @property
+    def are_open(self) -> bool:
+        """Whether only transfers that are not over meet them."""
+        return bool(self.statuses) and self.statuses.isdisjoint(FINISHED_STATUSES)
 
-    def conditions(self, columns: Any) -> list[ColumnElement[bool]]:
-        """The conditions on columns, those of ``Transfer`` or of a subquery."""
-        met = [getattr(columns, name).in_(values) for name, values in self.values.items()]
-        met += self.began.meets(func.coalesce(columns.began_at, columns.updated_at))
-        met += self.changed.meets(columns.updated_at)
+    def conditions(self, columns: Any = Transfer) -> list[ColumnElement[bool]]:
+        """A condition for each filter, on columns of ``Transfer`` or of a subquery. An index serves each."""
+        met: list[ColumnElement[bool]] = []
+        if self.statuses:
+            at_status = columns.status.in_(sorted(int(status) for status in self.statuses))
+            met.append(and_(at_status, transfer_is_open) if self.are_open else at_status)
+        for name in ("src_chain_id", "dst_chain_id", "symbol"):
+            if (value := getattr(self, name)) is not None:
+                met.append(getattr(columns, name) == value)
         if self.account is not None:
             met.append(or_(columns.sender == self.account, columns.receiver == self.account))
+        for span, order in ((Span(self.since, self.until), Order.CHANGED), (self.began, Order.OLDEST)):
+            if span != Span():
+                met.append(span.meets(order.key(columns)))
         if self.amounts is not None:
-            amount, chain = exact_order(columns.amount), columns.src_chain_id
-            within = [and_(chain == each, amount.between(*bounds)) for each, bounds in self.amounts.items()]
-            met.append(or_(false(), *within))
+            met.append(or_(false(), *(self.has_amount(chain, columns) for chain in self.amounts)))
         return met
+
+    def has_amount(self, chain: int, columns: Any = Transfer) -> ColumnElement[bool]:
+        """The condition on the amounts of the token from a chain."""
+        least, most, _ = (self.amounts or {})[chain]
+        within = exact_order(columns.amount).between(least, most)
+        return and_(columns.symbol == self.symbol, columns.src_chain_id == chain, within)
+
+
+class Listed(Struct, frozen=True):
+    """How many transfers a list has on all its pages: exactly, or ``at_least`` so many."""
+
+    number: int
+    at_least: bool = False
 
 
 class Page(Struct, frozen=True):
-    """Rows and where the next page begins; ``rest`` is None when there are no more."""
+    """Rows, where the next page begins, None when there are no more, and how many rows all pages have."""
 
     rows: Sequence[ListedTransfer]
-    rest: Cursor | None
+    rest: Position | None
+    count: Listed
 
 
-class Branch(Struct, frozen=True):
-    """Transfers whose leading columns of one index have these values, and which meet the conditions.
-
-    :ivar led_by: columns that the conditions give one value, and that come before the time in the index. They
-        are in the order, so that PostgreSQL takes that index where it expects more rows than there are.
-    :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read
-        and left out afterwards: they may be nearly all, and a branch is not walked to its end for the others.
-    """
-
-    columns: tuple[InstrumentedAttribute[Any], ...] = ()
-    values: tuple[int | str, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-    led_by: tuple[InstrumentedAttribute[Any], ...] = ()
-    elsewhere: tuple[str, str] | None = None
-
-    @property
-    def falling(self) -> list[ColumnElement[Any]]:
-        """The order of its index, the greatest first."""
-        return [column.desc() for column in (*self.led_by, *self.columns, Transfer.updated_at)]
-
-    @property
-    def sortable(self) -> int:
-        """How many rows are read at once to be sorted."""
-        columns = (*self.led_by, *self.columns)
-        return PAIRS if any(column is Transfer.dst_chain_id for column in columns) else SCANNED
-
-
-EVERYTHING: Final = [Branch()]
-
-
-def by_account(account: str) -> list[Branch]:
-    """Transfers from or to an account, each once."""
-    sent = Branch((Transfer.sender,), (account,))
-    return [sent, Branch((Transfer.receiver,), (account,), elsewhere=("sender", account))]
-
-
-def by_open_status(statuses: Sequence[int]) -> list[Branch]:
-    """Transfers at these statuses, which are all open ones."""
-    return [Branch((Transfer.status,), (status,), (transfer_is_open,)) for status in statuses]
-
-
-def by_pair(src_chain_id: int, dst_chain_id: int) -> list[Branch]:
-    """Transfers from one chain to another."""
-    return [Branch((Transfer.src_chain_id, Transfer.dst_chain_id), (src_chain_id, dst_chain_id))]
-
-
-def by_source(connection: Connection, chain_id: int) -> list[Branch]:
-    """Transfers from a chain, also those whose destination is not known."""
-    of_chain = Transfer.src_chain_id == chain_id
-    partners = _distinct(connection, Transfer.dst_chain_id, of_chain)
-    to = [by_pair(chain_id, partner)[0] for partner in partners]
-    unknown = (of_chain, Transfer.dst_chain_id.is_(None))
-    return [*to, Branch(conditions=unknown, led_by=(Transfer.dst_chain_id,))]
-
-
-def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
-    """Transfers to a chain."""
-    return [by_pair(src, chain_id)[0] for src in _distinct(connection, Transfer.src_chain_id)]
-
-
-def transfers_by_id(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
-    """The known ones of these transfers, at most some hundreds, in any order."""
-    return connection.execute(select(*COLUMNS).where(Transfer.transfer_id.in_(transfer_ids))).all()
-
-
-def _distinct(
-    connection: Connection, column: InstrumentedAttribute[int | None], *conditions: ColumnElement[bool]
-) -> list[int]:
-    """The values of an indexed column, found by skipping from one to the next."""
-    found: list[int] = []
-    while len(found) < MOST_PARTNERS:
-        beyond = (column > found[-1],) if found else ()
-        following = connection.scalar(select(func.min(column)).where(*conditions, *beyond))
-        if following is None:
-            break
-        found.append(following)
-    return found
-
-
-def newest_transfers(
+def list_transfers(
     connection: Connection,
-    branches: Sequence[Branch],
+    filters: TransferFilters,
+    order: Order = Order.CHANGED,
     *,
-    others: Narrowed,
-    span: Span,
-    after: Cursor | None,
+    after: Position | None = None,
     size: int,
+    count: Listed | None = None,
 ) -> Page:
-    """A page of the transfers in any of the branches, the last changed first.
+    """A page of the transfers that meet the filters.
 
-    :param branches: no transfer may be in two of them.
-    :param others: what no index of the branches serves.
-    :param span: of the last change.
+    :param order: of amounts only where the filters have amounts.
+    :param after: the place behind which the page begins.
+    :param count: that of the page before, where it is known.
     """
-    if not branches:
-        return Page((), None)
-    scanned = min(SCANNED // len(branches), *(branch.sortable for branch in branches))
-    depth = max(scanned, size + 1) if others else size + 1
-    walked = union_all(
-        *(_own(branch, _walk(connection, branch, span, after), depth) for branch in branches)
-    ).subquery()
-    newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
-    listed = select(walked).where(*others.conditions(walked.c))
-    rows = connection.execute(with_values(listed.order_by(*newest).limit(at_most(size + 1)))).all()
-    frontier = _frontier(connection, branches, span, after, depth) if others else None
+    places: Iterable[Position] = ()
+    frontier = None
+    if count is None or not count.at_least:
+        count, places = _read_few(connection, filters, order, after, size)
+    if count.at_least:
+        places, frontier = _walk(connection, filters, order, after, size)
+    if after is not None:
+        places = [place for place in places if order.turn(place) > order.turn(after)]
     if frontier is not None:
-        # Beyond it a branch may have rows that were not read.
-        rows = [row for row in rows if _key(row) >= (frontier.at, frontier.transfer_id)]
-    if len(rows) > size:
-        return Page(rows[:size], Cursor(*_key(rows[size - 1])))
-    return Page(rows, frontier)
+        places = [place for place in places if order.turn(place) <= order.turn(frontier)]
+    following = nsmallest(size + 1, places, key=order.turn)
+    rest = following[size - 1] if len(following) > size else frontier
+    ids = [place.transfer_id for place in following[:size]]
+    rows = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
+    return Page([rows[each] for each in ids if each in rows], rest, count)
 
 
-PAIRS: Final = 1_000
-"""Rows of one pair of chains that are read at once. For more PostgreSQL would rather read all of a chain."""
+def _place(filters: TransferFilters, row: Any) -> Position:
+    """The position of a row with ``key``, ``transfer_id`` and ``src_chain_id``."""
+    if isinstance(row.key, datetime):
+        return Position(unix_microseconds(row.key), row.transfer_id)
+    return Position(row.key * (filters.amounts or {})[row.src_chain_id].unit, row.transfer_id)
 
 
-def rows_within(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> Subquery:
-    """So many rows of the branches that changed within a span, in any order, each once."""
-    rows = union_all(*(_own(branch, _walk(connection, branch, span, None), most) for branch in branches))
-    return rows.limit(at_most(most)).subquery()
+def _read_few(
+    connection: Connection, filters: TransferFilters, order: Order, after: Position | None, size: int
+) -> tuple[Listed, list[Position]]:
+    """How many transfers meet the filters, and where there are few, the next of them; of amounts by chain.
+
+    Connections for reads use the same plan for all values, and that plan may read the whole table. So the
+    values are written into the statement: then PostgreSQL knows which filter few rows meet, and which indexes
+    to combine. SQLite knows only how many rows a value has on average: there the rows of the rarest filter
+    are read first.
+    """
+    source: Any = Transfer
+    if connection.dialect.name == "sqlite" and (rarest := _rarest(connection, filters)) is not None:
+        source = select(*_FILTERED).where(rarest).limit(at_most(RARE)).subquery().c
+    columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
+    met = with_values(select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))).cte("met")
+    number = select(func.count().label("number")).select_from(met).cte("number")
+    beyond = or_(false(), *(_beyond(order, lane, after, met.c) for lane in _lanes(filters, order)))
+    of_chain = met.c.src_chain_id if order.of_amounts else None
+    turn = func.row_number().over(partition_by=of_chain, order_by=order.by(met.c)).label("turn")
+    are_few = select(number.c.number).scalar_subquery() <= FEW
+    following = select(met, turn).where(are_few, beyond).subquery()
+    with_number = number.outerjoin(following, following.c.turn <= size + 1)
+    rows = connection.execute(select(number, following).select_from(with_number)).all()
+    if rows[0].number > FEW:
+        return Listed(FEW, at_least=True), []
+    return Listed(rows[0].number), [_place(filters, row) for row in rows if row.transfer_id is not None]
 
 
-def has_at_most(connection: Connection, branches: Sequence[Branch], span: Span, most: int) -> bool:
-    """Whether the branches have no more rows that changed within a span. Only indexes are read."""
-    walks = [
-        _walk(connection, branch, span, None).with_only_columns(Transfer.updated_at) for branch in branches
-    ]
-    entries = union_all(
-        *(
-            select(walk.order_by(None).order_by(*branch.falling).limit(at_most(most + 1)).subquery())
-            for branch, walk in zip(branches, walks, strict=True)
-        )
-    )
-    some = entries.limit(at_most(most + 1)).subquery()
-    return (connection.scalar(with_values(select(func.count()).select_from(some))) or 0) <= most
+def _rarest(connection: Connection, filters: TransferFilters) -> ColumnElement[bool] | None:
+    """The condition of the filter that fewest rows meet, where these are few. Only indexes are read."""
+    least, rarest = RARE, None
+    for condition in filters.conditions():
+        some = select(literal(1)).select_from(Transfer).where(condition).limit(at_most(least)).subquery()
+        number = connection.scalar(with_values(select(func.count()).select_from(some))) or 0
+        if number < least:
+            least, rarest = number, condition
+    return rarest
 
 
 def _walk(
-    connection: Connection, branch: Branch, span: Span, after: Cursor | None
+    connection: Connection, filters: TransferFilters, order: Order, after: Position | None, size: int
+) -> tuple[set[Position], Position | None]:
+    """The next rows that meet the filters, and up to where the order was read; None: to its end."""
+    lanes = _lanes(filters, order)
+    depth = max(SCANNED // max(len(lanes), 1), size + 1)
+    found: set[Position] = set()
+    reached: list[Position] = []
+    for lane in lanes:
+        rows = connection.execute(_rows_of(filters, order, lane, after, depth, size)).all()
+        found.update(_place(filters, row) for row in rows if row.met)
+        if rows and (len(rows) > size or rows[-1].number == depth):
+            reached.append(_place(filters, rows[-1]))
+    return found, min(reached, key=order.turn, default=None)
+
+
+class _Lane(NamedTuple):
+    """Rows that an index has in the order. Of amounts: the chain of all, and their unit."""
+
+    conditions: Conditions
+    chain: int | None = None
+    unit: int = 1
+
+
+def _lanes(filters: TransferFilters, order: Order) -> list[_Lane]:
+    """Lanes that together have all rows that meet the filters, some of them twice."""
+    if order.of_amounts:
+        amounts = (filters.amounts or {}).items()
+        return [_Lane([filters.has_amount(chain)], chain, each.unit) for chain, each in amounts]
+    span = Span(filters.since, filters.until) if order is Order.CHANGED else filters.began
+    of_span = span.meets(order.key(Transfer))
+    if order is not Order.CHANGED:
+        return [_Lane([of_span])]
+    if filters.account is not None:
+        ends = (Transfer.sender, Transfer.receiver)
+        return [_Lane([column == filters.account, of_span]) for column in ends]
+    if filters.are_open:
+        statuses = map(int, filters.statuses)
+        return [_Lane([Transfer.status == status, transfer_is_open, of_span]) for status in statuses]
+    if filters.src_chain_id is not None:
+        return [_Lane([Transfer.src_chain_id == filters.src_chain_id, of_span])]
+    if filters.dst_chain_id is not None:
+        return [_Lane([Transfer.dst_chain_id == filters.dst_chain_id, of_span])]
+    return [_Lane([of_span])]
+
+
+def _rows_of(
+    filters: TransferFilters, order: Order, lane: _Lane, after: Position | None, depth: int, size: int
 ) -> Select[*tuple[Any, ...]]:
-    """A branch from its newest row on; ids decide between equal times.
-
-    The conditions are written as a range of the index, in the order of the index. With equalities alone a
-    planner may choose the index that only has the time, and read very many rows where values are rarer than
-    it estimates. With a range alone PostgreSQL may read another index of the first column, and sort all that
-    it has: it gets equalities and a range that the first columns are left out of.
-    """
-    at, transfer_id = Transfer.updated_at, Transfer.transfer_id
-    conditions = list(branch.conditions)
-    newest = min(span.until or _ALWAYS, after.at if after is not None else _ALWAYS)
-    columns, values = branch.columns, branch.values
-    if connection.dialect.name == "postgresql" and len(columns) > 1:
-        conditions += [column == value for column, value in zip(columns, values, strict=True)]
-        columns, values = columns[-1:], values[-1:]
-    low, high = (
-        tuple_(*(literal(value, column.type) for column, value in zip((*columns, at), bounds, strict=True)))
-        for bounds in ((*values, span.since or _NEVER), (*values, newest))
-    )
-    conditions += [tuple_(*columns, at) >= low, tuple_(*columns, at) <= high]
-    if span.until is not None:
-        conditions.append(at < span.until)
-    if after is not None:
-        conditions.append(or_(at < after.at, transfer_id < after.transfer_id))
-    return select(*COLUMNS).where(*conditions).order_by(*branch.falling, transfer_id.desc())
+    """Of the next rows of a lane, as many as ``depth``, those that meet the filters, and the last."""
+    keyed = select(*_FILTERED, order.key(Transfer).label("key")).where(*lane.conditions).subquery().c
+    number = func.row_number().over(order_by=order.by(keyed)).label("number")
+    walked = select(*keyed, number).where(_beyond(order, lane, after, keyed)).order_by(*order.by(keyed))
+    rows = walked.limit(at_most(depth)).subquery().c
+    others = replace(filters, symbol=None, amounts=None) if order.of_amounts else filters
+    met = and_(true(), *others.conditions(rows))
+    listed = select(rows.transfer_id, rows.src_chain_id, rows.key, rows.number, met.label("met"))
+    listed = listed.where(or_(met, rows.number == at_most(depth)))
+    return with_values(listed.order_by(*order.by(rows)).limit(at_most(size + 1)))
 
 
-def _own(branch: Branch, walk: Select[*tuple[Any, ...]], depth: int) -> Select[*tuple[Any, ...]]:
-    """So many rows of a branch, without those that another branch has.
-
-    Every one of a list's first rows is among as many first rows of its branch, with these or without.
-    """
-    rows = walk.limit(at_most(depth)).subquery()
-    if branch.elsewhere is None:
-        return select(rows)
-    name, value = branch.elsewhere
-    return select(rows).where(rows.c[name].is_distinct_from(value))
-
-
-def _frontier(
-    connection: Connection, branches: Sequence[Branch], span: Span, after: Cursor | None, depth: int
-) -> Cursor | None:
-    """The position up to which every branch was read; None where all were read to their end."""
-    lasts = [
-        _walk(connection, branch, span, after)
-        .with_only_columns(Transfer.updated_at, Transfer.transfer_id)
-        .offset(at_most(depth - 1))
-        .limit(at_most(1))
-        .subquery()
-        for branch in branches
-    ]
-    read = select(union_all(*(select(last) for last in lasts)).subquery())
-    rows = connection.execute(with_values(read)).all()
-    return max((Cursor(row.updated_at, row.transfer_id) for row in rows), key=_cursor_key, default=None)
-
-
-def _key(row: ListedTransfer) -> tuple[datetime, bytes]:
-    return row.updated_at, row.transfer_id
-
-
-def _cursor_key(cursor: Cursor) -> tuple[datetime, bytes]:
-    return cursor.at, cursor.transfer_id
+def _beyond(order: Order, lane: _Lane, after: Position | None, columns: Any) -> ColumnElement[bool]:
+    """The condition on rows of a lane that are behind a place, which may be one of another lane."""
+    of_lane = true() if lane.chain is None else columns.src_chain_id == lane.chain
+    if after is None:
+        return of_lane
+    value, rest = divmod(after.key, lane.unit)
+    bound: Any = min(value + (rest > 0 and not order.falls), MAX_UINT256)
+    if not order.of_amounts:
+        bound = from_unix_microseconds(value)
+    key = columns.key
+    reached = key <= bound if order.falls else key >= bound
+    further = key < bound if order.falls else key > bound
+    return and_(of_lane, reached, true() if rest else or_(further, columns.transfer_id > after.transfer_id))
 
 
 def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequence[ListedTransfer]:
@@ -353,7 +373,7 @@ def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequen
 
 
 def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
-    """The known ones of these transfers, the last changed first."""
+    """The known ones of these transfers, at most some hundreds, the last changed first."""
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
     return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()

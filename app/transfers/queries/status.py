@@ -24,7 +24,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.db.types import RowsOf, at_most
+from app.db.types import RowsOf, at_most, with_values
 from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
 from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -165,20 +165,18 @@ def oldest_in_state(
     size: int,
     *,
     seen_to: bool = False,
-    chain_id: ChainId | None = None,
+    others: Sequence[ColumnElement[bool]] = (),
 ) -> Sequence[ListedTransfer]:
     """Transfers at these statuses since ``until`` or longer, the longest first.
 
     :param after: the ``status_since`` and id of the last row of the page before.
     :param seen_to: those that are acknowledged, instead of those that are not.
-    :param chain_id: only those from or to this chain; None: all.
+    :param others: further conditions on ``Transfer``.
     """
     since, transfer_id = Transfer.status_since, Transfer.transfer_id
-    conditions = [since <= until, acknowledged() if seen_to else ~acknowledged()]
+    conditions = [since <= until, acknowledged() if seen_to else ~acknowledged(), *others]
     if after is not None:
         conditions.append(and_(since >= after.at, or_(since > after.at, transfer_id > after.transfer_id)))
-    if chain_id is not None:
-        conditions.append(or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id))
     walks = [
         select(*COLUMNS)
         .where(Transfer.status == status, *conditions)
@@ -189,7 +187,7 @@ def oldest_in_state(
     ]
     walked = union_all(*(select(walk) for walk in walks)).subquery()
     oldest = select(walked).order_by(walked.c.status_since, walked.c.transfer_id).limit(at_most(size))
-    return connection.execute(oldest).all()
+    return connection.execute(with_values(oldest)).all()
 
 
 def count_in_state(

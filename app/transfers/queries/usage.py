@@ -10,12 +10,9 @@ from typing import Final, TypeVar
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    LargeBinary,
     and_,
     exists,
     func,
-    literal,
-    literal_column,
     or_,
     select,
     tuple_,
@@ -25,8 +22,6 @@ from app.db.types import at_most
 from app.network.handed_in import COUNT_LIMIT
 from app.network.models import Chain, Token
 from app.transfers.models import (
-    ID_END,
-    ID_END_BYTES,
     PrunedPool,
     Transfer,
     TransferAccount,
@@ -300,32 +295,23 @@ def _any(connection: Connection, condition: ColumnElement[bool]) -> bool:
 
 
 LOOKED_AT: Final = 5_000
-"""Ids of an index range that are compared with the rest of the digits."""
+"""Ids with the first digits that are compared with the last."""
+
+_BYTES: Final = 32
 
 ACCOUNTS_LOOKED_AT: Final = 100
 """Accounts, each found by a step along the index."""
-
-_BYTES: Final = 32
-_END_DIGITS: Final = 2 * ID_END_BYTES
 
 
 def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
     """The ids with this beginning and end, at most ``size``, in their order.
 
-    :param start: lower-case hex digits, as ``end``; one of them has at least four.
+    :param start: lower-case hex digits, as ``end``; at least four.
     """
-    if len(end) >= _END_DIGITS:
-        ends = literal(bytes.fromhex(end[-_END_DIGITS:]), LargeBinary)
-        within: ColumnElement[bool] = literal_column(ID_END, LargeBinary) == ends
-    else:
-        within = Transfer.transfer_id.between(_bound(start, "0"), _bound(start, "f"))
-    looked_at = select(Transfer.transfer_id).where(within).limit(LOOKED_AT)
-    matching = [
-        each
-        for each in connection.scalars(looked_at)
-        if each.hex().startswith(start) and each.hex().endswith(end)
-    ]
-    return sorted(matching)[:size]
+    first, last = (bytes.fromhex(start.ljust(2 * _BYTES, digit)) for digit in "0f")
+    within = select(Transfer.transfer_id).where(Transfer.transfer_id.between(first, last))
+    ids = connection.scalars(within.order_by(Transfer.transfer_id).limit(at_most(LOOKED_AT)))
+    return [each for each in ids if each.hex().endswith(end)][:size]
 
 
 def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
@@ -345,7 +331,3 @@ def accounts_with_part(connection: Connection, start: str, end: str, size: int) 
         if following.startswith(f"0x{start}") and following.endswith(end):
             found.append(following)
     return found
-
-
-def _bound(start: str, digit: str) -> bytes:
-    return bytes.fromhex(start.ljust(2 * _BYTES, digit))

@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.transfers.queries.lists import Branch, Narrowed, Span, newest_transfers
+from app.transfers.queries.lists import SCANNED, Listed, TransferFilters, list_transfers
 
 
 def test_page_statement_limits_its_rows(database: Database) -> None:
@@ -20,7 +20,8 @@ def test_page_statement_limits_its_rows(database: Database) -> None:
     event.listen(database.reads, "before_cursor_execute", note)
     try:
         with reading(database.reads) as connection:
-            newest_transfers(connection, [Branch()], others=Narrowed(), span=Span(), after=None, size=50)
+            list_transfers(connection, TransferFilters(), size=50, count=Listed(1, at_least=True))
     finally:
         event.remove(database.reads, "before_cursor_execute", note)
-    assert any(statement.count("LIMIT 51") == 2 for statement in asked), asked
+    assert "LIMIT 51" in asked[0]
+    assert f"LIMIT {SCANNED}" in asked[0]

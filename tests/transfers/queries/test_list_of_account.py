@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer
-from app.transfers.queries.lists import Cursor, Narrowed, Span, by_account, newest_transfers
+from app.transfers.queries.lists import Listed, Position, TransferFilters, list_transfers
 from app.values.codes import TransferHistoryStatus
 from tests.everyday import volume
 
@@ -47,21 +47,20 @@ def test_each_once_in_order(
         connection.execute(delete(Transfer))
         if rows:
             connection.execute(insert(Transfer), rows)
-    expected = [
-        (row["updated_at"], row["transfer_id"])
+    expected = sorted(
+        (NOW - row["updated_at"], row["transfer_id"])  # type: ignore[operator]
         for row in rows
         if "a" in (row["sender"], row["receiver"]) and symbol in (None, row["symbol"])
-    ]
-    found: list[tuple[datetime, bytes]] = []
-    after: Cursor | None = None
+    )
+    found: list[tuple[timedelta, bytes]] = []
+    after: Position | None = None
+    many = Listed(1, at_least=True)
     with reading(database.reads) as connection:
         for _page in range(30):
-            page = newest_transfers(
-                connection, by_account("a"), others=Narrowed({"symbol": (symbol,)} if symbol else {}),
-                span=Span(), after=after, size=size,
-            )  # fmt: skip
-            found += [(row.updated_at, row.transfer_id) for row in page.rows]
+            filters = TransferFilters(account="a", symbol=symbol)
+            page = list_transfers(connection, filters, after=after, size=size, count=many)
+            found += [(NOW - row.updated_at, row.transfer_id) for row in page.rows]
             after = page.rest
             if after is None:
                 break
-    assert found == sorted(expected, reverse=True)  # type: ignore[type-var]
+    assert found == expected
