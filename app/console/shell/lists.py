@@ -190,26 +190,21 @@ class ListView(ConsoleView, ModelView):
             db.session.close()
 
     def row_url(self, row: Any) -> str:
-        """Where a row's first cell leads."""
         endpoint = self.row_endpoint or ""
         (argument,) = next(current_app.url_map.iter_rules(endpoint)).arguments
         return url_for(endpoint, **{argument: self.get_pk_value(row)})
 
     @property
     def has_history(self) -> bool:
-        """Whether the audit log has the history of a row."""
         return bool(self.audit_subject)
 
     def subject(self, row: Any) -> str:
-        """The audit log's name of the row."""
         return self.audit_subject.format_map(self.values_of(row))
 
     def values_of(self, row: Any) -> dict[str, Any]:
-        """A row's columns by name."""
         return {column.key: getattr(row, column.key) for column in self.model_class.__table__.columns}
 
     def history_url(self, row: Any) -> str:
-        """Where the history of a row is shown: its records in the audit log."""
         return url_for("audit.index", subject=f'"{self.subject(row)}"')
 
     def filter_fields(self) -> list[tuple[str, Any, str]]:

@@ -43,7 +43,6 @@ class RowsPage(Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def pages(self) -> int:
-        """How many pages there are."""
         return _pages(self.total, self.size)
 
     @staticmethod
@@ -70,7 +69,6 @@ def wanted_section() -> str:
 
 
 def _wanted() -> tuple[str, str]:
-    """The section and the number of the page that the request names, as texts."""
     section, _, page = request.values.get(ROWS_OF, "").partition(":")
     return section, page
 

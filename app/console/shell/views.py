@@ -67,7 +67,6 @@ class ConsoleView(BaseView):
     """The most bytes that a form of the view may have, where the framework's limit is too low."""
 
     def create_blueprint(self, admin: Admin) -> Blueprint:
-        """Register the routes."""
         blueprint: Blueprint = super().create_blueprint(admin)
         if self.largest_form is not None:
             # Runs before the guard. The guard then accepts such forms of those who are signed in.
@@ -87,7 +86,6 @@ class ConsoleView(BaseView):
         return {f"{self.endpoint}.{name}": self.access[name] for name in routes}
 
     def in_menu(self) -> bool:
-        """Whether the menu leads to the view."""
         return not self.tabs or self.tabs[0][0] == self.endpoint
 
     def badge(self) -> int:

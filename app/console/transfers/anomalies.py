@@ -34,7 +34,7 @@ def _words(kind: str) -> str:
 
 
 class AnomaliesView(ListView):
-    """Open anomalies."""
+    """Anomalies, acknowledged ones too."""
 
     section = "Overview"
     model_class = Anomaly

@@ -167,7 +167,6 @@ def _read(
 
 
 def _began(age: tuple[str, timedelta | None, timedelta | None] | None, now: datetime) -> Span:
-    """When transfers of an age began."""
     _, least, most = age or ("", None, None)
     return Span(None if most is None else now - most, None if least is None else now - least)
 

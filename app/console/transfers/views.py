@@ -186,7 +186,6 @@ class TransfersView(ConsoleView):
 
     @expose("/<transfer_id>")
     def transfer(self, transfer_id: str) -> ResponseReturnValue:
-        """Everything about one transfer."""
         wanted = _id(transfer_id)
         if transfer_id != f"0x{wanted.hex()}":
             return redirect(url_for("transfers.transfer", transfer_id=f"0x{wanted.hex()}"))

@@ -127,7 +127,6 @@ class Span(Struct, frozen=True):
     until: datetime | None = None
 
     def meets(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
-        """The condition on a column of times."""
         since = true() if self.since is None else column >= self.since
         return since if self.until is None else and_(since, column < self.until)
 

@@ -59,7 +59,6 @@ def transfers_using(
 
 
 def _count(connection: Connection, which: ColumnElement[bool]) -> int:
-    """How many transfers there are, up to ``COUNT_LIMIT`` + 1."""
     bounded = select(Transfer.transfer_id).where(which).limit(at_most(COUNT_LIMIT + 1)).subquery()
     return connection.scalar(select(func.count()).select_from(bounded)) or 0
 
