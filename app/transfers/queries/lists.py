@@ -172,14 +172,17 @@ class TransferFilters(Struct, frozen=True):
         if self.statuses:
             at_status = columns.status.in_(sorted(int(status) for status in self.statuses))
             met.append(and_(at_status, transfer_is_open) if self.are_open else at_status)
-        for name in ("src_chain_id", "dst_chain_id", "symbol"):
-            if (value := getattr(self, name)) is not None:
-                met.append(getattr(columns, name) == value)
+        if self.src_chain_id is not None:
+            met.append(columns.src_chain_id == self.src_chain_id)
+        if self.dst_chain_id is not None:
+            met.append(columns.dst_chain_id == self.dst_chain_id)
         if self.account is not None:
             met.append(or_(columns.sender == self.account, columns.receiver == self.account))
         for span, order in ((Span(self.since, self.until), Order.CHANGED), (self.began, Order.OLDEST)):
             if span != Span():
                 met.append(span.meets(order.key(columns)))
+        if self.symbol is not None and self.amounts is None:
+            met.append(columns.symbol == self.symbol)
         if self.amounts is not None:
             met.append(or_(false(), *(self.has_amount(chain, columns) for chain in self.amounts)))
         return met
