@@ -20,7 +20,7 @@ from app.credentials.services.presented import presented_key
 from app.db.database import Database
 from app.db.upserts import add_up
 from app.http.application import current
-from app.http.limits import LimitStore, LimitUsage, Windows, counted, limits_of
+from app.http.limits import LimitStore, LimitUsage, counted, limits_of
 from app.http.public import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES, RATE_LIMIT_HEADERS
 from app.http.requests import caller
 from app.observability.counters import BatchedCounts
@@ -43,7 +43,7 @@ class RequestLimits:
         :param limit: of each caller without a key, such as ``100/minute;1000/hour``; empty is none.
         """
         self._limits = limits_of(limit)
-        self._windows = Windows("requests", store)
+        self._store = store
 
     def count(self, key: ApiKey | None, caller: IPAddress | None) -> LimitUsage | None:
         """Count a request; None where nothing limits it.
@@ -53,7 +53,8 @@ class RequestLimits:
         limits = self._limits if key is None else limits_of(key.rate_limit)
         if not limits:
             return None
-        return self._windows.count(limits, counted(caller) if key is None else f"key:{key.key_id}")
+        who = counted(caller) if key is None else f"key:{key.key_id}"
+        return self._store.count(f"requests:{who}", limits)
 
 
 def remember_key(key: ApiKey) -> None:

@@ -15,7 +15,7 @@ import pytest
 from click import Context
 
 from app import create_app
-from app.http.shared_limit_counts import PREFIX
+from app.http.limits import PREFIX
 from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units

@@ -17,8 +17,7 @@ import pytest
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import TimeoutError as NotAnswered
 
-from app.http.limits import Limit
-from app.http.shared_limit_counts import SharedCounts
+from app.http.limits import Limit, SharedCounts
 from tests.limits.redis_server import RedisServer
 
 LIMIT = [Limit(1000, 3600)]

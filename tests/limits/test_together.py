@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from app.http.limits import LimitStore, LimitUsage, Windows, limits_of
+from app.http.limits import LimitStore, LimitUsage, limits_of
 from tests.limits.redis_server import RedisServer
 
 
@@ -18,28 +18,22 @@ def url(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue("redis_server").url) if request.param == "redis" else "memory://"
 
 
-def windows(url: str, kind: str = "requests") -> Windows:
-    return Windows(kind, LimitStore(url))
-
-
-def standing(counted: Windows, text: str, who: str = "me") -> tuple[int, int, bool]:
-    found = counted.count(limits_of(text), who)
+def standing(store: LimitStore, text: str, who: str = "me") -> tuple[int, int, bool]:
+    found = store.count(who, limits_of(text))
     assert 1 <= found.reset_seconds <= 3600
     return found.limit, found.remaining, found.is_over
 
 
 def test_it_counts_down(url: str) -> None:
-    store = LimitStore(url)
-    requests = Windows("requests", store)
+    requests = LimitStore(url)
     seen = [standing(requests, "3/hour") for _ in range(5)]
     assert seen == [(3, 2, False), (3, 1, False), (3, 0, False), (3, 0, True), (3, 0, True)]
     assert standing(requests, "3/hour", "another") == (3, 2, False)
     assert standing(requests, "3/minute") == (3, 2, False)
-    assert standing(Windows("asks", store), "3/hour") == (3, 2, False)
 
 
 def test_tightest_limit_is_reported(url: str) -> None:
-    requests, limits = windows(url), "4/hour;3/minute"
+    requests, limits = LimitStore(url), "4/hour;3/minute"
     seen = [standing(requests, limits) for _ in range(4)]
     assert seen == [(3, 2, False), (3, 1, False), (3, 0, False), (3, 0, True)]
     assert standing(requests, "5/minute;3/hour", "another") == (3, 2, False)
@@ -48,32 +42,32 @@ def test_tightest_limit_is_reported(url: str) -> None:
 
 
 def test_a_window_ends(url: str) -> None:
-    requests, limit = windows(url), limits_of("2/second")
-    assert not requests.count(limit, "me").is_over
+    requests, limit = LimitStore(url), limits_of("2/second")
+    assert not requests.count("me", limit).is_over
     began = time.monotonic()  # at the latest: the first one may take long, it connects
-    assert [requests.count(limit, "me").is_over for _ in range(2)] == [False, True]
+    assert [requests.count("me", limit).is_over for _ in range(2)] == [False, True]
     time.sleep(max(0.0, began + 1.05 - time.monotonic()))
-    assert requests.count(limit, "me") == LimitUsage(2, 1, 1, False)
+    assert requests.count("me", limit) == LimitUsage(2, 1, 1, False)
 
 
 def test_the_seconds_that_are_left(url: str) -> None:
-    requests = windows(url)
-    assert requests.count(limits_of("2/hour"), "me").reset_seconds in (3599, 3600)
+    requests = LimitStore(url)
+    assert requests.count("me", limits_of("2/hour")).reset_seconds in (3599, 3600)
     time.sleep(0.01)
-    assert requests.count(limits_of("2/minute"), "me").reset_seconds in (59, 60)
+    assert requests.count("me", limits_of("2/minute")).reset_seconds in (59, 60)
 
 
 def test_no_limit_is_no_limit(url: str) -> None:
     assert limits_of("") == ()
     with pytest.raises(ValueError, match="no limit"):
-        windows(url).count((), "me")
+        LimitStore(url).count("me", ())
     with pytest.raises(ValueError, match="often"):
         limits_of("often")
 
 
 def test_counters_end_by_themselves(redis_server: RedisServer) -> None:
-    requests = windows(redis_server.url)
-    requests.count(limits_of("2/second;5/minute"), "198.51.100.7")
+    requests = LimitStore(redis_server.url)
+    requests.count("requests:198.51.100.7", limits_of("2/second;5/minute"))
     keys = {"gateway:requests:198.51.100.7:2/1": 1_000, "gateway:requests:198.51.100.7:5/60": 60_000}
     assert redis_server.do("DBSIZE") == len(keys)
     for key, most in keys.items():
@@ -82,16 +76,16 @@ def test_counters_end_by_themselves(redis_server: RedisServer) -> None:
         assert most - 900 < left <= most
     # One that somebody took the end from gets one again, and its window is a whole one.
     redis_server.do("PERSIST", "gateway:requests:198.51.100.7:5/60")
-    assert requests.count(limits_of("5/minute"), "198.51.100.7") == LimitUsage(5, 3, 60, False)
+    assert requests.count("requests:198.51.100.7", limits_of("5/minute")) == LimitUsage(5, 3, 60, False)
     assert redis_server.do("PTTL", "gateway:requests:198.51.100.7:5/60") != -1
 
 
 def test_the_script_is_sent_once(redis_server: RedisServer) -> None:
-    requests = windows(redis_server.url)
+    requests = LimitStore(redis_server.url)
     redis_server.do("SCRIPT", "FLUSH")
     redis_server.do("CONFIG", "RESETSTAT")
     for _ in range(3):
-        requests.count(limits_of("9/hour"), "me")
+        requests.count("me", limits_of("9/hour"))
     told = redis_server.do("INFO", "commandstats")
     assert isinstance(told, dict)
     assert (told["cmdstat_eval"]["calls"], told["cmdstat_evalsha"]["calls"]) == (1, 3)
@@ -100,11 +94,11 @@ def test_the_script_is_sent_once(redis_server: RedisServer) -> None:
 def test_exactly_the_limit_passes(redis_server: RedisServer) -> None:
     """Four processes' stores, eight threads on each."""
     together, limit = Barrier(32), limits_of("100/hour")
-    stores = [windows(redis_server.url) for _ in range(4)]
+    stores = [LimitStore(redis_server.url) for _ in range(4)]
 
     def asks(number: int) -> list[LimitUsage]:
         together.wait()
-        return [stores[number % 4].count(limit, "me") for _ in range(10)]
+        return [stores[number % 4].count("me", limit) for _ in range(10)]
 
     with ThreadPoolExecutor(32) as threads:
         found = [each for several in threads.map(asks, range(32)) for each in several]
@@ -115,29 +109,29 @@ def test_exactly_the_limit_passes(redis_server: RedisServer) -> None:
 
 
 def test_threads_lose_no_count_in_memory() -> None:
-    together, limit, requests = Barrier(8), limits_of("100/hour"), windows("memory://")
+    together, limit, requests = Barrier(8), limits_of("100/hour"), LimitStore("memory://")
 
     def asks(_: int) -> int:
         together.wait()
-        return sum(not requests.count(limit, "me").is_over for _ in range(50))
+        return sum(not requests.count("me", limit).is_over for _ in range(50))
 
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(asks, range(8))) == 100
 
 
 def test_forked_process_has_its_own_connections(redis_server: RedisServer) -> None:
-    requests, limit = windows(redis_server.url), limits_of("1000/hour")
-    requests.count(limit, "me")  # a connection is open, which forking would share
+    requests, limit = LimitStore(redis_server.url), limits_of("1000/hour")
+    requests.count("me", limit)  # a connection is open, which forking would share
     fork = multiprocessing.get_context("fork")
     answers = fork.Queue()
 
     def asks() -> None:
-        answers.put([requests.count(limit, "me").remaining for _ in range(100)])
+        answers.put([requests.count("me", limit).remaining for _ in range(100)])
 
     children = [fork.Process(target=asks) for _ in range(2)]
     for child in children:
         child.start()
-    mine = [requests.count(limit, "me").remaining for _ in range(100)]
+    mine = [requests.count("me", limit).remaining for _ in range(100)]
     theirs = [answers.get(timeout=20) for _ in children]
     for child in children:
         child.join(20)

@@ -9,8 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from redis.exceptions import RedisError
 
-from app.http.limits import LimitStore, Windows, limits_of
-from app.http.shared_limit_counts import SharedCounts
+from app.http.limits import LimitStore, SharedCounts, limits_of
 from config import ConfigError, load_settings
 from tests.authority import Authority
 from tests.limits.redis_server import RedisServer, running_redis
@@ -68,7 +67,7 @@ def test_over_tls(tmp_path: Path) -> None:
         wrong_name = f"rediss://127.0.0.1:{port}/1?{trusted}"
         assert "certificate verify failed" in complaint(wrong_name)
         # A store that cannot be trusted is one that cannot be asked.
-        assert Windows("requests", LimitStore(wrong_name)).count(limits_of("9/hour"), "me").remaining == 8
+        assert LimitStore(wrong_name).count("me", limits_of("9/hour")).remaining == 8
 
 
 @pytest.mark.parametrize(

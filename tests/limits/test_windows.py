@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from app.http.limits import IN_MEMORY, Limit, LimitStore, LimitUsage, OwnCounts, Windows, limits_of
+from app.http.limits import IN_MEMORY, Limit, LimitStore, LimitUsage, OwnCounts, limits_of
 from tests.timer import Timer
 
 
 def test_waiting_as_stated_allows_request() -> None:
     timer = Timer()
-    windows, limits = Windows("requests", LimitStore(IN_MEMORY, timer)), limits_of("1/minute")
-    assert windows.count(limits, "me") == LimitUsage(1, 0, 60, is_over=False)
+    store, limits = LimitStore(IN_MEMORY, timer), limits_of("1/minute")
+    assert store.count("me", limits) == LimitUsage(1, 0, 60, is_over=False)
     timer.now += 0.5
-    told = windows.count(limits, "me")
+    told = store.count("me", limits)
     assert told == LimitUsage(1, 0, 60, is_over=True), "59.5 seconds are left"
     timer.now += told.reset_seconds
-    assert not windows.count(limits, "me").is_over
+    assert not store.count("me", limits).is_over
 
 
 def test_tightest_limit_is_reported() -> None:
     timer = Timer()
-    windows = Windows("requests", LimitStore(IN_MEMORY, timer))
+    store = LimitStore(IN_MEMORY, timer)
     limits = limits_of("3/second;4/hour")
-    assert windows.count(limits, "me") == LimitUsage(3, 2, 1, is_over=False)
+    assert store.count("me", limits) == LimitUsage(3, 2, 1, is_over=False)
     timer.now += 1
-    assert windows.count(limits, "me") == LimitUsage(3, 2, 1, is_over=False)
-    assert windows.count(limits, "me") == LimitUsage(3, 1, 1, is_over=False)
+    assert store.count("me", limits) == LimitUsage(3, 2, 1, is_over=False)
+    assert store.count("me", limits) == LimitUsage(3, 1, 1, is_over=False)
     timer.now += 1
-    assert windows.count(limits, "me") == LimitUsage(4, 0, 3598, is_over=False)
+    assert store.count("me", limits) == LimitUsage(4, 0, 3598, is_over=False)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,14 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
-from app.http.limits import REST_SECONDS, LimitStore, LimitUsage, Windows, limits_of
-from app.http.shared_limit_counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
+from app.http.limits import (
+    MOST_CONNECTIONS,
+    REST_SECONDS,
+    TIMEOUT_SECONDS,
+    LimitStore,
+    LimitUsage,
+    limits_of,
+)
 from app.observability.outages import FAILURES
 from tests.limits.redis_server import RedisServer
 from tests.timer import Timer
@@ -29,10 +35,9 @@ class Process:
     def __init__(self, url: str) -> None:
         self.timer = Timer()
         self.store = LimitStore(url, self.timer)
-        self._windows = Windows("requests", self.store)
 
     def ask(self) -> LimitUsage:
-        return self._windows.count(LIMIT, "me")
+        return self.store.count("me", LIMIT)
 
     def remaining(self) -> int:
         return self.ask().remaining
