@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, TextIO
 
 import orjson
 
+from app.observability.outages import Seldom
 from app.observability.private import PRIVATE
 from app.values.wire_values import printable
 
@@ -84,7 +85,6 @@ class Served:
         self._environ = _FORGOTTEN
 
     def fields(self) -> dict[str, object]:
-        """The fields of entries about it."""
         traced = {"trace_id": self.trace_id} if self.trace_id else {}
         return {"request_id": self.id, "operation": self.operation, **traced}
 
@@ -111,7 +111,6 @@ class _Made:
         self._numbers = count(1)
 
     def next(self) -> str:
-        """The next id."""
         return f"{self._prefix}{next(self._numbers):x}"
 
 
@@ -345,7 +344,6 @@ def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
         log_failure(ended.exc_type, ended.exc_value, ended.exc_traceback)
 
 
-EVERY_SECONDS: Final = 60.0
 _BEGINS: Final = "Invalid request from ip="
 _LONGEST: Final = 300
 
@@ -355,20 +353,12 @@ class FewRefusals(logging.Filter):
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._monotonic = monotonic
-        self._next_at = 0.0
-        self._left_out = 0
+        self._seldom = Seldom(monotonic)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is logged."""
         text = record.getMessage()
         if not text.startswith(_BEGINS):
             return True
-        now = self._monotonic()
-        if now < self._next_at:
-            self._left_out += 1
-            return False
-        more = f" (and {self._left_out} more since the last one logged)" if self._left_out else ""
+        more = self._seldom.more(_BEGINS)
         record.msg, record.args = f"{text[:_LONGEST]}{more}", ()
-        self._next_at, self._left_out = now + EVERY_SECONDS, 0
-        return True
+        return more is not None

@@ -1,10 +1,10 @@
-"""How failures are logged: one of a kind a minute with its traceback."""
+"""How what may come often is logged: one of a kind a minute, failures with their traceback."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Final
 
@@ -19,13 +19,30 @@ class _Kind(Struct):
     since: int = 0
 
 
-class FailureLog:
-    """Failures of one process, by their kind: what was raised, and for faults of the code also where."""
+class Seldom:
+    """Lets one of each kind through a minute. Thread-safe."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._kinds: dict[tuple[object, ...], _Kind] = {}
+        self._kinds: dict[Hashable, _Kind] = {}
         self._lock = Lock()
+
+    def more(self, kind: Hashable) -> str | None:
+        """The end of its line: how many were left out before it; None where this one is left out, too."""
+        now = self._monotonic()
+        with self._lock:
+            known = self._kinds.get(kind)
+            if known is not None and now - known.logged_at < EVERY_SECONDS:
+                known.since += 1
+                return None
+            if len(self._kinds) >= _KINDS:
+                self._kinds.clear()
+            self._kinds[kind] = _Kind(now)
+        return f" (and {known.since} more since the last one logged)" if known and known.since else ""
+
+
+class FailureLog(Seldom):
+    """Failures of one process, by their kind: what was raised, and for faults of the code also where."""
 
     def report(
         self,
@@ -41,19 +58,9 @@ class FailureLog:
         :param text: with ``args`` the line of the log, in the form for ``logging``.
         :param traced: False where the failure is the caller's, and says nothing about this program.
         """
-        now = self._monotonic()
-        key = (log.name, *_kind_of(error, level))
-        with self._lock:
-            known = self._kinds.get(key)
-            if known is not None and now - known.logged_at < EVERY_SECONDS:
-                known.since += 1
-                return
-            if len(self._kinds) >= _KINDS:
-                self._kinds.clear()
-            self._kinds[key] = _Kind(now)
-        if known is not None and known.since:
-            text, args = f"{text} (and %d more since the last one logged)", (*args, known.since)
-        log.log(level, text, *args, exc_info=error if traced else None)
+        more = self.more((log.name, *_kind_of(error, level)))
+        if more is not None:
+            log.log(level, f"{text}{more}", *args, exc_info=error if traced else None)
 
 
 def _kind_of(error: BaseException, level: int) -> tuple[object, ...]:
