@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from functools import lru_cache
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,7 +16,6 @@ from flask import Flask, Request, Response, current_app
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import BadHost, ClientDisconnected, RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
-from werkzeug.sansio.utils import get_host
 from werkzeug.utils import cached_property
 from werkzeug.wsgi import get_input_stream
 
@@ -54,10 +52,7 @@ PUBLIC_SECONDS: Final = 5.0
 
 
 class GatewayFlask(Flask):
-    """Flask, but a Host header that cannot be part of an address is refused before one is built with it.
-
-    All views and hooks are plain functions.
-    """
+    """Flask, but a Host header that cannot be part of an address is refused before one is built with it."""
 
     request_log: RequestLog | None = None
     """Where requests are logged, if they are."""
@@ -95,51 +90,17 @@ class GatewayFlask(Flask):
                 self.request_log.answered(served, response)
         return response
 
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """The function itself. Flask checks four times a request whether it is a coroutine."""
-        return func
-
     def create_url_adapter(self, request: Request | None) -> Any:
-        """The adapter that finds the route of a request.
-
-        :raises BadHost: the header is no host. It is answered with 400 like an error of the routing.
         """
-        if request is None:
-            return super().create_url_adapter(None)
-        environ = request.environ
-        scheme, host = environ["wsgi.url_scheme"], environ.get("HTTP_HOST")
-        if host is None or "HTTP_UPGRADE" in environ:
-            return super().create_url_adapter(request)
-        # The same as in Flask, which reads the host twice for each request. There are few hosts.
-        request.host = _known_host(scheme, host)
-        return self.url_map.bind(
-            request.host,
-            script_name=_decoded(environ.get("SCRIPT_NAME")),
-            subdomain="",
-            url_scheme=scheme,
-            default_method=environ["REQUEST_METHOD"],
-            path_info=_decoded(environ.get("PATH_INFO")),
-            query_args=_decoded(environ.get("QUERY_STRING")),
-        )
-
-
-@lru_cache(maxsize=256)
-def _known_host(scheme: str, header: str) -> str:
-    """The host of a request, empty where its characters are not valid.
-
-    :raises BadHost: the header is no host.
-    """
-    if "[" in header or "]" in header or not header.isascii():
-        try:
-            urlsplit(f"//{header}/")
-        except ValueError:
-            raise BadHost from None
-    return get_host(scheme, header)
-
-
-def _decoded(text: str | None) -> str | None:
-    """A text of the WSGI environment, whose characters are bytes; servers may leave out empty ones."""
-    return text if text is None or text.isascii() else text.encode("latin-1").decode(errors="replace")
+        :raises BadHost: the Host header is no host. It is answered with 400 like an error of the routing.
+        """
+        header = "" if request is None else request.environ.get("HTTP_HOST", "")
+        if "[" in header or "]" in header or not header.isascii():
+            try:
+                urlsplit(f"//{header}/")
+            except ValueError:
+                raise BadHost from None
+        return super().create_url_adapter(request)
 
 
 MAX_PARTS: Final = 100
@@ -210,15 +171,14 @@ class BoundedRequest(Request):
         return get_input_stream(self.environ, max_content_length=self.max_content_length)
 
     def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """The same as the framework's. A small body is read at once, without three streams."""
+        """As werkzeug does. A small body is read at once, without three streams."""
         if has_small_body(self.environ) and not (args or kwargs) and "stream" not in self.__dict__:
             self.stream = io.BytesIO(self._read_whole())
         return super().get_data(*args, **kwargs)
 
     def _read_whole(self) -> bytes:
-        """The small body.
-
-        :raises ClientDisconnected: it is broken.
+        """
+        :raises ClientDisconnected: the body is broken.
         """
         length = int(self.environ["CONTENT_LENGTH"])
         try:

@@ -135,13 +135,6 @@ def body(shape: Schema, values: Any) -> bytes:
     return orjson.dumps(shape.dump(values))
 
 
-class _PublicHeaders(Headers):
-    """The headers of the public interface. Werkzeug would check each of them again for each answer."""
-
-    def __init__(self, more: Iterable[tuple[str, str]]) -> None:
-        self._list = [*PUBLIC_HEADERS, *more]
-
-
 class _CompleteResponse(Response):
     """A response whose headers are complete: werkzeug does not copy and check them again."""
 
@@ -159,4 +152,4 @@ def answer(shape: Schema, values: Any, headers: Iterable[tuple[str, str]] = ()) 
 
     :param headers: more of them, names and values as they are sent.
     """
-    return _CompleteResponse(body(shape, values), 200, _PublicHeaders(headers))
+    return _CompleteResponse(body(shape, values), 200, Headers([*PUBLIC_HEADERS, *headers]))
