@@ -103,7 +103,6 @@ class Connection:
         self._silence = seconds
 
     def gettimeout(self) -> float | None:
-        """The limit of each wait."""
         return self._silence
 
     def recv(self, size: int) -> bytes:

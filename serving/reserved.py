@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import orjson
 from flask import Flask
@@ -33,6 +33,7 @@ from app.observability.logs import id_of_unread
 from app.observability.metric_files import MetricFiles
 from app.release import VERSION
 from app.values.codes import ErrCode, Reason
+from config import Settings
 
 _REMEDIES: Final = {
     414: "omit what is not needed, or send the fields in the body of a POST",
@@ -88,12 +89,10 @@ class Address(Struct, frozen=True):
 
     @property
     def bind(self) -> str:
-        """The form for gunicorn."""
         return bind_of(self.host, self.port)
 
     @property
     def setting(self) -> str:
-        """The setting of its port."""
         return f"{self.purpose}_port".upper().removeprefix("_")
 
     def refuse_if_taken(self) -> None:
@@ -131,20 +130,7 @@ def url_of(listener: socket.socket) -> str:
     return f"http://{bind_of(host, port)}"
 
 
-class Places(Protocol):
-    """The settings of these addresses."""
-
-    @property
-    def host(self) -> str: ...
-    @property
-    def health_port(self) -> int | None: ...
-    @property
-    def metrics_host(self) -> str: ...
-    @property
-    def metrics_port(self) -> int | None: ...
-
-
-def further_addresses(settings: Places) -> list[Address]:
+def further_addresses(settings: Settings) -> list[Address]:
     """Those of health and metrics that are configured."""
     found = []
     if settings.metrics_port is not None:

@@ -181,7 +181,6 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         return own <= shares.least() + own // 8
 
     def handle(self, listener: _Address, client: Any, addr: Any) -> None:
-        """Serve one connection to its end."""
         connection = Connection(client, listener.application)
         self._requests[connection] = None
         try:

@@ -145,7 +145,6 @@ def _log(error: Exception, method: str, path: str, status: int, reason: Reason) 
 
 
 def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
-    """Add the headers that help the caller to continue."""
     if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:

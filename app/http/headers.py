@@ -107,31 +107,24 @@ class LazySessions(SecureCookieSessionInterface):
         self._trusted_proxies = trusted_proxies
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
-        """The session of the request's cookie; an empty one, without signing keys, where there is none."""
         if "HTTP_COOKIE" not in request.environ and app.secret_key:
             return self.session_class()
         return super().open_session(app, request)
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """Save the session, unless it is empty and was neither read nor changed."""
         if session or session.accessed or session.modified:
             super().save_session(app, session, response)
 
     def get_cookie_name(self, app: Flask) -> str:
-        """The cookie's name for the scheme of the request."""
         name = super().get_cookie_name(app)
         return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
 
     def get_cookie_secure(self, app: Flask) -> bool:
-        """Whether the cookie is only for https."""
         return needs_secure_cookies(self._trusted_proxies)
 
 
 def require_https(app: Flask, *, trusted_proxies: int) -> None:
-    """Make every answer over https require https from then on, and redirects stay on the scheme.
-
-    Sessions cost nothing for requests without cookies.
-    """
+    """Make every answer over https require https from then on, and redirects stay on the scheme."""
     app.session_interface = LazySessions(trusted_proxies)
     app.after_request(partial(_protect, trusted_proxies))
 
@@ -159,7 +152,6 @@ def _without_own_host(location: str) -> str:
 
 
 def _forwarded_schemes() -> list[str]:
-    """The entries of ``X-Forwarded-Proto``."""
     header = request.environ.get("HTTP_X_FORWARDED_PROTO", "")
     return [entry.strip().lower() for entry in header.split(",")] if header else []
 

@@ -141,11 +141,9 @@ class Later:
             self._begun(int(status[:3]))
 
     def on_wake(self, wake: Callable[[], None]) -> None:
-        """See ``Source.on_wake``."""
         self._source.on_wake(wake)
 
     def close(self) -> None:
-        """See ``Source.close``."""
         self.steps.close()  # type: ignore[attr-defined]
         self._source.close()
 

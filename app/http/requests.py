@@ -27,10 +27,7 @@ from app.values.ip_addresses import IPAddress
 
 
 def apply_request_policy() -> Response | None:
-    """Before every public operation: answer a preflight, refuse a body that is too large.
-
-    It reads the WSGI environment directly, as most requests are neither.
-    """
+    """Before every public operation: answer a preflight, refuse a body that is too large."""
     environ = request.environ
     if environ["REQUEST_METHOD"] == "OPTIONS":
         return preflight(204)
@@ -249,12 +246,10 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     @property
     def endpoint_name(self) -> str:
-        """Its name in logs and metrics."""
         function: Any = self.call or self.view
         return self.endpoint or str(function.__name__)
 
     def view_for(self, compat_clients: bool) -> Callable[[], Response]:
-        """The view: reads the request, executes the operation, and dumps the answer."""
         if self.view is not None:
             return self.view
         call, dump, headers = self.call, self.dump, self.headers
@@ -272,7 +267,6 @@ class Operation(Struct, frozen=True, kw_only=True):
         return view
 
     def question(self, compat_clients: bool) -> Schema:
-        """The schema that reads the request."""
         if self.query is None:
             return self.bodies[0]
         return self.reads or shape_of(self.query, compat_clients)
