@@ -12,7 +12,6 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache
-from logging.handlers import SysLogHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +39,6 @@ TABLE = (
         "flask-admin", "_get_list_filter_args", "app/console/shell/lists.py", "empty fields are no filter"
     ),
     Private("flask-admin", "_get_list_extra_args", "app/console/shell/lists.py", "arguments are bounded"),
-    Private("standard library", "_connect_unixsocket", "app/audit/keys.py", "has no timeout"),
 )
 
 DOCUMENTED = frozenset({
@@ -171,11 +169,3 @@ def test_flask_admin_uses_the_hooks() -> None:
     assert parameters(BaseModelView._get_list_extra_args) == ["self"]
     assert "_get_list_extra_args()" in inspect.getsource(BaseModelView.index_view)
     assert "_get_list_filter_args()" in inspect.getsource(BaseModelView._get_list_extra_args)
-
-
-def test_standard_library_connects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As before."""
-    asked: list[str] = []
-    monkeypatch.setattr(SysLogHandler, "_connect_unixsocket", lambda _self, address: asked.append(address))
-    SysLogHandler("/nowhere")
-    assert asked == ["/nowhere"]

@@ -1,193 +1,60 @@
-"""The keys that seal the audit log, and the places for its heads: outside of the database.
+"""The keys that seal the audit log, and the places outside of the database where its heads are noted.
 
-No writer of the database can change heads there. A head covers every record before it, so the next head makes
-up for a lost one (docs/audit.md#anchors).
+A head covers every record before it, so the next one makes up for one that was lost
+(docs/decisions/0071-what-the-audit-log-protects-from.md).
 """
 
 from __future__ import annotations
 
-import atexit
-import json
 import logging
 import os
-import re
 import secrets
 import socket
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
-from logging.handlers import SysLogHandler
 from pathlib import Path
-from queue import Empty, Full, Queue
-from threading import Lock, Thread
-from typing import Final, Protocol
-from urllib.parse import unquote, urlsplit
+from threading import Timer
+from typing import Any, Final
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from app.audit.rules.records import key_id
 from app.cooperation import in_native_thread
 from app.values.times import rfc3339
 
 RETRY_SECONDS: Final = 30.0
-"""How long after a failure the newest head is tried again, where no newer one comes."""
+"""How long after a failure the newest head is tried again. The place gets no other meanwhile."""
 
 TIMEOUT_SECONDS: Final = 3.0
-"""How long connecting to a syslog and sending it a head may each take. One that hangs is not tried for
-``RETRY_SECONDS``, as other places wait meanwhile."""
-
-LEAVE_SECONDS: Final = 5.0
-"""How long a process that ends waits for heads that are not noted yet."""
-
-_MOST: Final = 1000
-"""Heads that wait to be noted. There are only more while a place hangs."""
-
-_TAG: Final = "transfer-gateway"
-
-_NOTED: Final = re.compile(
-    rf"(?:[0-9T:.-]+Z|.*\b{_TAG}\[\d+\]:) audit head (?P<head>[0-9]{{1,18}}:[0-9a-f]{{64}})", re.ASCII
-)
+"""How long connecting to a syslog and sending it a head may each take."""
 
 _log = logging.getLogger(__name__)
 
 
-class Place(Protocol):
-    """Where heads are noted."""
-
-    name: str
-    """Its name in messages."""
-
-    def note(self, head: str, at: datetime) -> None:
-        """Note a head. May take its time.
-
-        :raises OSError: it was not noted.
-        """
-
-
-class AnchorFile:
-    """A file that only grows, one head a line."""
-
-    def __init__(self, path: Path) -> None:
-        self.name = str(path)
-        self._path = path
-
-    def note(self, head: str, at: datetime) -> None:
-        # A disk may be slow, and blocks greenlets.
-        in_native_thread(self._append, f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode())
-
-    def _append(self, line: bytes) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            if os.write(descriptor, line) != len(line):
-                raise OSError("the disk is full")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-class AnchorSyslog:
-    """A syslog, which collects the logs of several machines."""
-
-    def __init__(self, name: str, address: str | tuple[str, int], kind: socket.SocketKind | None) -> None:
-        self.name = name
-        self._address = address
-        self._kind = kind
-        self._open: _Syslog | None = None
-
-    def note(self, head: str, at: datetime) -> None:
-        if self._open is None:
-            self._open = _Syslog(self._address, SysLogHandler.LOG_AUTHPRIV, self._kind)
-            self._open.ident = f"{_TAG}[{os.getpid()}]: "
-            if self._kind is socket.SOCK_STREAM:
-                # A stream needs something between two messages, which is a line feed (RFC 6587).
-                self._open.append_nul = False
-                self._open.terminator = "\n"
-        try:
-            self._open.emit(logging.makeLogRecord({"msg": f"audit head {head}", "levelname": "INFO"}))
-        except OSError:
-            self._open.close()
-            self._open = None
-            raise
-
-
-class _Syslog(SysLogHandler):
-    """The standard library's handler. It raises failures instead of printing them, and waits at most
-    ``TIMEOUT_SECONDS``.
-    """
-
-    terminator = ""
-
-    def createSocket(self) -> None:  # noqa: N802
-        if self.socktype is socket.SOCK_STREAM and isinstance(self.address, tuple):
-            self.unixsocket = False
-            self.socket = socket.create_connection(self.address, TIMEOUT_SECONDS)
-        else:
-            super().createSocket()
-
-    def _connect_unixsocket(self, address: str) -> None:
-        super()._connect_unixsocket(address)  # type: ignore[misc]  # the stubs do not have it
-        self.socket.settimeout(TIMEOUT_SECONDS)
-
-    def format(self, record: logging.LogRecord) -> str:
-        return super().format(record) + self.terminator
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        raise  # noqa: PLE0704  called where the failure is handled
-
-
-def place_of(url: str) -> Place:
-    """The place that a part of ``AUDIT_ANCHORS`` names, which ``config.py`` has checked."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        return AnchorFile(Path(unquote(parts.path)))
-    if parts.scheme == "unix":
-        return AnchorSyslog(url, unquote(parts.path), None)
-    kind = socket.SOCK_DGRAM if parts.scheme == "udp" else socket.SOCK_STREAM
-    return AnchorSyslog(url, (parts.hostname or "", parts.port or 0), kind)
-
-
 class Anchors:
-    """Notes heads in every place, in its own thread: no change waits for it or fails with it."""
+    """The places of ``AUDIT_ANCHORS``. No change fails with one."""
 
-    def __init__(self, places: Sequence[Place] = (), retry_seconds: float = RETRY_SECONDS) -> None:
-        self._places = places
-        self._retry_seconds = retry_seconds
-        self._heads: Queue[tuple[str, datetime]] = Queue(_MOST)
-        self._missed: dict[str, tuple[str, datetime]] = {}
-        self._failures: dict[str, str] = {}
-        self._hung_until: dict[str, float] = {}
-        self._thread: Thread | None = None
-        self._lock = Lock()
+    def __init__(self, urls: Iterable[str] = ()) -> None:
+        self._places = [urlsplit(url) for url in urls]
+        self._missed: dict[SplitResult, tuple[str, datetime]] = {}
+        self._failures: dict[SplitResult, str] = {}
+        if syslogs := [place.geturl() for place in self._places if place.scheme != "file"]:
+            _log.warning(
+                "AUDIT_ANCHORS: %s: syslogs are deprecated and end with 2.0.0 (docs/audit.md#anchors)",
+                ", ".join(syslogs),
+            )
 
     def note(self, head: str, at: datetime) -> None:
-        """Note the head of a committed record soon.
+        """Note the head of a committed record.
 
         :param at: when the record was made.
         """
-        if not self._places:
-            return
-        with self._lock:
-            if self._thread is None:
-                # Started here, not before: processes are forked before they serve, and threads do not survive
-                # that.
-                self._thread = Thread(target=self._run, name="audit-anchors", daemon=True)
-                self._thread.start()
-                atexit.register(self.flush)
-        while True:
-            try:
-                self._heads.put_nowait((head, at))
-            except Full:
-                self._failed("all places", OSError("they hang"))
-                with suppress(Empty):  # the newest head covers the oldest
-                    self._heads.get_nowait()
-                    self._heads.task_done()
+        for place in self._places:
+            if place in self._missed:
+                self._missed[place] = head, at
             else:
-                return
-
-    def flush(self, seconds: float = LEAVE_SECONDS) -> None:
-        """Wait until all earlier heads have been tried."""
-        with self._heads.all_tasks_done:
-            self._heads.all_tasks_done.wait_for(lambda: not self._heads.unfinished_tasks, seconds)
+                self._try(place, head, at)
 
     @property
     def all_noted(self) -> bool | None:
@@ -196,59 +63,70 @@ class Anchors:
 
     def complaint(self) -> str | None:
         """Where this process could not note its last head, for operators; None where there is no fault."""
-        failing = sorted(self._failures.items())
-        return "; ".join(f"{name}: {why}" for name, why in failing) or None
+        return "; ".join(f"{_name(place)}: {why}" for place, why in self._failures.items()) or None
 
-    def _run(self) -> None:
-        while True:
-            with suppress(Empty):
-                head, at = self._heads.get(timeout=self._retry_seconds if self._missed else None)
-                for place in self._places:
-                    self._try(place, head, at)
-                self._heads.task_done()
-                continue
-            for place in self._places:
-                if place.name in self._missed:
-                    self._try(place, *self._missed[place.name])
-
-    def _try(self, place: Place, head: str, at: datetime) -> None:
-        if time.monotonic() < self._hung_until.get(place.name, 0.0):
-            self._missed[place.name] = head, at
-            return
+    def _try(self, place: SplitResult, head: str, at: datetime) -> None:
         try:
-            place.note(head, at)
-        except Exception as error:  # any fault: without this thread nothing is noted any more
-            self._missed[place.name] = head, at
-            if isinstance(error, TimeoutError):
-                self._hung_until[place.name] = time.monotonic() + self._retry_seconds
-            self._failed(place.name, error)
+            if place.scheme == "file":
+                in_native_thread(_append, place, head, at)
+            else:
+                _send(place, head)
+        except Exception as error:  # any fault: the change was committed
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            if self._failures.get(place) != why:
+                _log.error("audit heads cannot be noted in %s: %s; they are tried again", _name(place), why)
+            self._failures[place] = why
+            self._missed[place] = head, at
+            timer = Timer(RETRY_SECONDS, self._retry, (place,))
+            timer.daemon = True
+            timer.start()
         else:
-            self._missed.pop(place.name, None)
-            if self._failures.pop(place.name, None):
-                _log.warning("audit heads are noted again in %s", place.name)
-            self._failures.pop("all places", None)
+            if self._failures.pop(place, None):
+                _log.warning("audit heads are noted again in %s", _name(place))
 
-    def _failed(self, name: str, error: Exception) -> None:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        if self._failures.get(name) != why:
-            _log.error("audit heads cannot be noted in %s: %s; they are tried again", name, why)
-        self._failures[name] = why
+    def _retry(self, place: SplitResult) -> None:
+        if newest := self._missed.pop(place, None):
+            self._try(place, *newest)
 
 
-def anchored_heads(lines: Iterable[str]) -> Iterator[str]:
-    """The heads ``ID:MAC`` in a file of ``AUDIT_ANCHORS``, of a syslog or of bodies of webhooks, one a line.
+def _name(place: SplitResult) -> str:
+    return unquote(place.path) if place.scheme == "file" else place.geturl()
 
-    Other lines are skipped, also one that was cut off.
-    """
-    for line in lines:
-        text = line.strip()
-        if match := _NOTED.fullmatch(text):
-            yield match["head"]
-        elif text.startswith("{"):
-            with suppress(ValueError, TypeError, KeyError):
-                event = json.loads(text)
-                if event["type"] == "alert.audit_head":
-                    yield str(event["data"]["detail"])
+
+def _append(place: SplitResult, head: str, at: datetime) -> None:
+    line = f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode()
+    descriptor = os.open(unquote(place.path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        if os.write(descriptor, line) != len(line):
+            raise OSError("the disk is full")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _send(place: SplitResult, head: str) -> None:
+    """Send a head to a syslog as facility authpriv and severity info (RFC 3164)."""
+    if place.scheme == "unix":
+        kinds = (socket.SOCK_DGRAM, socket.SOCK_STREAM)
+        found: list[tuple[int, int, Any]] = [(socket.AF_UNIX, kind, unquote(place.path)) for kind in kinds]
+    else:
+        only = socket.SOCK_DGRAM if place.scheme == "udp" else socket.SOCK_STREAM
+        names = socket.getaddrinfo(place.hostname, place.port, type=only)
+        found = [(family, only, address) for family, _, _, _, address in names]
+    failure: OSError | None = None
+    for family, kind, address in found:
+        # A stream needs something between two messages, which is a line feed (RFC 6587).
+        end = "\n" if kind == socket.SOCK_STREAM else ""
+        try:
+            with socket.socket(family, kind) as connection:
+                connection.settimeout(TIMEOUT_SECONDS)
+                connection.connect(address)
+                connection.sendall(f"<86>transfer-gateway[{os.getpid()}]: audit head {head}{end}".encode())
+                return
+        except OSError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 KEY_BYTES = 32
@@ -301,20 +179,16 @@ class AuditKeyUnusable(Exception):
 
 
 class AuditKeys:
-    """The present key and its predecessors. One per application; read at first need, then cached.
+    """The present key and its predecessors, read at first need.
 
-    ``anchors`` is where the heads of sealed records are noted.
+    :param present: empty where none is set; then the one stored in ``file`` is used.
+    :param old: keys of earlier records, the oldest first.
+    :param anchors: where the heads of sealed records are noted; None: nowhere.
     """
 
     def __init__(
         self, present: str, old: tuple[str, ...], file: Path, anchors: Anchors | None = None
     ) -> None:
-        """Take the keys of the settings.
-
-        :param present: empty where none is set; then the one stored in ``file`` is used.
-        :param old: keys of earlier records, the oldest first.
-        :param anchors: no places by default.
-        """
         self.anchors = anchors or Anchors()
         self._present = present
         self._old = old

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from flask import Flask
 
-from app.audit.keys import Anchors, AuditKeys, place_of
+from app.audit.keys import Anchors, AuditKeys
 from app.http.application import add_part
 
 
 def add(app: Flask, *, key: str, keys_old: tuple[str, ...], made_key: Path, anchors: Iterable[str]) -> None:
     """Add the keys of records, and the places where heads are noted."""
-    add_part(app, AuditKeys, AuditKeys(key, keys_old, made_key, Anchors([place_of(url) for url in anchors])))
+    add_part(app, AuditKeys, AuditKeys(key, keys_old, made_key, Anchors(anchors)))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import Connection, insert
 
 from app.audit import models as table
@@ -166,37 +167,16 @@ def record(
         detail=_storable(detail, DETAIL_LENGTH),
         changes=changes_text(changes),
     )
-    mac = _append(connection, key, last_mac, new, changes)
+    mac = seal(key, last_mac, new)
+    sealed = SealedRecord(**asdict(new), mac=mac, key_id=key_id(key))
+    connection.execute(insert(table.AuditRecord), asdict(sealed))
+    connection.execute(insert(table.AuditSubject), _subjects(new.id, new.subject, changes))
     # Logged outside of the database, too, to detect a log whose end was cut off (audit verify --head).
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
     after_commit(connection, lambda: keys.anchors.note(head, now))
     HEAD_WRITTEN(connection, head, now)
     return new.id
-
-
-def _append(
-    connection: Connection, key: bytes, last_mac: bytes, new: AuditRecord, changes: Sequence[AuditedChange]
-) -> bytes:
-    """Seal a record and write it, with the subjects that it is found by. Returns its MAC."""
-    mac = seal(key, last_mac, new)
-    connection.execute(
-        insert(table.AuditRecord).values(
-            id=new.id,
-            at=new.at,
-            actor=new.actor,
-            source=new.source,
-            address=new.address,
-            action=new.action,
-            subject=new.subject,
-            detail=new.detail,
-            changes=new.changes,
-            mac=mac,
-            key_id=key_id(key),
-        )
-    )
-    connection.execute(insert(table.AuditSubject), _subjects(new.id, new.subject, changes))
-    return mac
 
 
 def record_change(
@@ -294,7 +274,16 @@ def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterat
         ends = audit_ends(connection)
     last: int | None = None
     while ends is not None and (last is None or last < ends[1]):
-        rows, fault = _next_rows(database, wanted, last, ends)
+        rows: list[AuditRow] = []
+        fault: RecordUnreadable | None = None
+        with reading_consistently(database.engine) as connection:
+            there = audit_ends(connection)
+            if there is None or there[0] > max(ends[0], (last or 0) + 1):
+                raise ArchivedMeanwhile("records were archived while they were exported: export them again")
+            try:
+                rows.extend(audit_chunk(connection, wanted, after=last, up_to=ends[1]))
+            except RecordUnreadable as unreadable:
+                fault = unreadable
         for row in rows:
             yield exported(SealedRecord(**row._mapping))
             last = row.id
@@ -302,27 +291,6 @@ def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterat
             raise fault
         if not rows:
             return
-
-
-def _next_rows(
-    database: Database, wanted: AuditFilter, last: int | None, ends: tuple[int, int]
-) -> tuple[list[AuditRow], RecordUnreadable | None]:
-    """The next records of an export, and why the one after them cannot be read.
-
-    :param ends: the ids of the first and the last record of the log when the export began.
-    :raises ArchivedMeanwhile: there may have been others after ``last``, which are gone.
-    """
-    rows: list[AuditRow] = []
-    oldest, newest = ends
-    with reading_consistently(database.engine) as connection:
-        there = audit_ends(connection)
-        if there is None or there[0] > max(oldest, (last or 0) + 1):
-            raise ArchivedMeanwhile("records were archived while they were exported: export them again")
-        try:
-            rows.extend(audit_chunk(connection, wanted, after=last, up_to=newest))
-        except RecordUnreadable as unreadable:
-            return rows, unreadable
-    return rows, None
 
 
 def exported(record: SealedRecord) -> bytes:

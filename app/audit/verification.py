@@ -153,19 +153,12 @@ def archive_audit(
         _sync(file.parent)
     finally:
         draft.unlink(missing_ok=True)
-    _take_out(database, audit_keys, found, file, actor)
-    return found
-
-
-def _take_out(
-    database: Database, audit_keys: AuditKeys, found: Verification, file: Path, actor: Actor
-) -> None:
-    """Delete the records that were found in a file, with a record of that."""
     with writing(database.engine) as connection:
         subject, detail = f"{UP_TO}{found.head}", f"{found.count} records are in {file.name}"
         record(connection, audit_keys, actor, ARCHIVED, subject, now=database.clock(), detail=detail)
         if delete_up_to(connection, found.archived + found.count) != found.count:
             raise ArchiveRefused("other records were archived meanwhile")
+    return found
 
 
 def _write(file: Path, lines: Iterable[bytes]) -> None:
@@ -176,7 +169,6 @@ def _write(file: Path, lines: Iterable[bytes]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

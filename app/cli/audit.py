@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO, TypeVar
 import click
 import orjson
 
-from app.audit.keys import AuditKeys, anchored_heads
+from app.audit.keys import AuditKeys
 from app.audit.rules.records import HEADS_LOGGER
 from app.audit.services import (
     ArchivedMeanwhile,
@@ -31,11 +31,12 @@ from app.values.json_values import read_time
 from app.values.times import rfc3339
 
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
-_SAID: Final = r"audit head (\d{1,18}:[0-9a-f]{64}) .*"
-_MESSAGE: Final = re.compile(_SAID, re.ASCII)
+_SAYS: Final = r"audit head (\d{1,18}:[0-9a-f]{64})"
+_MESSAGE: Final = re.compile(rf"{_SAYS} .*", re.ASCII)
 _LINE: Final = re.compile(
-    rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{{4}} INFO \d+ {re.escape(HEADS_LOGGER)}: {_SAID}", re.ASCII
+    rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{{4}} INFO \d+ {re.escape(HEADS_LOGGER)}: {_SAYS} .*", re.ASCII
 )
+_NOTED: Final = re.compile(rf"(?:[0-9T:.-]+Z|.*\btransfer-gateway\[\d+\]:) {_SAYS}", re.ASCII)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +66,22 @@ def _in_entry(text: str) -> re.Match[str] | None:
     if (entry.get("logger"), entry.get("level")) != (HEADS_LOGGER, "INFO") or not isinstance(message, str):
         return None
     return _MESSAGE.fullmatch(message)
+
+
+def anchored_heads(lines: Iterable[str]) -> Iterator[str]:
+    """The heads ``ID:MAC`` in a file of ``AUDIT_ANCHORS``, of a syslog or of bodies of webhooks, one a line.
+
+    Other lines are skipped, also one that was cut off.
+    """
+    for line in lines:
+        text = line.strip()
+        if match := _NOTED.fullmatch(text):
+            yield match[1]
+        elif text.startswith("{"):
+            with suppress(ValueError, TypeError, KeyError):
+                event = orjson.loads(text)
+                if event["type"] == "alert.audit_head":
+                    yield str(event["data"]["detail"])
 
 
 def _heads(heads: Iterable[str]) -> dict[int, bytes]:
@@ -169,7 +186,7 @@ def verify(
         say(f"records 1 to {found.archived} are archived: --archive verifies them, too")
 
 
-@audit.command("archive")
+@audit.command("archive", deprecated="It ends with 2.0.0, see docs/audit.md#archives.")
 @click.option(
     "--before",
     required=True,

@@ -71,7 +71,9 @@ def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
     fill(app)
     file, other = tmp_path / "old", tmp_path / "other"
     move = ("audit", "archive", "--before", "2099-01-01T00:00:00Z", "--to")
-    assert run(app, *move, str(file)).stdout.startswith("archived records: 3; head 3:")
+    done = run(app, *move, str(file))
+    assert done.stdout.startswith("archived records: 3; head 3:")
+    assert "'archive' is deprecated. It ends with 2.0.0" in done.stderr
     short, whole = run(app, "audit", "verify"), run(app, "audit", "verify", "--archive", str(file))
     assert short.stdout.startswith("verified records: 1; head 4:")
     assert short.stdout.splitlines()[1] == "records 1 to 3 are archived: --archive verifies them, too"
@@ -85,7 +87,7 @@ def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
     for told, wrong in (("exists and has other records", file), ("No such file", tmp_path / "no/folder")):
         refused = run(app, *move, str(wrong))
         assert (refused.exit_code, refused.stdout) == (1, "")
-        assert refused.stderr.startswith("Error: nothing was archived: ")
+        assert "\nError: nothing was archived: " in refused.stderr
         assert told in refused.stderr
 
 

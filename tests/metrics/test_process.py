@@ -12,7 +12,7 @@ from flask import Flask
 from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.audit.keys import AnchorFile, Anchors, AuditKeys
+from app.audit.keys import Anchors, AuditKeys
 from app.db.database import FEED_CONNECTIONS, Database
 from app.db.engine import connected, reading
 from app.http.application import add_part, part_of
@@ -95,13 +95,13 @@ def test_missing_limit_store_is_reported(app: Flask) -> None:
     assert value(told(metrics, app), "gateway_limits_shared") == 0
 
 
-def test_failed_head_note_is_reported(app: Flask, tmp_path: Path) -> None:
+def test_failed_head_note_is_reported(app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.audit.keys.RETRY_SECONDS", 0.2)
     metrics = ProcessMetrics()
-    anchors = Anchors([AnchorFile(tmp_path / "not-there" / "heads")], retry_seconds=0.05)
+    anchors = Anchors([f"file:{tmp_path}/not-there/heads"])
     add_part(app, AuditKeys, AuditKeys("k" * 40, (), tmp_path / "key", anchors))
     assert value(told(metrics, app), "gateway_audit_heads_noted") == 1
     anchors.note(f"1:{'0' * 64}", system_clock())
-    anchors.flush()
     assert value(told(metrics, app), "gateway_audit_heads_noted") == 0
     (tmp_path / "not-there").mkdir()
     end = time.monotonic() + 10

@@ -21,24 +21,17 @@ class Datagrams:
 
 @dataclass
 class Stream:
-    """Takes one message a line."""
+    """Takes one message a connection, which ends with a line feed."""
 
     socket: socket.socket
-    _peer: socket.socket | None = None
-    _read: bytes = b""
 
     def next(self) -> str:
-        if self._peer is None:
-            self._peer, _ = self.socket.accept()
-            self._peer.settimeout(10)
-        while b"\n" not in self._read:
-            self._read += self._peer.recv(4096)
-        line, _, self._read = self._read.partition(b"\n")
-        return line.decode()
-
-    def close(self) -> None:
-        if self._peer is not None:
-            self._peer.close()
+        peer, _ = self.socket.accept()
+        with peer, peer.makefile(encoding="utf-8") as lines:
+            peer.settimeout(10)
+            (line,) = lines
+        assert line.endswith("\n")
+        return line.removesuffix("\n")
 
 
 @contextmanager
