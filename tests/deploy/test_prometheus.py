@@ -115,6 +115,23 @@ def test_promtool_accepts_configuration_and_rules() -> None:
     assert f"{len(alerts())} rules found" in done.stdout
 
 
+def test_amtool_accepts_receivers_of_each_severity() -> None:
+    amtool, file = program("amtool", "prometheus-alertmanager"), str(FOLDER / "alertmanager.yml")
+    done = subprocess.run([amtool, "check-config", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for severity in {alert["labels"]["severity"] for alert in alerts()}:
+        command = [amtool, "config", "routes", "test", f"--config.file={file}", f"severity={severity}"]
+        routed = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert routed.stdout.strip() == severity
+
+
+def test_alertmanager_inhibits_by_alerts_that_exist() -> None:
+    (whole,) = documents(FOLDER / "alertmanager.yml")
+    named = set(re.findall('alertname="(\\w+)"', json.dumps(whole["inhibit_rules"]).replace("\\", "")))
+    assert len(named) == 2 * len(whole["inhibit_rules"])
+    assert named <= {alert["alert"] for alert in alerts()}
+
+
 @pytest.mark.minutes("promtool takes seconds for weeks of samples")
 def test_each_alert_fires_and_stays_silent() -> None:
     files = sorted(FOLDER.glob("alerts*_test.yml"))
@@ -171,6 +188,7 @@ def scraping(folder: Path, target: int) -> Iterator[Scraping]:
     )
     targets = [{"targets": [f"127.0.0.1:{target}"], "labels": {"process": "public"}}]
     (folder / "etc/targets/gateway.yml").write_text(json.dumps(targets))
+    (folder / "etc/alertmanagers.yml").write_text("[]")
     port = free_port()
     command = [
         program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",

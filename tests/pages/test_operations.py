@@ -29,6 +29,7 @@ FIRST = block_of(PAGE, "deploy/install gateway")
 COMPOSE = block_of(PAGE, "cd deploy")
 IMAGE = block_of(PAGE, "docker build")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
+ALERTMANAGER = block_of(PAGE, "install -d -m 750 -g prometheus")
 MACHINES = block_of(PAGE, "cd /opt/gateway/deploy/prometheus\napt-get")
 NIGHTLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-backup")
 MONTHLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-restore-drill")
@@ -42,8 +43,8 @@ WATCH = block_of("docs/failover.md", "cat /opt/gateway/deploy/prometheus")
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP, RESTORE,
-    CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
+    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP,
+    RESTORE, CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
 
@@ -204,6 +205,15 @@ def test_prometheus_takes_the_files(installed: Shell) -> None:
     program("promtool", "prometheus")
     assert "rules found" in installed.run(PROMETHEUS)
     assert (installed.root / "etc/prometheus/targets/gateway.yml").exists()
+
+
+def test_alertmanager_takes_the_file(installed: Shell) -> None:
+    program("amtool", "prometheus-alertmanager")
+    said = installed.run(ALERTMANAGER, before="read() { value=$name; }")
+    assert "SUCCESS" in said
+    secrets = installed.root / "etc/prometheus/secrets"
+    assert {file.name for file in secrets.iterdir()} == {"smtp_password", "chat_url", "heartbeat_url"}
+    assert (secrets / "smtp_password").read_text() == "smtp_password"
 
 
 def test_prometheus_watches_the_machines(installed: Shell) -> None:
