@@ -26,29 +26,39 @@ from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.db.engine import reading, run_read, tickets_of
 from app.estimates import planned
-from app.estimates.queries import pool_counters
+from app.estimates.queries import epoch_volumes, pool_counters, reported_fees
 from app.http.limits import LimitStore
 from app.latency.queries import twice_medians_by_pair
 from app.latency.rules.median import window
 from app.network.rules.pools import PoolCounters
+from app.network.rules.terms import base_fee_now, pool_is_open
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.refunds.queries import EVIDENCE_BOUNDS, EVIDENCE_STAGES, evidence_counts
 from app.transfers.queries.anomalies import contradicted_by_reporter, open_anomalies_by_kind
-from app.transfers.queries.status import count_at_status
-from app.transfers.queries.trends import chain_progress
+from app.transfers.queries.status import count_at_status, oldest_in_state
+from app.transfers.queries.trends import HOURLY, chain_progress, trend_counts
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.stuck import MustAct, Thresholds
+from app.transfers.rules.sums import Trends
 from app.transfers.services.notes import count_stuck
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import Unavailable
-from app.values.identifiers import ChainId, PoolKey
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.times import Epoch, hour_of
 from app.waiting.register import Waiting
 from app.watcher.services.chains import watched_chains
 from app.webhooks.queries import count_due, due_subscriptions
 
 NEVER: Final = math.inf
+
+UNFINISHED_REFUNDS: Final = (
+    Status.TRANSFER_TO_BE_REFUNDED,
+    Status.TRANSFER_REQUESTING_REFUND,
+    Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+    Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+)
 
 MOST_REPORTERS: Final = 200
 """The most reporters that are reported. Those beyond, by their names, are left out."""
@@ -138,6 +148,87 @@ def far_routes(database: Database, snapshots: SnapshotSource) -> int:
     :raises Unavailable: the configuration cannot be read.
     """
     return len(planned.far_routes(database, snapshots))
+
+
+def epoch_shares(database: Database, snapshots: SnapshotSource) -> Mapping[PoolKey, float]:
+    """The share of its epoch cap that was sent from each pool with one in the current epoch: 1 is all of it.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    pools, now = snapshots.current().terms.pools, database.clock()
+    epochs = {
+        key: Epoch.at(now, pool.epoch_seconds)
+        for key, pool in pools.items()
+        if pool.epoch_cap and pool.epoch_seconds
+    }
+    sent = run_read(database.reads, epoch_volumes, epochs)
+    return {key: sent.get(key, 0) / cap for key in epochs if (cap := pools[key].epoch_cap)}
+
+
+def fee_ages(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId, float]:
+    """The greatest age of a base fee of an open route into each chain, as a share of what the route allows.
+
+    Over 1 the route is refused. ``NEVER`` where a fee is not known. Routes that allow any age are left out.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, now = snapshots.current().terms, database.clock()
+    reported = run_read(database.reads, reported_fees)
+    ages: dict[ChainId, float] = {}
+    for key, route in terms.routes.items():
+        if terms.chains[key.src_chain_id].disabled or terms.chains[key.dst_chain_id].disabled:
+            continue
+        if key in terms.blocks or not pool_is_open(terms.tokens, terms.routes, key):
+            continue
+        fee, limit = (
+            base_fee_now(route.pin, reported.get(key), route.base_fee, now),
+            route.base_fee_max_age_seconds,
+        )
+        if fee is None or route.tiers is None:
+            age = NEVER
+        elif fee.pinned_until is not None or limit is None:
+            continue
+        else:
+            age = _age(now, fee.since) / limit if limit else NEVER
+        ages[key.dst_chain_id] = max(age, ages.get(key.dst_chain_id, 0.0))
+    return ages
+
+
+MOST_ROUTES: Final = 500
+"""The most routes whose outcomes are reported: those with the most transfers."""
+
+OUTCOME_HOURS: Final = 6
+"""Transfers count that began in so many whole hours, and in the present one."""
+
+
+def route_outcomes(database: Database, snapshots: SnapshotSource) -> Mapping[RouteKey, Trends]:
+    """How the transfers ended that began lately, of each configured route that had any.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = snapshots.current().terms
+    first = hour_of(database.clock()) - OUTCOME_HOURS
+    found: collections.defaultdict[RouteKey, Trends] = collections.defaultdict(Trends)
+    with reading(database.reads) as connection:
+        for span, trends in trend_counts(connection, HOURLY, first):
+            key = RouteKey(span.symbol, span.src_chain_id, span.dst_chain_id)
+            if key in terms.routes or key in terms.pegged:
+                found[key].add(trends)
+    most = sorted(found, key=lambda key: (-found[key].begun, key))[:MOST_ROUTES]
+    return {key: found[key] for key in most}
+
+
+def waiting_refunds(database: Database) -> Mapping[Status, float]:
+    """Seconds since the longest waiting refund came to each status; 0 without any.
+
+    Those that somebody has acknowledged are left out.
+    """
+    now, ages = database.clock(), {}
+    with reading(database.reads) as connection:
+        for status in UNFINISHED_REFUNDS:
+            first = oldest_in_state(connection, (status,), now, None, 1)
+            ages[status] = _age(now, first[0].status_since) if first else 0.0
+    return ages
 
 
 def pool_levels(database: Database, snapshots: SnapshotSource) -> Mapping[PoolKey, PoolLevel]:
@@ -287,7 +378,7 @@ class ProcessMetrics:
         self._made: dict[str, Gauge] = {}
         self._facts = gauge(
             "gateway_facts_age_seconds",
-            "The oldest kept facts in an answer of the last second",
+            "The oldest cached facts in an answer of the last second",
             mode="livemax",
         )
         self._seen_timeouts: dict[str, int] = {}

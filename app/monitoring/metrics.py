@@ -153,7 +153,38 @@ def _configuration(database: Database, snapshots: SnapshotSource) -> Sequence[Me
 def _routes(database: Database, snapshots: SnapshotSource) -> Sequence[Metric]:
     number = figures.far_routes(database, snapshots)
     text = "Open routes whose estimates bring over 1 % more or less than 1 for 1"
-    return [_one("gateway_routes_far_rate", text, number)]
+    shares = figures.epoch_shares(database, snapshots)
+    ages = figures.fee_ages(database, snapshots)
+    outcomes = figures.route_outcomes(database, snapshots)
+    return [
+        _one("gateway_routes_far_rate", text, number),
+        _family(
+            "gateway_pool_epoch_ratio",
+            "Share of its epoch cap that was sent from the pool in this epoch",
+            ("chain_id", "token"),
+            [((str(key.chain_id), key.symbol), share) for key, share in shares.items()],
+        ),
+        _family(
+            "gateway_base_fee_age_ratio",
+            "Age of the oldest base fee of the open routes into the chain, as a share of the allowed one",
+            ("chain_id",),
+            [((str(chain_id),), age) for chain_id, age in ages.items()],
+        ),
+        _family(
+            "gateway_route_outcomes",
+            "Transfers of the route that began in this hour or the six before it, by how they ended",
+            ("src_chain_id", "dst_chain_id", "token", "outcome"),
+            [
+                ((str(key.src_chain_id), str(key.dst_chain_id), key.symbol, outcome), number)
+                for key, found in outcomes.items()
+                for outcome, number in (
+                    ("completed", found.completed),
+                    ("refund", found.refund),
+                    ("failed", found.failed),
+                )
+            ],
+        ),
+    ]
 
 
 def _feed(
@@ -214,6 +245,7 @@ def _transfers(database: Database) -> Sequence[Metric]:
     statuses = figures.transfers_by_status(database)
     stuck = figures.stuck_transfers(database)
     anomalies = figures.open_anomalies(database)
+    refunds = figures.waiting_refunds(database)
     return [
         _family(
             "gateway_transfers",
@@ -225,6 +257,12 @@ def _transfers(database: Database) -> Sequence[Metric]:
             "gateway_transfers_stuck",
             "Transfers that the bridge should have moved on, counted up to 200000",
             stuck[MustAct.BRIDGE],
+        ),
+        _family(
+            "gateway_refunds_oldest_seconds",
+            "Since the longest waiting refund at the status came there; 0 without any",
+            ("status",),
+            [((str(int(status)),), age) for status, age in refunds.items()],
         ),
         _family(
             "gateway_anomalies",

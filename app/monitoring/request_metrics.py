@@ -80,7 +80,7 @@ class RequestMetrics:
         )
         self._events = Counter(
             "gateway_feed_events",
-            "Lines of the feed over HTTP, judged",
+            "Lines of the feed over HTTP, by outcome",
             ("type", "outcome"),
             registry=registry,
         )

@@ -14,19 +14,22 @@ from flask import Flask
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.db.engine import writing
+from app.estimates.models import PoolVolume
 from app.http.application import part_of
 from app.monitoring import metrics
 from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.network.snapshot import SnapshotSource
-from app.transfers.models import Anomaly, ContradictedReport, Event
+from app.transfers.models import Anomaly, ContradictedReport, Event, StuckAcknowledgement, Transfer
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.services.notes import NEW_FOR
+from app.values.identifiers import ChainId, PoolKey
+from app.values.times import minute_of
 from app.watcher.models import ChainWatch, WatchDoubt
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.rules.subscription import Audience, DeliveryState, State
@@ -101,6 +104,32 @@ def test_the_sandbox_is_told_as_it_is(
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 0
     parts = {part.name for part in state_of(sandbox)}
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
+
+
+def test_limits_fees_refunds_and_outcomes_are_reported(
+    sandbox: Flask, database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools = snapshots.current().terms.pools
+    cap = pools[PoolKey(ChainId(56), "USDT")].epoch_cap or 0
+    with writing(database.engine) as connection:
+        row = {"chain_id": 56, "symbol": "USDT", "minute": minute_of(AT), "amount": cap // 2}
+        connection.execute(insert(PoolVolume), [row])
+        sevens = select(Transfer).where(Transfer.status == 7).order_by(Transfer.status_since)
+        first, *others = connection.execute(sevens).all()
+        of_first = {"transfer_id": first.transfer_id, "status": 7, "status_since": first.status_since}
+        connection.execute(insert(StuckAcknowledgement), [of_first | {"at": AT, "by": "tester", "note": ""}])
+    oldest = (AT - others[0].status_since).total_seconds() if others else 0
+    found = patiently(sandbox, monkeypatch)
+    assert value(found, "gateway_pool_epoch_ratio", chain_id="56", token="USDT") == 0.5
+    assert value(found, "gateway_pool_epoch_ratio", chain_id="10", token="USDT") is None
+    assert value(found, "gateway_base_fee_age_ratio", chain_id="137") == 2
+    assert value(found, "gateway_base_fee_age_ratio", chain_id="10") is None, "any age is allowed"
+    assert value(found, "gateway_refunds_oldest_seconds", status="7") == oldest
+    assert value(found, "gateway_refunds_oldest_seconds", status="8") == 53_880
+    route = {"src_chain_id": "1", "dst_chain_id": "56", "token": "USDT"}
+    outcomes = {"completed": 2, "refund": 1, "failed": 0}
+    for outcome, number in outcomes.items():
+        assert value(found, "gateway_route_outcomes", **route, outcome=outcome) == number
 
 
 def test_reporter_age_counts_from_accepted_event(
