@@ -358,7 +358,6 @@ def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
 
 
 def _done(public_id: str, change: Callable[[], None], words: str) -> ResponseReturnValue:
-    """Change a subscription and go back to its page."""
     try:
         change()
     except NoSubscription:

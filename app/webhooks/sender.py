@@ -78,7 +78,6 @@ class Places:
 
 
 def _lower(counter: Counter[str], place: str) -> None:
-    """Count one less. A place without attempts is removed."""
     if counter[place] > 1:
         counter[place] -= 1
     else:
@@ -240,7 +239,6 @@ class Sender:
         await asyncio.sleep(GATHER_SECONDS)
 
     async def _finish(self) -> None:
-        """Wait for the attempts under way, and store their outcomes."""
         if self._under_way:
             await asyncio.wait(set(self._under_way))
         try:
