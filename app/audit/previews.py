@@ -20,15 +20,11 @@ class Severity(IntEnum):
 
 
 class Effect(Struct, frozen=True):
-    """One consequence in words; ``details`` are its parts, a line each.
-
-    ``transfer_ids`` are the last transfers that it is about, the newest first.
-    """
+    """One consequence in words; ``details`` are its parts, a line each."""
 
     text: str
     severity: Severity = Severity.NOTICE
     details: tuple[str, ...] = ()
-    transfer_ids: tuple[bytes, ...] = ()
 
 
 class TrialFigures(Struct, frozen=True):

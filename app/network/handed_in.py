@@ -61,11 +61,6 @@ class TransferUse(Protocol):
     ) -> Mapping[RouteKey, int]:
         """How many transfers were sent on each of the routes since the hour of a time."""
 
-    def latest_sent(
-        self, connection: Connection, since: datetime, route_keys: Collection[RouteKey], limit: int, /
-    ) -> Sequence[bytes]:
-        """The ids of the last transfers that were sent on any of the routes, the newest first."""
-
     def transfers_of_accounts(
         self, connection: Connection, since: datetime, accounts: Collection[str], /
     ) -> Sequence[tuple[datetime, bytes]]:

@@ -36,7 +36,7 @@ def test_unfit_curve_is_neither_copied_nor_saved_unconfirmed(visit: Visit, serve
     assert reasons, "the curves of the other chain do not fit"
     assert all("is not copied: " in reason for reason in reasons)
     assert findings(page) == []
-    for rate in page.locator("main input[name*=_rate_][aria-invalid=true]").all():
+    for rate in page.locator("main input[name$=_rate][aria-invalid=true]").all():
         rate.fill("curve 20")
     go(page.locator(PREVIEW))
     trials = page.locator("#trials")

@@ -1,4 +1,4 @@
-"""Blocks that end: presets, single addresses, warnings, and the transfers that are concerned."""
+"""Blocks that end: presets, single addresses, warnings, and how many transfers are concerned."""
 
 from __future__ import annotations
 
@@ -59,9 +59,12 @@ def test_presets_of_pasted_lists_and_routes(
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (CONTRACT[56].lower(), "is one of our contracts: the bridge contract of BNB Chain"),
-        (VAULT, "is one of our contracts: the vault of CELR from Ethereum to Optimism"),
-        ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "one of our contracts: the token USDT on Ethereum"),
+        (CONTRACT[56].lower(), "is one of our contracts: bridge contract of BNB Chain"),
+        (VAULT, "is one of our contracts: vault of pegged pair of CELR, Ethereum to Optimism"),
+        (
+            "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+            "one of our contracts: contract of token USDT on Ethereum",
+        ),
         ("0x" + "0" * 40, "does not look like an account: it is the zero address"),
         ("0x" + "1f" * 32, "hash or a transfer ID"),
         ("somebody", "it is not an EVM address"),
@@ -82,23 +85,18 @@ def test_an_ordinary_account_is_not_doubted(operator: Visitor) -> None:
         assert "one of our contracts" not in preview.text
 
 
-def test_the_transfers_that_are_concerned_are_listed(
+def test_the_transfers_that_are_concerned_are_counted(
     operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
     now = clock()
-    for n in range(1, 24):
-        sent = now - timedelta(minutes=n)
-        add_transfer(database, n, sender=SOMEBODY, amount=10**6 * n, sent_at=sent, updated_at=sent)
+    for n in range(1, 4):
+        add_transfer(database, n, sender=SOMEBODY, sent_at=now, updated_at=now)
     add_transfer(database, 99, sender=VAULT, sent_at=now, updated_at=now)
     preview = send(operator, "/admin/blocked_addresses/new", text=SOMEBODY.lower())
-    assert "received 23 transfers in the last 24 hours" in preview.text
-    assert preview.text.count('href="/admin/transfers/0x') == 20, "the last ones"
-    assert f'href="/admin/transfers/0x{1:064x}"' in preview.text
-    assert f'href="/admin/transfers/0x{23:064x}"' not in preview.text
+    assert "received 3 transfers in the last 24 hours" in preview.text
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "both_directions": "1"}
     route = send(operator, "/admin/route_blocks/new", **block)
-    assert "24 transfers in the last 24 hours" in route.text
-    assert f'href="/admin/transfers/0x{99:064x}"' in route.text
+    assert "4 transfers in the last 24 hours" in route.text
 
 
 def test_chain_is_picked_or_typed(operator: Visitor, database: Database) -> None:

@@ -158,7 +158,7 @@ def test_fees_that_are_not_known(operator: Visitor, database: Database) -> None:
     save(operator, form, dst_chain_id="56", symbol="USDT", how="amount", amount="7", amount_unit="smallest")
     assert row_of(database, "routes", src_chain_id=1, dst_chain_id=56)["base_fee"] == "7"
     tier = {"perc_fee_tiers_0_from": "0", "perc_fee_tiers_0_fee": "0.0005"}
-    assert "now known" in send(operator, path, **tier).text
+    assert "0.0005 %" in send(operator, path, **tier).text
 
 
 @pytest.mark.parametrize("fee", ["deposit_base_fee", "burn_base_fee", "perc_fee_tiers"])

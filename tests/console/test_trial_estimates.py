@@ -55,14 +55,14 @@ def connect(visitor: Visitor, liquidity: str, **rates: str) -> Any:
     return send(visitor, CELO, token0_address=CONTRACT, token0_liquidity=liquidity, **rates)
 
 
-EVERY_RATE = ("route0_rate_there", "route0_rate_back", "route1_rate_there", "route1_rate_back")
+EVERY_RATE = ("route0_rate", "route1_rate", "route2_rate", "route3_rate")
 
 
 def test_curve_is_not_copied_onto_unequal_pools(console: Visitor, app: Flask) -> None:
     page = connect(console, "250000")
     assert page.text.count("is not copied: 1 USDT would bring") == 4
     assert "Connect USDT on Celo?" not in page.text
-    assert form_of(page)["route0_rate_there"] == ""
+    assert form_of(page)["route0_rate"] == ""
 
 
 def test_curve_is_not_copied_onto_an_empty_pool(console: Visitor, app: Flask) -> None:
@@ -120,9 +120,9 @@ def test_entered_rates_are_saved(console: Visitor, database: Database) -> None:
 
 @pytest.mark.parametrize("typed", ["curve", "curve x", "x", "1,5", "curve 0", "0 0 1 curve 2 3 x"])
 def test_text_that_is_no_rate_is_refused_beside_its_field(console: Visitor, app: Flask, typed: str) -> None:
-    page = connect(console, "5000000", route0_rate_there=typed)
+    page = connect(console, "5000000", route0_rate=typed)
     assert "Connect USDT on Celo?" not in page.text
-    assert 'id="field-route0_rate_there-error"' in page.text
+    assert 'id="field-route0_rate-error"' in page.text
 
 
 def test_far_fixed_rate_is_not_copied(app: Flask, editing: Editing) -> None:

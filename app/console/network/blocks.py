@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from app.audit.previews import Effect, Preview
 from app.audit.services import Saved
-from app.console.network.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
+from app.console.network.editing import LONGEST_GIVEN, NetworkView
 from app.console.network.forms import LARGEST_LIST, BlocksForm, row_inputs
 from app.console.network.names import ChainIs, SymbolIs
 from app.console.network.previewed import previewed, saved_or_previewed
@@ -264,7 +264,6 @@ class BlockedView(NetworkView):
             lines=lines,
             **lines.good.by_outcome(outcome),
             form=form,
-            concerned=concerned_transfers(outcome.effects),
         )
 
 

@@ -16,7 +16,6 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.audit.services import Conflict, Saved
-from app.console.network.amount_fields import SMALLEST, TOKENS, UnitField
 from app.console.network.editing import page_of_token
 from app.console.network.forms import RowForm, row_inputs
 from app.console.network.names import chain_choices, chain_names, name_for_this_page
@@ -47,13 +46,12 @@ from app.network.edits.refusals import FieldError, Invalid
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
-from app.network.snapshot import SnapshotSource
 from app.values.amounts import format_units, is_uint256
-from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.identifiers import RouteKey
 
 
-class UnitsField(TextValueField):
-    """An amount, such as 12.5, in the unit that is chosen for all amounts of its kind. Empty is None."""
+class TokensField(TextValueField):
+    """An amount in whole tokens, such as 12.5. Empty is None."""
 
     attributes = {"autocomplete": "off", "inputmode": "decimal"}
 
@@ -97,21 +95,18 @@ class _TokenLine(Form):
     take = FlagField("Connect")
     address = LineField("Contract", needed=False)
     decimal = WholeField("Decimals")
-    liquidity = UnitsField("Opening liquidity", needed=False)
-    total_cap = UnitsField("Total cap", needed=False)
+    liquidity = TokensField("Opening liquidity", needed=False)
+    total_cap = TokensField("Total cap", needed=False)
 
 
 class _RouteLine(Form):
-    """The routes of a token from and to one chain."""
+    """A route from or to the chain that is connected."""
 
     Meta = FieldIds
     partial = True
-    there = FlagField("From the new chain")
-    rate_there = ConnectedRateField("Rate from the new chain", needed=False)
-    fee_there = UnitsField("Base fee from the new chain", needed=False)
-    back = FlagField("To the new chain")
-    rate_back = ConnectedRateField("Rate to the new chain", needed=False)
-    fee_back = UnitsField("Base fee to the new chain", needed=False)
+    take = FlagField("Connect")
+    rate = ConnectedRateField("Rate", needed=False)
+    fee = TokensField("Base fee", needed=False)
 
 
 _CHAIN_INPUTS: Final = row_inputs(Chain)
@@ -137,9 +132,6 @@ class ConnectForm(RowForm):
         "Opening validators",
         "Leave empty if not known yet: refunds on this chain cannot be verified until a set is known.",
     )
-
-    token_unit = UnitField("Unit of liquidity and caps", default=TOKENS)
-    fee_unit = UnitField("Unit of base fees", default=TOKENS)
 
     def __init__(self, example: Example, to: int | None, **kwargs: Any) -> None:
         self.example, self.to = example, to
@@ -177,14 +169,9 @@ class ConnectForm(RowForm):
             yield token, self[f"token{number}"].form
 
     def route_lines(self) -> Iterator[tuple[Any, Any]]:
-        """Each pair of routes of the example, and its inputs."""
+        """Each route of the example, and its inputs."""
         for number, route in enumerate(self.example.routes):
             yield route, self[f"route{number}"].form
-
-    def decimals_input(self, symbol: str) -> str:
-        """The name of the input that holds the decimals of a token on the new chain."""
-        lines = (line for token, line in self.token_lines() if token.token["symbol"] == symbol)
-        return next((line.decimal.name for line in lines), "")
 
     def chain_inputs(self) -> list[TextValueField]:
         """The inputs of the chain itself."""
@@ -217,9 +204,7 @@ class ConnectForm(RowForm):
             row = token_like(token, chain_id, line.address.data or "", places)
             inputs = {"address": line.address, "decimal": line.decimal}
             tokens.append(NewRow("tokens", row, f"Token {symbol}", inputs))
-            liquidity, cap = (
-                _smallest(field, places, self.token_unit) for field in (line.liquidity, line.total_cap)
-            )
+            liquidity, cap = (_smallest(field, places) for field in (line.liquidity, line.total_cap))
             if token.pool is not None:
                 row = pool_like(token, chain_id, places, liquidity or 0, cap)
                 inputs = {"liquidity_added": line.liquidity, "total_cap": line.total_cap}
@@ -242,17 +227,12 @@ class ConnectForm(RowForm):
     def _routes(self, decimals: dict[tuple[int, str], int], symbols: set[str]) -> Iterator[NewRow]:
         """The picked routes of the tokens that get a pool."""
         for route, line in self.route_lines():
-            for there, wanted, rate, fee, dst in (
-                (True, line.there.data, line.rate_there, line.fee_there, route.peer),
-                (False, line.back.data, line.rate_back, line.fee_back, self.chain_id),
-            ):
-                if wanted and (dst, route.symbol) in decimals:
-                    amount = _smallest(fee, decimals[dst, route.symbol], self.fee_unit, up=True)
-                    if route.symbol in symbols:
-                        row = route_like(route, self.chain_id, amount, decimals, rate=rate.data, there=there)
-                        way = "to" if there else "from"
-                        title = f"Route of {route.symbol} {way} {route.peer_name}"
-                        yield NewRow("routes", row, title, {"rate": rate, "base_fee": fee})
+            if line.take.data and route.symbol in symbols:
+                dst = route.peer if route.there else self.chain_id
+                amount = _smallest(line.fee, decimals[dst, route.symbol], up=True)
+                row = route_like(route, self.chain_id, amount, decimals, line.rate.data)
+                title = f"Route of {route.symbol} {'to' if route.there else 'from'} {route.peer_name}"
+                yield NewRow("routes", row, title, {"rate": line.rate, "base_fee": line.fee})
 
     def copied_rates(self, rows: Sequence[NewRow]) -> dict[RouteKey, NewRow]:
         """The routes that have the example's rate, as none was entered."""
@@ -300,37 +280,23 @@ def connect_form(example: Example, to: int | None, **kwargs: Any) -> ConnectForm
         }
         lines[f"token{number}"] = FormField(_TokenLine, separator="_", default=given)
     for number, route in enumerate(example.routes):
-        given = {
-            "there": route.there is not None,
-            "back": route.back is not None,
-            "rate_there": _proposed(route.there),
-            "rate_back": _proposed(route.back),
-            "fee_there": route.fee_there,
-            "fee_back": route.fee_back,
-        }
+        # Whether a curve fits is known only once the liquidity is entered.
+        rate = route.like["rate"] if fits_anywhere(route.like["rate"]) else None
+        given = {"take": True, "rate": rate, "fee": route.fee}
         lines[f"route{number}"] = FormField(_RouteLine, separator="_", default=given)
     form: ConnectForm = type("ConnectForm", (ConnectForm,), lines)(example, to, **kwargs)
     return form
 
 
-def _proposed(route: Mapping[str, Any] | None) -> Any:
-    """The rate that is filled in. Whether a curve fits is known only once the liquidity is entered."""
-    return route["rate"] if route is not None and fits_anywhere(route["rate"]) else None
-
-
-def _smallest(field: UnitsField, decimals: int, unit: UnitField, *, up: bool = False) -> int | None:
+def _smallest(field: TokensField, decimals: int, *, up: bool = False) -> int | None:
     """The amount in smallest units.
 
-    :param unit: whether it was typed in tokens or in smallest units.
     :param up: round it up; otherwise an amount with too many decimals is an error of the input.
     """
     if field.data is None or isinstance(field.data, str):
         return None
-    in_tokens = unit.text != SMALLEST
-    amount = field.data * (10**decimals if in_tokens else 1)
-    if amount.denominator != 1 and not in_tokens:
-        _add(field, "Enter smallest units as digits only, or choose tokens as the unit.")
-    elif amount.denominator != 1 and not up:
+    amount = field.data * 10**decimals
+    if amount.denominator != 1 and not up:
         _add(field, f"The token has {decimals} decimals. Enter at most {decimals} digits after the point.")
     whole = -(-amount.numerator // amount.denominator)
     if not is_uint256(whole):
@@ -347,7 +313,7 @@ _CHANGED: Final = (
     "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
     "they are now."
 )
-_MOST_LINES: Final = 60
+_MOST_LINES: Final = 100
 """Tokens and routes of an example that one page has. Of a chain with more, the tokens are chosen first."""
 _NOTHING: Final = "nothing"
 """In the address: a chain without an example."""
@@ -458,25 +424,12 @@ def _example(like: str) -> Example | None:
 
 
 def _next_page(form: ConnectForm, rows: Sequence[NewRow]) -> str:
-    """The next page: an estimate from the chain, or the page of what is connected where it has no route.
-
-    A route on which something is stopped, or with a fee that is not known, is the last choice.
-    """
-    chain_id = form.chain_id
-    there = [new.row for new in rows if new.section == "routes" and new.row["src_chain_id"] == chain_id]
+    """The next page: an estimate from the chain, or the page of what is connected where it has no route."""
+    there = [new.row for new in rows if new.section == "routes" and new.row["src_chain_id"] == form.chain_id]
     if not there:
-        return page_of_token(chain_id, form.symbol) if form.symbol else url_for("chains.edit", key=chain_id)
-    first = min(there, key=lambda route: not _may_pass(route))
-    return url_for(
-        "estimates.index", src=chain_id, dst=first["dst_chain_id"], token=first["symbol"], amount="100"
-    )
-
-
-def _may_pass(route: Mapping[str, Any]) -> bool:
-    """Whether the route has a base fee and nothing at its other end is stopped."""
-    terms = current(SnapshotSource).current().terms
-    end = PoolKey(ChainId(route["dst_chain_id"]), route["symbol"])
-    token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)
-    if token is None or chain is None or route["base_fee"] is None:
-        return False
-    return not (token.stopped or token.pool_disabled or chain.disabled)
+        if form.symbol:
+            return page_of_token(form.chain_id, form.symbol)
+        return url_for("chains.edit", key=form.chain_id)
+    first = min(there, key=lambda route: route["base_fee"] is None)
+    ends = {"src": form.chain_id, "dst": first["dst_chain_id"]}
+    return url_for("estimates.index", **ends, token=first["symbol"], amount="100")

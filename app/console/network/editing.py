@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
-from app.audit.previews import Effect, Preview
+from app.audit.previews import Preview
 from app.audit.services import Conflict, shown_values
 from app.console.network.forms import DiffLine, RowForm, row_form
 from app.console.network.names import cells, decimals_by_pool, is_number, readable, row_title
@@ -22,7 +22,6 @@ from app.console.shell.access import EDIT, READ, Access, Audience
 from app.console.shell.forms.form import inputs_of
 from app.console.shell.lists import ListView
 from app.console.shell.views import after_saving
-from app.console.transfers.components import TransferLine, transfer_line
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
@@ -34,20 +33,7 @@ from app.network.models import Token
 from app.network.models.columns import declared_columns
 from app.network.queries import load_rows, rows_with
 from app.network.sections import BLOCKED, Row, Section
-from app.network.snapshot import SnapshotSource
-from app.transfers.queries.lists import transfers_with_ids
 from app.values.differences import FieldDifference, difference
-
-
-def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLine]:
-    """What a page shows about the transfers that the effects name, by their ids."""
-    wanted = [transfer_id for effect in effects for transfer_id in effect.transfer_ids]
-    if not wanted:
-        return {}
-    terms = current(SnapshotSource).current().terms
-    with reading(current(Database).reads) as connection:
-        rows = transfers_with_ids(connection, wanted)
-    return {row.transfer_id: transfer_line(terms, row) for row in rows}
 
 
 def links_of_users() -> Callable[[str], tuple[str, str | None]]:
@@ -333,7 +319,6 @@ class NetworkView(ListView):
         return self.render(
             "console/network/preview.html",
             preview=preview,
-            concerned=concerned_transfers(preview.effects),
             subject=row_title(self.one, values),
             lines=self._in_words(values, preview.differences),
             form=on.form,

@@ -149,19 +149,6 @@
       });
     }
 
-    // A table of amounts has one unit for all of them.
-    for (const select of form.querySelectorAll("select[data-unit-of-table]")) {
-      select.addEventListener("change", () => {
-        const isTokens = select.value === TOKENS;
-        for (const input of select.closest("section").querySelectorAll("input[data-decimals], input[data-decimals-of]")) {
-          const digits = input.dataset.decimals || value(input.dataset.decimalsOf).trim();
-          if (!/^\d{1,2}$/.test(digits)) continue;
-          const smallest = smallestOf(input.value, !isTokens, Number(digits));
-          if (smallest !== null) input.value = isTokens ? toTokens(smallest, Number(digits)) : smallest;
-        }
-      });
-    }
-
     form.addEventListener("input", refresh);
     form.addEventListener("change", refresh);
     refresh();

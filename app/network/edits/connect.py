@@ -64,19 +64,18 @@ class TokenExample(Struct, frozen=True):
 
 
 class RouteExample(Struct, frozen=True):
-    """The routes of a token between the new chain and another one, each copied from a route of the example.
+    """A route between the new chain and another one, copied from a route of the example.
 
-    ``there`` leads from the new chain, ``back`` to it; None where the example has no such route. Their base
-    fees are in whole tokens, as the new chain may have other decimals; None is not known.
+    ``there``: it leads from the new chain, otherwise to it. ``fee`` is the base fee in whole tokens, as the
+    new chain may have other decimals; None is not known.
     """
 
     symbol: str
     peer: int
     peer_name: str
-    there: Documented | None
-    back: Documented | None
-    fee_there: str | None
-    fee_back: str | None
+    there: bool
+    like: Documented
+    fee: str | None
 
 
 class Example(Struct, frozen=True):
@@ -135,8 +134,9 @@ def token_example(database: Database, chain_id: int, symbol: str) -> Example | N
     (token,) = example.tokens
     if token.pool is not None and not example.routes:
         route = _NEW_ROUTE | {"symbol": symbol, "src_chain_id": like}
-        own = RouteExample(symbol, like, example.chain["name"], route, route, None, None)
-        example = replace(example, routes=(own,))
+        name = example.chain["name"]
+        own = [RouteExample(symbol, like, name, there, route, None) for there in (True, False)]
+        example = replace(example, routes=tuple(own))
     return replace(example, tokens=(replace(token, pool=token.pool or _NEW_POOL),))
 
 
@@ -198,38 +198,26 @@ def rescaled(smallest: int, decimals: int, to: int) -> int:
 
 
 def _routes(
-    routes: Sequence[Row], like: int, names: Mapping[int, str], decimals: Mapping[tuple[int, str], int]
+    rows: Sequence[Row], like: int, names: Mapping[int, str], decimals: Mapping[tuple[int, str], int]
 ) -> Sequence[RouteExample]:
-    by_key = {(row["symbol"], row["src_chain_id"], row["dst_chain_id"]): row for row in routes}
-    peers = sorted(
-        {(symbol, src if dst == like else dst) for symbol, src, dst in by_key if like in (src, dst)},
-        key=lambda pair: (pair[0], names[pair[1]]),
-    )
-
-    def pair(symbol: str, peer: int, there: Row | None, back: Row | None) -> RouteExample:
-        examples = [None if row is None else _documented("routes", row) for row in (there, back)]
-        fees = [_fee(row, decimals) for row in (there, back)]
-        return RouteExample(symbol, peer, names[peer], examples[0], examples[1], fees[0], fees[1])
-
-    found = [
-        pair(symbol, peer, by_key.get((symbol, like, peer)), by_key.get((symbol, peer, like)))
-        for symbol, peer in peers
-    ]
+    found = []
+    for row in rows:
+        src, dst, symbol, fee = row["src_chain_id"], row["dst_chain_id"], row["symbol"], row["base_fee"]
+        if like in (src, dst):
+            peer = dst if src == like else src
+            tokens = None if fee is None else format_units(fee, decimals[dst, symbol])
+            like_it = _documented("routes", row)
+            found.append(RouteExample(symbol, peer, names[peer], src == like, like_it, tokens))
+    found.sort(key=lambda each: (each.symbol, each.peer_name, not each.there))
     # Between the new chain and the example itself: as between the example and the first other chain, both
     # with the fee to the example, as the new chain is like it.
-    for symbol in dict.fromkeys(symbol for symbol, _ in peers):
-        first = next(peer for token, peer in peers if token == symbol)
-        there, back = by_key.get((symbol, like, first)), by_key.get((symbol, first, like))
-        own, fee = pair(symbol, like, there or back, back or there), _fee(back or there, decimals)
-        found.append(replace(own, fee_there=fee, fee_back=fee))
-    return sorted(found, key=lambda each: (each.symbol, each.peer_name))
-
-
-def _fee(route: Row | None, decimals: Mapping[tuple[int, str], int]) -> str | None:
-    """The base fee in whole tokens; None where it is not known."""
-    if route is None or route["base_fee"] is None:
-        return None
-    return format_units(route["base_fee"], decimals[route["dst_chain_id"], route["symbol"]])
+    for symbol in {each.symbol: None for each in found}:
+        of = [each for each in found if each.symbol == symbol]
+        ends = {each.there: each for each in of if each.peer == of[0].peer}
+        for there in (True, False):
+            route, fee = ends.get(there, of[0]), ends.get(False, of[0]).fee
+            found.append(replace(route, peer=like, peer_name=names[like], there=there, fee=fee))
+    return sorted(found, key=lambda each: (each.symbol, each.peer_name, not each.there))
 
 
 def token_like(example: TokenExample, chain_id: int, address: str, decimals: int) -> Documented:
@@ -259,18 +247,15 @@ def route_like(
     chain_id: int,
     base_fee: int | None,
     decimals: Mapping[tuple[int, str], int],
-    *,
     rate: Documented | None,
-    there: bool,
 ) -> Documented:
-    """A route from a new chain (``there``) or to it, with the example's protocol fee.
+    """A route from a new chain or to it, with the example's protocol fee.
 
     :param base_fee: in the destination token's smallest units; None is not known.
     :param rate: as the document writes it; None: the example's.
     """
-    like = (example.there if there else example.back) or {}
-    symbol, peer = example.symbol, example.peer
-    src, dst = (chain_id, peer) if there else (peer, chain_id)
+    like, symbol = example.like, example.symbol
+    src, dst = (chain_id, example.peer) if example.there else (example.peer, chain_id)
     was, will = decimals[like["src_chain_id"], symbol], decimals[src, symbol]
     tiers = like["perc_fee_tiers"]
     # A fee is pinned because of what happens on one route.

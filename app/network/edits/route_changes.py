@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from fractions import Fraction
 from typing import Final, NamedTuple
-
-from msgspec import Struct
 
 from app.audit.previews import Effect, Severity
 from app.network.edits.refusals import counted
@@ -24,71 +22,58 @@ from app.network.rules.terms import (
     pool_is_open,
 )
 from app.network.rules.validation_facts import build_facts
-from app.network.rules.watch_terms import WatchTerms, build_watch_terms
+from app.network.rules.watch_terms import build_watch_terms
 from app.network.sections import Row
 from app.values.amounts import format_units, grouped, tokens_text
-from app.values.codes import BridgeType
 from app.values.differences import leaps, times_text
-from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.identifiers import PoolKey, RouteKey
 
 LISTED: Final = 50
 """How many routes are listed one by one; the rest is only counted."""
 
 
 class OpenRoute(NamedTuple):
-    """One direction in which a token can be sent now: through pools (``bridge`` None) or pegged."""
+    """One direction in which a token can be sent now: through pools, or pegged."""
 
     route_key: RouteKey
-    bridge: BridgeType | None
+    is_pegged: bool
 
 
-class RouteChanges(Struct, frozen=True):
-    """The routes that an edit stops and opens. ``names`` are those of the chains, by id."""
+def route_effects(
+    stopped: Collection[OpenRoute],
+    opened: Collection[OpenRoute],
+    names: Mapping[int, str],
+    recent: Mapping[RouteKey, int],
+) -> Iterator[Effect]:
+    """The routes that an edit stops and opens.
 
-    stopped: frozenset[OpenRoute]
-    opened: frozenset[OpenRoute]
-    names: Mapping[int, str]
-
-    @classmethod
-    def between(cls, before: NetworkTerms, after: NetworkTerms) -> RouteChanges:
-        """The routes that are open in only one of two configurations."""
-        was, will = open_routes(before), open_routes(after)
-        return cls(was - will, will - was, chain_names(before) | chain_names(after))
-
-    def effects(self, recent: Mapping[RouteKey, int]) -> Iterator[Effect]:
-        """The effects in words.
-
-        :param recent: how many transfers of the last 24 hours took each route.
-        """
-        if self.stopped:
-            text = f"{summary(self.stopped)} {_verb('stop', self.stopped)} at once"
-            if used := sum(
-                recent.get(route_key, 0) for route_key in {opening.route_key for opening in self.stopped}
-            ):
-                text += f"; {counted(used, 'transfer')} in the last 24 hours"
-            yield Effect(text, Severity.GRAVE, self._listed(self.stopped, recent))
-        if self.opened:
-            text = f"{summary(self.opened)} {_verb('open', self.opened)} at once"
-            yield Effect(text, Severity.NOTICE, self._listed(self.opened, {}))
-
-    def _listed(self, openings: Iterable[OpenRoute], recent: Mapping[RouteKey, int]) -> tuple[str, ...]:
+    :param names: of the chains, by id.
+    :param recent: how many transfers of the last 24 hours took each route that it stops.
+    """
+    for routes, verb, severity in ((stopped, "stop", Severity.GRAVE), (opened, "open", Severity.NOTICE)):
         lines = []
-        for opening in sorted(openings, key=lambda opening: (opening.bridge is not None, opening.route_key)):
-            kind = " (pegged)" if opening.bridge is not None else ""
-            count = recent.get(opening.route_key, 0)
-            used = f": {counted(count, 'transfer')} in the last 24 hours" if count else ""
-            lines.append(f"{route_text(opening.route_key, self.names)}{kind}{used}")
-        rest = len(lines) - LISTED
-        return tuple(lines) if rest <= 0 else (*lines[:LISTED], f"and {grouped(rest)} more")
+        for key, is_pegged in sorted(routes, key=lambda route: (route.is_pegged, route.route_key)):
+            often = f": {_recently(recent[key])}" if key in recent else ""
+            lines.append(f"{route_text(key, names)}{' (pegged)' if is_pegged else ''}{often}")
+        if lines:
+            text = f"{counted(len(lines), 'route')} {verb}{'s' if len(lines) == 1 else ''} at once"
+            if used := sum(recent.get(key, 0) for key in {route.route_key for route in routes}):
+                text += f"; {_recently(used)}"
+            rest = [f"and {grouped(len(lines) - LISTED)} more"] if len(lines) > LISTED else []
+            yield Effect(text, severity, (*lines[:LISTED], *rest))
+
+
+def _recently(count: int) -> str:
+    return f"{counted(count, 'transfer')} in the last 24 hours"
 
 
 def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:
     """Every direction in which the configuration allows a token to be sent. Pools and fees do not matter."""
-    every = [OpenRoute(route_key, None) for route_key in terms.routes]
-    every += [OpenRoute(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
-    return frozenset(
-        opening for opening in every if is_open(terms, opening.route_key, opening.bridge is not None)
-    )
+    every = [
+        *(OpenRoute(key, False) for key in terms.routes),
+        *(OpenRoute(key, True) for key in terms.pegged),
+    ]
+    return frozenset(route for route in every if is_open(terms, *route))
 
 
 def is_open(terms: NetworkTerms, route_key: RouteKey, is_pegged: bool | None = None) -> bool:
@@ -115,45 +100,22 @@ def route_text(route_key: RouteKey, names: Mapping[int, str]) -> str:
     return f"{symbol} from {names.get(src, f'chain {src}')} to {names.get(dst, f'chain {dst}')}"
 
 
-def summary(openings: Iterable[OpenRoute]) -> str:
-    """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both directions."""
-    routes: set[RouteKey] = set()
-    pairs: dict[tuple[str, frozenset[ChainId], bool], int] = {}
-    for route_key, bridge in openings:
-        if bridge is None:
-            routes.add(route_key)
-        else:
-            ends = frozenset((route_key.src_chain_id, route_key.dst_chain_id))
-            key = route_key.symbol, ends, bridge is BridgeType.BURN_MINT
-            pairs[key] = pairs.get(key, 0) + 1
-    whole = sum(count == 2 and not minted for (_, _, minted), count in pairs.items())
-    half = sum(count == 1 and not minted for (_, _, minted), count in pairs.items())
-    minted = sum(count for (_, _, minted), count in pairs.items() if minted)
-    parts = [
-        counted(len(routes), "route") if routes else "",
-        counted(whole, "pegged pair") if whole else "",
-        f"{counted(half, 'pegged pair')} in one direction" if half else "",
-        counted(minted, "route") + " between pegged chains" if minted else "",
-    ]
-    *most, last = [part for part in parts if part]
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _verb(verb: str, openings: frozenset[OpenRoute]) -> str:
-    """The verb for one or for several."""
-    return verb if not summary(openings).startswith("1 ") or " and " in summary(openings) else f"{verb}s"
-
-
 def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[Row]]) -> Iterator[Effect]:
-    """Chains whose reading begins, ends, or starts again from the first block."""
+    """Chains whose reading ends, cannot be done, or starts again from the first block."""
     was, will = (build_watch_terms(rows, build_facts(rows)) for rows in (before, after))
     for chain_id in sorted(was.keys() | will.keys()):
         old, new = was.get(chain_id), will.get(chain_id)
-        if new is None and old is not None:
+        if new is None:
             status = "its transfers keep their status until a reporter sends events"
-            yield Effect(f"{old.name} is no longer watched: {status}", Severity.GRAVE)
-        elif new is not None:
-            yield from _read(old, new)
+            yield Effect(f"{was[chain_id].name} is no longer watched: {status}", Severity.GRAVE)
+            continue
+        if old is not None and (new.contracts - old.contracts or new.from_block < old.from_block):
+            yield Effect(f"{new.name} is read again from block {grouped(new.from_block)} on")
+        if stray := sorted({*new.same_provider, *new.independent} - {*new.rpc}):
+            words = "what is said of its provider has no effect"
+            yield Effect(f"{new.name} has no node {', '.join(stray)}: {words}")
+        if not new.rpc and (old is None or old.rpc):
+            yield Effect(f"{new.name} has no nodes: it cannot be read", Severity.GRAVE)
 
 
 def chain_effects(before: Row | None, after: Row, validators: Iterable[Row]) -> Iterator[Effect]:
@@ -171,34 +133,18 @@ def chain_effects(before: Row | None, after: Row, validators: Iterable[Row]) -> 
         if after["watch_from_block"] is None:
             yield Effect(f"no watcher reads {name}: a reporter has to send its events")
         return
-    for column, text in (
-        ("block_delay", "clients are told that transfers from it wait {} blocks instead of {}"),
-        ("minimal_max_slippage", "estimates from it have a max_slippage of at least {} instead of {}"),
+    for column, text, shown in (
+        ("block_delay", "clients are told that transfers from it wait {} blocks instead of {}", str),
+        (
+            "minimal_max_slippage",
+            "estimates from it have a max_slippage of at least {} instead of {}",
+            percent_text,
+        ),
     ):
-        was, will = before[column], after[column]
-        if was == will:
-            continue
-        shown = (percent_text(ppm) for ppm in (will, was)) if column != "block_delay" else (will, was)
-        severity = Severity.GRAVE if leaps(was, will, FEE_LEAP) else Severity.NOTICE
-        yield Effect(f"{name}: {text.format(*shown)}", severity)
-
-
-def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
-    if old is None:
-        yield Effect(
-            f"a running watcher reads {new.name} from block {grouped(new.from_block)} on", Severity.NOTICE
-        )
-    elif new.contracts - old.contracts:
-        yield Effect(
-            f"{new.name} is read again from block {grouped(new.from_block)} on, for the new contracts",
-            Severity.NOTICE,
-        )
-    elif new.from_block < old.from_block:
-        yield Effect(f"{new.name} is read again from block {grouped(new.from_block)} on", Severity.NOTICE)
-    if stray := sorted({*new.same_provider, *new.independent} - {*new.rpc}):
-        yield Effect(f"{new.name} has no node {', '.join(stray)}: what is said of its provider has no effect")
-    if not new.rpc and (old is None or old.rpc):
-        yield Effect(f"{new.name} has no nodes: it cannot be read", Severity.GRAVE)
+        if before[column] != after[column] and leaps(before[column], after[column], FEE_LEAP):
+            yield Effect(
+                f"{name}: {text.format(*map(shown, (after[column], before[column])))}", Severity.GRAVE
+            )
 
 
 FEE_LEAP: Final = Fraction(5)
@@ -245,17 +191,8 @@ def _route_effects(
     if old.pin != new.pin:
         counted, counts = (base_fee_now(terms.pin, by_feed, terms.base_fee, now) for terms in (old, new))
         yield _pin_effect(name, counted, counts, dst)
-    if old.rate != new.rate:
-        yield _rate_effect(name, old.rate, new.rate)
+    yield from _rate_effect(name, old.rate, new.rate)
     yield from _tier_effects(name, old.tiers, new.tiers, src)
-    if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
-        age = new.base_fee_max_age_seconds
-        limit = (
-            "no maximum base-fee age"
-            if age is None
-            else f"no estimates with a base fee older than {grouped(age)} s"
-        )
-        yield Effect(f"{name}: {limit}")
 
 
 def _unit(terms: NetworkTerms, token: PoolKey) -> Unit:
@@ -319,15 +256,16 @@ def fee_times(old: int | None, new: int | None) -> str:
     return times_text(old, new)
 
 
-def _rate_effect(name: str, old: FixedRate | StableSwapRate, new: FixedRate | StableSwapRate) -> Effect:
+def _rate_effect(
+    name: str, old: FixedRate | StableSwapRate, new: FixedRate | StableSwapRate
+) -> Iterator[Effect]:
+    """A rate that leaps, or is found in another way. Trial estimates show what smaller changes do."""
     if isinstance(old, FixedRate) and isinstance(new, FixedRate):
-        text = f"{name}: rate {times_text(old.value, new.value)} ({old.text} → {new.text})"
-        return Effect(text, Severity.GRAVE if leaps(old.value, new.value, RATE_LEAP) else Severity.NOTICE)
-    same_model = type(old) is type(new)
-    return Effect(
-        f"{name}: rate from {_rate_text(old)} to {_rate_text(new)}",
-        Severity.NOTICE if same_model else Severity.GRAVE,
-    )
+        if leaps(old.value, new.value, RATE_LEAP):
+            times = times_text(old.value, new.value)
+            yield Effect(f"{name}: rate {times} ({old.text} → {new.text})", Severity.GRAVE)
+    elif type(old) is not type(new):
+        yield Effect(f"{name}: rate from {_rate_text(old)} to {_rate_text(new)}", Severity.GRAVE)
 
 
 def _rate_text(rate: FixedRate | StableSwapRate) -> str:
@@ -339,26 +277,19 @@ def _rate_text(rate: FixedRate | StableSwapRate) -> str:
 def _tier_effects(
     name: str, old: tuple[FeeTier, ...] | None, new: tuple[FeeTier, ...] | None, unit: Unit
 ) -> Iterator[Effect]:
-    """Where the protocol fee differs. It is compared at each amount where a tier of either list begins."""
-    if new is None:
+    """Where the protocol fee is not known any more, or leaps at an amount where a tier of either begins."""
+    if old is None or new is None:
         if old is not None:
-            text = f"{name}: the protocol fee is no longer known: no estimates"
-            yield Effect(text, Severity.GRAVE)
+            yield Effect(f"{name}: the protocol fee is no longer known: no estimates", Severity.GRAVE)
         return
-    if old is None:
-        shown = (f"from {tokens_text(t.from_amount, *unit)}: {percent_text(t.ppm)}" for t in new)
-        yield Effect(f"{name}: the protocol fee is now known", Severity.NOTICE, tuple(shown))
-        return
-    lines, leap = [], False
-    for start in sorted({tier.from_amount for tier in (*old, *new)}):
-        was, will = _ppm_at(old, start), _ppm_at(new, start)
-        if was != will:
-            amount = tokens_text(start, *unit)
-            lines.append(f"from {amount}: {percent_text(was)} → {percent_text(will)}")
-            leap = leap or leaps(was, will, FEE_LEAP)
+    lines = [
+        f"from {tokens_text(start, *unit)}: {percent_text(was)} → {percent_text(will)}"
+        for start in sorted({tier.from_amount for tier in (*old, *new)})
+        for was, will in [(_ppm_at(old, start), _ppm_at(new, start))]
+        if was != will and leaps(was, will, FEE_LEAP)
+    ]
     if lines:
-        severity = Severity.GRAVE if leap else Severity.NOTICE
-        yield Effect(f"{name}: protocol fee changes", severity, tuple(lines))
+        yield Effect(f"{name}: protocol fee changes", Severity.GRAVE, tuple(lines))
 
 
 def _ppm_at(tiers: tuple[FeeTier, ...], amount: int) -> int:

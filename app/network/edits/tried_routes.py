@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from app.audit.previews import TrialFigures, TriedRoute
 from app.db.engine import HandedIn
-from app.network.edits.route_changes import RouteChanges, is_open, route_text
+from app.network.edits.route_changes import is_open, open_routes, route_text
 from app.network.rules.far_rates import (
     Quote,
     RouteTrial,
@@ -59,8 +59,8 @@ def try_change(connection: Connection, before: Rows, after: Rows, now: datetime)
     those that are blocked until a time: the block ends without a change.
     """
     was, will = planned_terms(before, after, now)
-    opened = RouteChanges.between(was, will).opened
-    resumed = {opening.route_key for opening in opened if opening.bridge is None}
+    opened = open_routes(will) - open_routes(was)
+    resumed = {route.route_key for route in opened if not route.is_pegged}
     was, will = _running(was, before), _running(will, after)
     routes = sorted(key for key in will.routes if key in resumed or _is_changed(was, will, key))
     return TRIAL_ESTIMATES(connection, was, will, routes, now) if routes else {}

@@ -158,26 +158,6 @@ def sent_since(
     return {route_key: found[route_key] for route_key in route_keys if route_key in found}
 
 
-def latest_sent(
-    connection: Connection, since: datetime, route_keys: Collection[RouteKey], limit: int
-) -> list[bytes]:
-    """The ids of the last transfers that were sent on any of the routes since then, the newest first."""
-    found: list[tuple[datetime, bytes]] = []
-    for symbol, src, dst in route_keys:
-        of_route = (
-            Transfer.src_chain_id == src,
-            Transfer.symbol == symbol,
-            Transfer.dst_chain_id == dst,
-            Transfer.sent_at >= since,
-        )
-        newest = (Transfer.sent_at.desc(), Transfer.transfer_id)
-        query = select(Transfer.sent_at, Transfer.transfer_id).where(*of_route).order_by(*newest)
-        found += [
-            (at, each) for at, each in connection.execute(query.limit(at_most(limit))) if at is not None
-        ]
-    return [each for _, each in sorted(found, reverse=True)[:limit]]
-
-
 def transfers_of_accounts(
     connection: Connection, since: datetime, accounts: Collection[str]
 ) -> list[tuple[datetime, bytes]]:

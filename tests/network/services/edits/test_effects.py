@@ -40,7 +40,7 @@ def test_stopping_a_chain_tells_what_stops(app: Flask, database: Database, editi
     assert texts(preview) == [
         "4 transfers are in progress from or to Ethereum: no change, and clients still see the status",
         "no estimates from or to Ethereum until it is resumed",
-        "3 routes and 2 pegged pairs stop at once; 4 transfers in the last 24 hours",
+        "7 routes stop at once; 4 transfers in the last 24 hours",
     ]
     assert preview.effects[2].details == (
         "USDT from Ethereum to Optimism",
@@ -60,14 +60,14 @@ def test_stopping_a_chain_tells_what_stops(app: Flask, database: Database, editi
         typed="Ethereum",
     )
     back = look(app, "chains", 1, disabled=False)
-    assert texts(back) == ["3 routes and 2 pegged pairs open at once"]
+    assert texts(back) == ["7 routes open at once"]
     assert back.severity is Severity.NOTICE
 
 
 def test_burn_and_mint_stops_too(app: Flask) -> None:
     """Between two pegged chains."""
     preview = look(app, "tokens", 10, "CELR", xfer_disabled=True)
-    assert texts(preview) == ["1 pegged pair and 2 routes between pegged chains stop at once"]
+    assert texts(preview) == ["4 routes stop at once"]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_burn_and_mint_stops_too(app: Flask) -> None:
     [
         ({}, "1 route stops at once"),
         ({"both_directions": True}, "2 routes stop at once"),
-        ({"symbol": "CELR", "dst_chain_id": 10}, "1 pegged pair in one direction stops at once"),
-        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block has no effect now"),
+        ({"symbol": "CELR", "dst_chain_id": 10}, "1 route stops at once"),
+        ({"dst_chain_id": 137}, "no route or pegged pair is open there: the block has no effect now"),
     ],
 )
 def test_a_block_tells_what_it_stops(
@@ -94,7 +94,7 @@ def test_block_of_closed_route_stops_nothing(
     save_edit(*editing, edited(database, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     assert texts(preview_edit(database, two_persons, block)) == [
-        "these routes are stopped already: the block has no effect now"
+        "no route or pegged pair is open there: the block has no effect now"
     ]
 
 
@@ -121,11 +121,6 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
     ({"base_fee": str(FEE * 2)}, "base fee 2 times the old one", Severity.NOTICE),
     ({"base_fee": "0"}, "base fee drops to 0 (0.605437528092011966 USDT → 0 USDT)", Severity.GRAVE),
     (
-        {"rate": {"model": "fixed", "value": "1.05"}},
-        "rate about 1.05 times the old one (1.000001 → 1.05)",
-        Severity.GRAVE,
-    ),
-    (
         {"rate": {"model": "fixed", "value": "10"}},
         "rate about 10 times the old one (1.000001 → 10)",
         Severity.GRAVE,
@@ -135,7 +130,6 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
         "rate from fixed 1.000001 to the StableSwap curve with amplification 7",
         Severity.GRAVE,
     ),
-    ({"base_fee_max_age_seconds": 60}, "no estimates with a base fee older than 60 s", Severity.NOTICE),
 ]
 
 
@@ -157,21 +151,20 @@ def test_fee_tiers_are_compared_where_either_begins(app: Flask) -> None:
     preview = look(app, "routes", "USDT", 1, 56, perc_fee_tiers=tiers)
     (effect,) = preview.effects
     assert effect.text == "USDT from Ethereum to BNB Chain: protocol fee changes"
-    assert effect.details == (
-        "from 500 000 USDT: 0.04 % → 0.035 %",
-        "from 1 000 000 USDT: 0.03 % → 0.035 %",
-        "from 2 000 000 USDT: 0.03 % → 0 %",
-    )
+    assert effect.details == ("from 2 000 000 USDT: 0.03 % → 0 %",)
     assert effect.severity is Severity.GRAVE, "it drops to 0"
 
 
-@pytest.mark.parametrize(("ppm", "severity"), [(4000, Severity.GRAVE), (800, Severity.NOTICE)])
-def test_every_kind_of_fee_leaps_alike(app: Flask, ppm: int, severity: Severity) -> None:
+@pytest.mark.parametrize(("ppm", "leaps"), [(4000, True), (800, False)])
+def test_every_kind_of_fee_leaps_alike(app: Flask, ppm: int, leaps: bool) -> None:
     times = ppm // 400
     tiers = [{"from": "0", "ppm": ppm}, {"from": "1000000000000", "ppm": 300}]
-    assert look(app, "routes", "USDT", 1, 56, perc_fee_tiers=tiers).severity is severity
-    assert look(app, "routes", "USDT", 1, 56, base_fee=str(FEE * times)).severity is severity
-    assert look(app, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)).severity is severity
+    for preview in (
+        look(app, "routes", "USDT", 1, 56, perc_fee_tiers=tiers),
+        look(app, "routes", "USDT", 1, 56, base_fee=str(FEE * times)),
+        look(app, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)),
+    ):
+        assert (preview.severity is Severity.GRAVE) is leaps
 
 
 def test_the_feeds_fee_outranks_the_configured_one(app: Flask, database: Database) -> None:
@@ -214,19 +207,7 @@ def test_caps_under_what_is_used(app: Flask, database: Database) -> None:
     ]
     assert over.severity is Severity.GRAVE
     room = look(app, "pools", 1, "USDT", total_cap="6000000000001", epoch_cap="7000001")
-    assert [text.partition(" leaves ")[2] for text in texts(room)] == ["room for 0.000001 USDT now"] * 2
-    assert room.severity is Severity.PLAIN
-    assert texts(look(app, "pools", 1, "USDT", total_cap=None)) == [
-        "the total cap of USDT on Ethereum is removed: there is no limit"
-    ]
-
-
-def test_a_new_pool_lifts_nothing(database: Database, two_persons: TwoPersons) -> None:
-    new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
-    preview = preview_edit(database, two_persons, Edit("pools", values=new))
-    assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
-    assert "CELR on Optimism has no total cap" in texts(preview)
-    assert preview.severity is Severity.PLAIN
+    assert (texts(room), room.severity) == ([], Severity.PLAIN)
 
 
 def test_blocking_an_address_tells_of_its_transfers(
@@ -283,19 +264,9 @@ def _fields(preview: Preview) -> Iterable[str]:
             Severity.GRAVE,
         ),
         (
-            {"block_delay": 24},
-            "Ethereum: clients are told that transfers from it wait 24 blocks instead of 12",
-            Severity.NOTICE,
-        ),
-        (
             {"minimal_max_slippage": 3900},
             "Ethereum: estimates from it have a max_slippage of at least 0.39 % instead of 0.078 %",
             Severity.GRAVE,
-        ),
-        (
-            {"minimal_max_slippage": 781},
-            "Ethereum: estimates from it have a max_slippage of at least 0.0781 % instead of 0.078 %",
-            Severity.NOTICE,
         ),
     ],
 )
@@ -304,6 +275,7 @@ def test_what_clients_see_of_a_chain(
 ) -> None:
     preview = look(app, "chains", 1, **values)
     assert (texts(preview), preview.severity) == ([text], severity)
+    assert texts(look(app, "chains", 1, block_delay=24, minimal_max_slippage=781)) == []
 
 
 def test_a_new_chain_tells_what_it_lacks(database: Database, two_persons: TwoPersons) -> None:
@@ -319,7 +291,6 @@ def test_a_new_chain_tells_what_it_lacks(database: Database, two_persons: TwoPer
 def test_effects_on_reading_a_chain(app: Flask, database: Database, editing: Editing) -> None:
     nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
     assert texts(look(app, "chains", 1, watch_from_block=7)) == [
-        "a running watcher reads Ethereum from block 7 on",
         "Ethereum has no nodes: it cannot be read",
     ]
     save_edit(*editing, edited(database, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
@@ -328,7 +299,7 @@ def test_effects_on_reading_a_chain(app: Flask, database: Database, editing: Edi
     assert texts(look(app, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]
     further = {"deposit_contracts": [kit.CONTRACT[56]]}
     assert texts(look(app, "pegged_pairs", "CELR", 1, 10, **further)) == [
-        "Ethereum is read again from block 7 on, for the new contracts"
+        "Ethereum is read again from block 7 on"
     ]
     unwatched = look(app, "chains", 1, watch_from_block=None)
     assert texts(unwatched) == [
