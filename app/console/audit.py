@@ -9,26 +9,21 @@ from typing import Any, Final
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from msgspec.structs import replace
 
 from app.accounts.services.accounts import find_account
-from app.accounts.services.factors import RULE
 from app.audit.keys import AuditKeys
 from app.audit.rules.records import AuditedChange, SealedRecord, Source, changes_network
 from app.audit.services import AuditFilter, AuditRow, export_audit, exported, list_audit, show_audit
 from app.audit.verification import verify_audit
-from app.console.network.change_words import DescribedChange, restore_page
+from app.console.network.change_words import OTHER, DescribedChange, changes_page, restore_page
 from app.console.network.names import chain_names
-from app.console.network.paged_changes import OTHER, changes_page
-from app.console.proposals import administered
 from app.console.shell.access import ADMINISTER, EDIT, READ, Access, Audience, may
 from app.console.shell.caller import read_id
 from app.console.shell.formats import csv_line
-from app.console.shell.views import ConsoleView
+from app.console.shell.views import ConsoleView, download
 from app.db.database import Database
 from app.http.application import current
 from app.values.amounts import grouped
-from app.values.differences import difference
 from app.values.json_values import read_time
 
 _PAGE: Final = 50
@@ -57,8 +52,6 @@ _SOURCES: Final = {source.value: source.value for source in Source} | {
     Source.CLI.value: "command line",
     Source.CONSOLE.value: "console",
 }
-_ADMINISTERED: Final = ("operator ", "ingest token ", "api key ", RULE)
-"""How the subjects of accounts, tokens, keys and rules begin. Their fields have labels, too."""
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
 
@@ -75,12 +68,8 @@ class AuditView(ConsoleView):
         "verify": Access(Audience.NOBODY, Audience.VIEWER),
     }
 
-    def __init__(self) -> None:
-        super().__init__(name="Audit log", endpoint="audit")
-
     @expose("/")
     def index(self) -> str:
-        """The newest records that match."""
         wanted, fields = _filter()
         before = read_id(request.args.get("before", ""))
         rows = list_audit(current(Database), wanted, before=before, limit=_PAGE + 1)
@@ -98,7 +87,6 @@ class AuditView(ConsoleView):
 
     @expose("/<int:record_id>")
     def record(self, record_id: int) -> str:
-        """One record, with what it changed field by field."""
         entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
@@ -123,36 +111,22 @@ class AuditView(ConsoleView):
         entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
-        return Response(
-            exported(SealedRecord(**entry.record._mapping)),
-            mimetype="application/json",
-            headers={"Content-Disposition": f"attachment; filename=audit-{record_id}.json"},
-        )
+        line = exported(SealedRecord(**entry.record._mapping))
+        return download(line, "application/json", f"audit-{record_id}.json")
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
         """The matching records as a table, newest first."""
-        wanted, _ = _filter()
-        return Response(
-            _csv(current(Database), wanted),
-            mimetype="text/csv",
-            headers={"Content-Disposition": "attachment; filename=audit.csv"},
-        )
+        return download(_csv(current(Database), _filter()[0]), "text/csv", "audit.csv")
 
     @expose("/export.ndjson")
     def export_lines(self) -> Response:
         """The matching records, oldest first, with all that verification needs except the key."""
-        wanted, _ = _filter()
-        database = current(Database)
-        return Response(
-            export_audit(database, wanted),
-            mimetype="application/x-ndjson",
-            headers={"Content-Disposition": "attachment; filename=audit.ndjson"},
-        )
+        lines = export_audit(current(Database), _filter()[0])
+        return download(lines, "application/x-ndjson", "audit.ndjson")
 
     @expose("/verify", methods=("POST",))
     def verify(self) -> ResponseReturnValue:
-        """Verify the chain of hashes from its first record to its last."""
         found = verify_audit(current(Database), current(AuditKeys))
         if found.fault is None:
             flash(
@@ -181,8 +155,6 @@ def _page_of(subject: str) -> str | None:
 
 def _change(record: AuditRow, number: int, change: AuditedChange, found: DescribedChange) -> dict[str, Any]:
     """A change with its links: to its row, the row's history, and back to the values before."""
-    if not found.section and change.subject.startswith(_ADMINISTERED):
-        found = replace(found, lines=administered(difference(change.before, change.after)))
     made = found.section and changes_network(record.action)
     numbers = {"record_id": record.id, "number": number}
     return {

@@ -24,7 +24,6 @@ from app.console.accounts import AccountView, OperatorsView
 from app.console.audit import AuditView
 from app.console.credentials.views import ApiKeysView, IngestTokensView
 from app.console.dashboard.dashboard import HomeView
-from app.console.dashboard.freshness import shows_sandbox
 from app.console.estimates.views import EstimatesView
 from app.console.network.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
 from app.console.network.chain_page import ChainPageView
@@ -42,7 +41,7 @@ from app.console.search import SearchView
 from app.console.shell import caller, formats
 from app.console.shell.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.shell.formats import sentence
-from app.console.shell.views import ConsoleView, MenuEntry, menu
+from app.console.shell.views import ConsoleView, MenuEntry, menu, read
 from app.console.sign_in.passkey_pages import passkeys_work_here
 from app.console.sign_in.setup import PREFIX, secure
 from app.console.sign_in.step_up import refuse_other_bodies, words_of_end
@@ -50,7 +49,6 @@ from app.console.transfers.anomalies import AnomaliesView
 from app.console.transfers.views import TransfersView
 from app.console.watched_chains import WatchingView
 from app.console.webhooks import WebhooksView
-from app.db.database import Database
 from app.db.writes import is_unavailable
 from app.http.application import current
 from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
@@ -59,36 +57,40 @@ from app.http.public import DOCS
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
 from app.release import Release
+from app.sandbox.services import is_sandbox
 from app.values.errors import GatewayError, Unavailable
+from app.webhooks.services.subscriptions import NoSubscription
 
-VIEWS: tuple[type[ConsoleView], ...] = (
-    TransfersView,
-    EstimatesView,
-    AnomaliesView,
-    WaitingRefundsView,
-    ProposalsView,
-    ChainPageView,
-    ConnectView,
-    WatchingView,
-    TokensView,
-    PoolsView,
-    RoutesView,
-    PeggedPairsView,
-    BlockedAddressesView,
-    BlockedNetworksView,
-    RouteBlocksView,
-    ValidatorsView,
-    DocumentView,
-    AuditView,
-    HistoryView,
-    WebhooksView,
-    OperatorsView,
-    IngestTokensView,
-    ApiKeysView,
-    AccountView,
-    SearchView,
-)
-"""The views in the order of the menu, within its sections."""
+
+def _views() -> list[ConsoleView]:
+    """The views in the order of the menu, within its sections."""
+    return [
+        TransfersView(),
+        EstimatesView("Try an estimate", endpoint="estimates"),
+        AnomaliesView(),
+        WaitingRefundsView("Waiting refunds", endpoint="refunds"),
+        ProposalsView("Proposals", endpoint="proposals"),
+        ChainPageView(),
+        ConnectView("Connect a chain", endpoint="connect"),
+        WatchingView("Watched chains", endpoint="watching"),
+        TokensView(),
+        PoolsView(),
+        RoutesView(),
+        PeggedPairsView(),
+        BlockedAddressesView(),
+        BlockedNetworksView(),
+        RouteBlocksView(),
+        ValidatorsView("Validators", endpoint="validators"),
+        DocumentView("Network document", endpoint="document"),
+        AuditView("Audit log", endpoint="audit"),
+        HistoryView("Past configuration", endpoint="history"),
+        WebhooksView("Webhooks", endpoint="webhooks"),
+        OperatorsView(),
+        IngestTokensView(),
+        ApiKeysView(),
+        AccountView(),
+        SearchView(),
+    ]
 
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
@@ -130,7 +132,7 @@ def open_console(
     app.register_blueprint(assets)
     index = HomeView()
     admin = Admin(name="Transfer gateway", index_view=index, theme=Theme("console", "console/base.html"))
-    views = [view() for view in VIEWS]
+    views = _views()
     admin.add_views(*views)
     admin.init_app(app)
     rules = dict(SECURITY_RULES)
@@ -150,11 +152,10 @@ def open_console(
 
 
 def _for_templates(app: Flask) -> None:
-    """Register what templates use."""
     formats.register(app)
     app.add_template_filter(readable)
     app.add_template_filter(lambda text: sentence(readable(text)), "sentence")
-    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
+    app.add_template_global(partial(read, is_sandbox), "is_sandbox")
     app.context_processor(partial(_for_every_page, app.extensions["console"]))
 
 
@@ -173,7 +174,6 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
 
 
 def _for_every_page(console: Console) -> dict[str, Any]:
-    """What the base template needs."""
     return {
         "console_menu": console.menu,
         "may": partial(_may, console.rules),
@@ -337,7 +337,7 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
         return 500, (sentence(str(error)), "Verify the audit log: it says up to which record it holds.")
     if isinstance(error, GatewayError):
         return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
-    if isinstance(error, HTTPException):
-        code = error.code or 500
+    if isinstance(error, NoSubscription | HTTPException):
+        code = 404 if isinstance(error, NoSubscription) else error.code or 500
         return code, _WORDS.get(code, _WORDS[400] if 400 <= code < 500 else _FAILED)
     return 500, _FAILED

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, g, redirect, request, session, url_for
+from flask import abort, flash, redirect, request, session, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
 from wtforms import StringField
 
 from app.accounts.rules.two_persons import (
-    ADMINISTERED,
     ONE_ROW,
     OPERATORS,
     Proposal,
@@ -30,22 +29,18 @@ from app.accounts.services.proposals import (
 )
 from app.approvals.decide import approve, may_decide, others_who_may, preview_proposal, reject, withdraw
 from app.audit.keys import AuditKeys
-from app.audit.rules.records import AuditedChange, read_changes
+from app.audit.rules.records import read_changes
 from app.audit.services import Conflict, EditRefused, NotConfirmed, Saved
-from app.console.network.change_words import BY_SECTION, in_words_of
-from app.console.network.forms import DiffLine
+from app.console.network.change_words import BY_SECTION, changes_page, in_words_of
 from app.console.network.names import row_title
-from app.console.network.paged_changes import ChangesPage, changes_page
 from app.console.shell.access import READ, Access, Audience
-from app.console.shell.caller import actor
+from app.console.shell.caller import actor, read_id
 from app.console.shell.formats import sentence
 from app.console.shell.forms.form import REASON, ConsoleForm
 from app.console.shell.row_pages import LINES, some_rows
-from app.console.shell.views import ConsoleView, flash_saved
+from app.console.shell.views import ConsoleView, flash_saved, once_per_request
 from app.db.database import Database
 from app.http.application import current
-from app.network.sections import section_of
-from app.values.differences import FieldDifference, difference
 
 
 class MayWaitForm(ConsoleForm):
@@ -66,7 +61,6 @@ class MayWaitForm(ConsoleForm):
 
     @property
     def why(self) -> str:
-        """The reason, empty where none is required."""
         return (self.change_reason.data or "") if self.waits else ""
 
 
@@ -90,28 +84,6 @@ TONES: Final = {
     ProposalState.WITHDRAWN: "plain",
     ProposalState.EXPIRED: "plain",
 }
-_LABELS: Final = {
-    "email": "Email",
-    "role": "Role",
-    "active": "May sign in",
-    "second_factor": "Second factor",
-    "second_factor_required": "Needs a second factor",
-    "must_change_password": "Must change the password",
-    "demanded": "Required",
-    "name": "Name",
-    "key_id": "Key ID",
-    "types": "Event types",
-    "chains": "Chains",
-    "scopes": "Scopes",
-    "rate_limit": "Limit",
-    "created_at": "Created",
-    "expires_at": "Expires",
-    "revoked_at": "Revoked",
-    "quota_events": "Quota, events",
-    "quota_seconds": "Quota, seconds",
-}
-_VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
-"""Texts for values of accounts, tokens and keys. Where no kind or chain is named, all are meant."""
 
 
 def title_of(proposal: Proposal) -> str:
@@ -121,57 +93,6 @@ def title_of(proposal: Proposal) -> str:
     (change,) = read_changes(proposal.changes)
     verb = "Add" if change.before is None else "Remove" if change.after is None else "Change"
     return f"{verb} {row_title(BY_SECTION[proposal.section].one, change.before or change.after or {})}"
-
-
-def heading_of(changes: Sequence[AuditedChange]) -> str:
-    """The heading of the differences."""
-    if all(change.before is None for change in changes):
-        return "Added"
-    return "Removed" if all(change.after is None for change in changes) else "Changed"
-
-
-def rows_in_words(proposal: Proposal, page: ChangesPage) -> list[tuple[str, Sequence[DiffLine], int]]:
-    """The changes of a page: the subject of each, its fields, and how many of these are left out."""
-    guarded = proposal.section in ADMINISTERED
-    return [
-        (change.subject, administered(difference(change.before, change.after)), 0)
-        if guarded
-        else (change.subject, described.lines, described.more)
-        for (_, change), described in zip(page.rows, page.described, strict=True)
-    ]
-
-
-def in_words(
-    proposal: Proposal,
-    differences: Iterable[FieldDifference],
-    change: AuditedChange | None = None,
-) -> Sequence[DiffLine]:
-    """Differences with the labels of the form, and units and names next to the values."""
-    if proposal.section in ADMINISTERED:
-        return administered(differences)
-    if change is None:
-        change = read_changes(proposal.changes)[0]
-    row = {**(change.before or {}), **(change.after or {})}
-    return in_words_of(change, section_of(change.subject, row), differences)
-
-
-def administered(differences: Iterable[FieldDifference]) -> list[DiffLine]:
-    """Fields of an account or a token with their labels, sorted as in ``_LABELS``."""
-    return [_line(each) for each in sorted(differences, key=_place)]
-
-
-def _place(each: FieldDifference) -> int:
-    """The position of a field in ``_LABELS``; other fields are last."""
-    key = each.field.partition("[")[0]
-    return [*_LABELS, key].index(key)
-
-
-def _line(each: FieldDifference) -> DiffLine:
-    """A field of an account or a token."""
-    key, bracket, rest = each.field.partition("[")
-    label = _LABELS.get(key, key) + (f" {bracket}{rest}" if bracket else "")
-    before, after = (_VALUES.get(text, text) if text else text for text in (each.before, each.after))
-    return DiffLine(label, before, after, "", "")
 
 
 _PAGE: Final = 50
@@ -199,14 +120,12 @@ def proposals_about(subject: str) -> list[Proposal]:
     return list_waiting_about(current(Database), current(TwoPersons), current_user.role, subject)
 
 
+@once_per_request
 def proposed_rows() -> frozenset[str]:
-    """The rows that a waiting proposal is about, as the audit log names them; read once per request."""
-    if "proposed_rows" not in g:
-        waits = current(TwoPersons).sections
-        waiting = list_waiting(current(Database), current_user.role) if waits else ()
-        g.proposed_rows = frozenset(each.subject for each in waiting)
-    found: frozenset[str] = g.proposed_rows
-    return found
+    """The rows that a waiting proposal is about, as the audit log names them."""
+    waits = current(TwoPersons).sections
+    waiting = list_waiting(current(Database), current_user.role) if waits else ()
+    return frozenset(each.subject for each in waiting)
 
 
 class ProposalsView(ConsoleView):
@@ -221,27 +140,21 @@ class ProposalsView(ConsoleView):
         "withdraw": Access(Audience.NOBODY, Audience.VIEWER),
     }
 
-    def __init__(self) -> None:
-        super().__init__(name="Proposals", endpoint="proposals")
-
     def in_menu(self) -> bool:
-        """Only where ``TWO_PERSONS`` names something."""
         return bool(current(TwoPersons).sections)
 
     def badge(self) -> int:
-        """How many proposals wait."""
         return waiting_count(current(Database), current(TwoPersons), current_user.role)
 
     @expose("/")
     def index(self) -> str:
-        """Waiting proposals, the next to expire first, and decided ones, the newest first."""
         database = current(Database)
         audit_keys = current(AuditKeys)
         two_persons = current(TwoPersons)
         role = current_user.role
         note_expired(database, audit_keys, actor())
-        before = request.args.get("before", type=int)
-        page = list_all(database, role, _within_64_bits(before), _PAGE)
+        before = read_id(request.args.get("before", ""))
+        page = list_all(database, role, before, _PAGE)
         now = database.clock()
         return self.render(
             "console/proposals/index.html",
@@ -258,14 +171,12 @@ class ProposalsView(ConsoleView):
 
     @expose("/<int:proposal_id>")
     def show(self, proposal_id: int) -> str:
-        """One proposal: its preview, from the present rows, and the possible decisions."""
         note_expired(current(Database), current(AuditKeys), actor())
         proposal, now = _proposal(proposal_id), current(Database).clock()
         state = proposal.state_at(now)
         if state is not ProposalState.OPEN and proposal.proposed_by == current_user.email:
             session[_SEEN] = [*session.get(_SEEN, ()), proposal_id][-_MOST_SEEN:]
-        changes = read_changes(proposal.changes)
-        page = changes_page(changes)
+        page = changes_page(read_changes(proposal.changes))
         return self.render(
             "console/proposals/show.html",
             proposal=proposal,
@@ -273,9 +184,7 @@ class ProposalsView(ConsoleView):
             section=proposal.section.replace("_", " "),
             state=state.value,
             tone=TONES[state],
-            heading=heading_of(changes),
             page=page,
-            changes=rows_in_words(proposal, page),
             approvers=others_who_may(current(Database), proposal),
             why_not=may_decide(current(Database), proposal, current_user.email),
             now=now,
@@ -284,7 +193,6 @@ class ProposalsView(ConsoleView):
 
     @expose("/<int:proposal_id>/approve", methods=("POST",))
     def approve(self, proposal_id: int) -> ResponseReturnValue:
-        """Make the change."""
         form = ApproveForm()
         parts = current(Database), current(AuditKeys)
         return _decide(
@@ -301,12 +209,10 @@ class ProposalsView(ConsoleView):
 
     @expose("/<int:proposal_id>/reject", methods=("POST",))
     def reject(self, proposal_id: int) -> ResponseReturnValue:
-        """Close it without the change."""
         return _close(proposal_id, reject)
 
     @expose("/<int:proposal_id>/withdraw", methods=("POST",))
     def withdraw(self, proposal_id: int) -> ResponseReturnValue:
-        """Withdraw one's own proposal."""
         return _close(proposal_id, withdraw)
 
 
@@ -315,9 +221,7 @@ def _proposal(proposal_id: int) -> Proposal:
 
     :raises NotFound: there is none for them.
     """
-    found = None
-    if proposal_id < 1 << 63:
-        found = show_proposal(current(Database), current_user.role, proposal_id)
+    found = show_proposal(current(Database), current_user.role, proposal_id)
     if found is None:
         abort(404)
     return found
@@ -331,7 +235,8 @@ def _preview(proposal: Proposal) -> dict[str, Any]:
     except Conflict as refused:
         meanwhile = refused.meanwhile[:_MOST_LINES]
         more = len(refused.meanwhile) - len(meanwhile)
-        return {"refused": refused, "meanwhile": in_words(proposal, meanwhile), "more_meanwhile": more}
+        change = read_changes(proposal.changes)[0]
+        return {"refused": refused, "meanwhile": in_words_of(change, meanwhile), "more_meanwhile": more}
     except EditRefused as refused:
         return {"refused": refused}
 
@@ -348,7 +253,6 @@ def _close(proposal_id: int, how: Callable[..., Saved]) -> ResponseReturnValue:
 
 
 def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) -> ResponseReturnValue:
-    """Decide, and show the proposal with a message about the result."""
     _proposal(proposal_id)
     if not form.validate():
         flash(" ".join(map(str, form.form_errors)) or "The form is incomplete. Nothing was changed.", "error")
@@ -365,7 +269,3 @@ def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) ->
         else:
             flash(sentence(saved.changes[0]), "success")
     return redirect(url_for("proposals.show", proposal_id=proposal_id))
-
-
-def _within_64_bits(number: int | None) -> int | None:
-    return None if number is None else max(min(number, (1 << 63) - 1), 0)

@@ -53,7 +53,6 @@ class WaitingRefund(Struct, frozen=True):
 
     @property
     def can_be_signed(self) -> bool:
-        """Whether it waits for signatures alone."""
         return self.refund.lacks is Wait.SIGNATURES
 
     def is_enough(self, signer: SignerLine) -> bool:
@@ -129,12 +128,8 @@ class WaitingRefundsView(ConsoleView):
     section = "Overview"
     access = {"index": READ}
 
-    def __init__(self) -> None:
-        super().__init__(name="Waiting refunds", endpoint="refunds")
-
     @expose("/")
     def index(self) -> str:
-        """All of them, or only those that their users requested."""
         database = current(Database)
         requested = request.args.get("requested") == "1"
         waiting = waiting_refunds(database, current(SnapshotSource))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from flask import abort, flash, redirect, request, url_for
+from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -16,7 +15,7 @@ from wtforms.widgets import CheckboxInput
 
 from app.audit.keys import AuditKeys
 from app.console.shell.access import Access, Audience
-from app.console.shell.caller import actor
+from app.console.shell.caller import actor, read_id
 from app.console.shell.formats import Look, grouped, pill, sentence, unknown
 from app.console.shell.forms.form import ConsoleForm
 from app.console.shell.forms.numbers import written_time
@@ -24,7 +23,6 @@ from app.console.shell.row_pages import LINES, some_rows
 from app.console.shell.views import ConsoleView
 from app.db.database import Database
 from app.http.application import current
-from app.values.amounts import is_ascii_digits
 from app.values.json_values import read_time
 from app.values.wire_values import parse_transfer_id, watched_account
 from app.webhooks.rules.addresses import MAX_URL, AllowedNetworks
@@ -41,7 +39,6 @@ from app.webhooks.services.shown import (
 )
 from app.webhooks.services.subscriptions import (
     NewSubscription,
-    NoSubscription,
     SubscriptionRefused,
     rotate,
     send_test,
@@ -185,17 +182,12 @@ class WebhooksView(ConsoleView):
         "test": _BUTTON,
         "replay": _BUTTON,
         "retry": _BUTTON,
-        "retry_all": _BUTTON,
         "rotate": _SENSITIVE_BUTTON,
         "remove": _SENSITIVE_BUTTON,
     }
 
-    def __init__(self) -> None:
-        super().__init__(name="Webhooks", endpoint="webhooks")
-
     @expose("/")
     def index(self) -> str:
-        """Every subscription."""
         found = list_subscriptions(current(Database))
         return self.render(
             "console/webhooks/index.html",
@@ -208,41 +200,28 @@ class WebhooksView(ConsoleView):
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Make a subscription and show its secret once."""
         form = NewWebhookForm()
         if form.validate_on_submit():
             try:
-                made = subscribe(
-                    current(Database),
-                    current(AuditKeys),
-                    current(AllowedNetworks),
-                    form.wanted(),
-                    actor=actor(),
-                )
+                made = subscribe(*_parts(), current(AllowedNetworks), form.wanted(), actor=actor())
             except SubscriptionRefused as refused:
-                if refused.field in form:
-                    form[refused.field].errors = [sentence(str(refused))]
-                else:
-                    form.form_errors.append(sentence(str(refused)))
+                errors = form[refused.field].errors if refused.field in form else form.form_errors
+                errors.append(sentence(str(refused)))
             else:
                 return self.render("console/webhooks/made.html", made=made, rotated=False)
         return self.render("console/webhooks/new.html", form=form)
 
     @expose("/<public_id>")
     def show(self, public_id: str) -> str:
-        """One subscription with its newest deliveries, or a page of earlier ones."""
         before = request.args.get("before", "")
         state = request.args.get("state", "")
-        try:
-            hook = show_subscription(current(Database), public_id)
-            page = delivery_log(
-                current(Database),
-                public_id,
-                int(before) if is_ascii_digits(before) and len(before) < 19 else None,
-                DeliveryState(state) if state in set(DeliveryState) else None,
-            )
-        except NoSubscription:
-            abort(404)
+        hook = show_subscription(current(Database), public_id)
+        page = delivery_log(
+            current(Database),
+            public_id,
+            read_id(before),
+            DeliveryState(state) if state in set(DeliveryState) else None,
+        )
         return self.render(
             "console/webhooks/show.html",
             hook=hook,
@@ -261,106 +240,59 @@ class WebhooksView(ConsoleView):
 
     @expose("/<public_id>/pause", methods=("POST",))
     def pause(self, public_id: str) -> ResponseReturnValue:
-        """Send nothing for a while."""
         reason = f"paused by {actor().name}"
-        return _done(
-            public_id,
-            lambda: switch(
-                current(Database), current(AuditKeys), public_id, State.PAUSED, actor=actor(), reason=reason
-            ),
-            "Paused. What happens meanwhile is kept and sent later.",
-        )
+        switch(*_parts(), public_id, State.PAUSED, actor=actor(), reason=reason)
+        return _done(public_id, "Paused. What happens meanwhile is kept and sent later.")
 
     @expose("/<public_id>/resume", methods=("POST",))
     def resume(self, public_id: str) -> ResponseReturnValue:
-        """Send again."""
-        return _done(
-            public_id,
-            lambda: switch(current(Database), current(AuditKeys), public_id, State.ACTIVE, actor=actor()),
-            "Active again. What waits is sent now.",
-        )
+        switch(*_parts(), public_id, State.ACTIVE, actor=actor())
+        return _done(public_id, "Active again. What waits is sent now.")
 
     @expose("/<public_id>/test", methods=("POST",))
     def test(self, public_id: str) -> ResponseReturnValue:
-        """Send an event without content."""
-        return _done(
-            public_id,
-            lambda: send_test(current(Database), public_id),
-            "Test event written. Its outcome appears below once the sender has tried it.",
-        )
+        send_test(current(Database), public_id)
+        return _done(public_id, "Test event written. Its outcome appears below once the sender has tried it.")
 
     @expose("/<public_id>/replay", methods=("POST",))
     def replay(self, public_id: str) -> ResponseReturnValue:
-        """Send a span of time again."""
         form = ReplayForm()
         try:
             since, until = form.span(current(Database).clock())
-            count = replay(
-                current(Database),
-                current(AuditKeys),
-                public_id,
-                since,
-                until,
-                actor=actor(),
-                delivered_too=form.delivered_too.data,
-            )
-        except NoSubscription:
-            abort(404)
+            repeat = form.delivered_too.data
+            count = replay(*_parts(), public_id, since, until, actor=actor(), delivered_too=repeat)
         except ValueError as error:
-            flash(sentence(str(error)), "error")
-        else:
-            flash(
-                f"{grouped(count)} {'delivery is' if count == 1 else 'deliveries are'} sent again.", "success"
-            )
-        return redirect(url_for("webhooks.show", public_id=public_id))
-
-    @expose("/<public_id>/retry/<int:delivery_id>", methods=("POST",))
-    def retry(self, public_id: str, delivery_id: int) -> ResponseReturnValue:
-        """Try a delivery that waits for its next attempt now."""
-        return _retried(public_id, delivery_id)
+            return _done(public_id, sentence(str(error)), "error")
+        many = f"{grouped(count)} {'delivery is' if count == 1 else 'deliveries are'}"
+        return _done(public_id, f"{many} sent again.")
 
     @expose("/<public_id>/retry", methods=("POST",))
-    def retry_all(self, public_id: str) -> ResponseReturnValue:
-        """Try all that wait for their next attempt now."""
-        return _retried(public_id, None)
+    @expose("/<public_id>/retry/<int:delivery_id>", methods=("POST",))
+    def retry(self, public_id: str, delivery_id: int | None = None) -> ResponseReturnValue:
+        """Try one delivery that waits for its next attempt, or all of them, now."""
+        count = retry(*_parts(), public_id, delivery_id, actor=actor())
+        if not count:
+            words = "Nothing to try again: it was delivered or given up, or is due within a minute."
+            return _done(public_id, words, "warning")
+        what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
+        return _done(public_id, f"{what} tried now. Refresh the page to see the outcome.")
 
     @expose("/<public_id>/rotate", methods=("POST",))
     def rotate(self, public_id: str) -> ResponseReturnValue:
-        """Replace the secret and show the new one once."""
-        try:
-            made = rotate(current(Database), current(AuditKeys), public_id, actor=actor())
-        except NoSubscription:
-            abort(404)
+        made = rotate(*_parts(), public_id, actor=actor())
         return self.render("console/webhooks/made.html", made=made, rotated=True)
 
     @expose("/<public_id>/remove", methods=("POST",))
     def remove(self, public_id: str) -> ResponseReturnValue:
-        """Remove the subscription with its log."""
-        _done(
-            public_id,
-            lambda: switch(current(Database), current(AuditKeys), public_id, State.REMOVED, actor=actor()),
-            "Webhook removed. Nothing more is sent to it.",
-        )
+        switch(*_parts(), public_id, State.REMOVED, actor=actor())
+        flash("Webhook removed. Nothing more is sent to it.", "success")
         return redirect(url_for("webhooks.index"))
 
 
-def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
-    try:
-        count = retry(current(Database), current(AuditKeys), public_id, delivery_id, actor=actor())
-    except NoSubscription:
-        abort(404)
-    if count:
-        what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
-        flash(f"{what} tried now. Refresh the page to see the outcome.", "success")
-    else:
-        flash("Nothing to try again: it was delivered or given up, or is due within a minute.", "warning")
-    return redirect(url_for("webhooks.show", public_id=public_id))
+def _parts() -> tuple[Database, AuditKeys]:
+    return current(Database), current(AuditKeys)
 
 
-def _done(public_id: str, change: Callable[[], None], words: str) -> ResponseReturnValue:
-    try:
-        change()
-    except NoSubscription:
-        abort(404)
-    flash(words, "success")
+def _done(public_id: str, words: str, category: str = "success") -> ResponseReturnValue:
+    flash(words, category)
     return redirect(url_for("webhooks.show", public_id=public_id))

@@ -115,7 +115,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     page.get_by_label("To", exact=True).select_option("56")
     page.set_viewport_size({"width": 390, "height": 844})
     go(page.get_by_role("button", name="Preview change"))
-    expect(page.get_by_role("region", name="Recent transfers")).to_be_visible()
+    expect(page.locator("main .effects")).to_contain_text("transfers in the last 24 hours")
     visit.check_accessibility()
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.evaluate(wide)

@@ -147,9 +147,7 @@ NO_PAGES: Mapping[str, str] = {
         ("audit.export_csv", "audit.export_lines", "audit.record_file", "transfers.export_csv"), "a file"
     ),
     **dict.fromkeys(("document.export", "history.at_document"), "a file"),
-    **dict.fromkeys(
-        ("chains.new", "blocked_addresses.add_many", "blocked_networks.add_many"), "lead to the page of now"
-    ),
+    "chains.new": "leads to the page of now",
     **dict.fromkeys(("validators.index", "watching.index"), "lead to the chains"),
     "admin.refresh": "parts of the dashboard, which it puts in their places",
     "history.row": "leads to the row",

@@ -17,7 +17,7 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
 
 EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR)}
 EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
-SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
+SWITCHED = dict.fromkeys(("stop", "resume"), (OPERATOR, OPERATOR))
 
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
@@ -71,8 +71,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("routes", EDITED | {"base_fees": (OPERATOR, OPERATOR)}),
     **of_view("route_blocks", EDITED),
     **of_view("pegged_pairs", EDITED),
-    **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, NOBODY)}),
-    **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, NOBODY)}),
+    **of_view("blocked_addresses", EDITED),
+    **of_view("blocked_networks", EDITED),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     "refunds.index": (VIEWER, NOBODY),
     "connect.index": (OPERATOR, OPERATOR),
@@ -109,7 +109,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view(
         "webhooks",
         dict.fromkeys(
-            ("pause", "resume", "test", "replay", "retry", "retry_all", "rotate", "remove"),
+            ("pause", "resume", "test", "replay", "retry", "rotate", "remove"),
             (NOBODY, OPERATOR),
         ),
     ),

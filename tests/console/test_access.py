@@ -78,7 +78,7 @@ def test_every_role_route_and_method(app: Flask, role: str) -> None:
             else:
                 assert answer.status_code == 302, place
                 assert answer.location.startswith("/admin/sign-in"), place
-    assert asked == len(METHODS) * len(EXPECTED)
+    assert asked == len(METHODS) * len(console_rules(app)) >= len(METHODS) * len(EXPECTED)
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "ImFiYyI.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbb"])

@@ -110,6 +110,14 @@ def test_a_pinned_fee_is_not_copied(operator: Visitor, database: Database, editi
     assert all(row.get("pinned_base_fee") is None for row in new)
 
 
+def test_following_estimate_uses_open_route(operator: Visitor) -> None:
+    send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
+    preview = send(operator, PATH, **BASE)
+    assert send(operator, PATH, preview, confirm="1").location.startswith(
+        "/admin/estimates/?src=8453&dst=56&"
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

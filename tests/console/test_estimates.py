@@ -73,6 +73,7 @@ def test_success_explains_the_api_answer(app: Flask, sandbox: Flask) -> None:
         received = f"{int(answer['estimated_receive_amt']):,}".replace(",", " ")
         assert received in page
         assert "refused</span>" not in page
+        assert "made-up transfers" in page, "the banner of every page"
 
 
 def test_refusal_names_check_and_remedy(app: Flask, sandbox: Flask) -> None:
@@ -124,8 +125,8 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Flask) -> No
     ("changed", "complaint"),
     [
         ({"src": ""}, "Choose the source chain."),
-        ({"src": "999"}, "“999” is not configured."),
-        ({"token": "<script>"}, "“<script>” is not configured."),
+        ({"src": "999"}, "Not a valid choice."),
+        ({"token": "<script>"}, "Not a valid choice."),
         ({"amount": ""}, "Enter a number, such as 12.5."),
         ({"amount": "1,5"}, "without commas"),
         ({"amount": "-1"}, "“-1” is not a number"),
@@ -136,12 +137,12 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Flask) -> No
         ({"amount": "9" * 90}, "at most 2^256-1"),
         ({"amount": "0.1234567"}, "USDT has 6 decimals"),
         ({"amount": "1.5", "unit": "smallest"}, "Enter a whole number of smallest units"),
-        ({"unit": "x"}, "Choose tokens or smallest units."),
+        ({"unit": "x"}, "Not a valid choice."),
         ({"src": "8453"}, "USDT is not configured on the source chain"),
         ({"slippage": "x"}, "“x” is not a number"),
         ({"slippage": "0.12345"}, "at most 4 digits"),
         ({"slippage": "9" * 30}, "must be at most 4294967295"),
-        ({"pegged": "x"}, "Choose one of the options."),
+        ({"pegged": "x"}, "Not a valid choice."),
         ({"user": "a" * 129}, "must have at most 128 characters"),
         ({"user": "a\0b"}, "must not contain a NUL character"),
         ({"caller": "1.2.3.0/24"}, "not a network"),
@@ -160,7 +161,7 @@ def test_unreadable_value_is_named_at_field(
 def test_nothing_asked_yet_and_nothing_configured(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     assert "Choose chains, a token and an amount" in ask(visitor)
-    assert "is not configured" in ask(visitor, **GOOD)
+    assert "Not a valid choice." in ask(visitor, **GOOD)
 
 
 def test_what_is_tried_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

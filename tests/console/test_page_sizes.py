@@ -134,11 +134,11 @@ def test_undo_refuses_what_changed_after_its_preview(large: Flask, admin: Visito
 
 
 NOT_OPENED = {
-    "history.row", "chains.new", "blocked_addresses.add_many", "blocked_networks.add_many", "connect.token",
+    "history.row", "chains.new", "connect.token",
     "validators.index", "watching.index",  # lead to another page
     "audit.export_csv", "audit.export_lines", "audit.record_file", "document.export",
     "history.at_document", "transfers.export_csv", "console.static", "security.static",  # files
-    "blocked_networks.edit", "blocked_networks.remove", "chains.resume", "chains.resume_several",
+    "blocked_networks.edit", "blocked_networks.remove", "chains.resume",
     "operators.reset_second_factor", "account.kept", "account.recovery_codes",  # of what is not there
     "transfers.transfer",  # test_page_of_transfer_with_many_events
 }  # fmt: skip

@@ -143,7 +143,7 @@ WAITS: dict[str, Send] = {
     "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),
     "chains.remove": previewed(row_page("chains", 42161, action="/remove")),
     "chains.resume": previewed(row_page("chains", 42161, action="/resume")),
-    "chains.resume_several": previewed("/admin/chains/resume?all=1"),
+    "chains.resume several": previewed("/admin/chains/resume?all=1"),
     "tokens.edit": previewed(row_page("tokens", 1, "USDT"), name="Other"),
     "tokens.remove": previewed(row_page("tokens", 10, "DAI", action="/remove")),
     "pools.edit": previewed(row_page("pools", 1, "USDT"), total_cap="5"),
@@ -177,7 +177,7 @@ AT_ONCE: dict[str, Send] = {
     "chains.stop": lambda visitor, app, more: send(
         visitor, "/admin/chains/1/stop", disabled_reason="incident", typed="Ethereum"
     ),
-    "chains.stop_several": lambda visitor, app, more: send(
+    "chains.stop several": lambda visitor, app, more: send(
         visitor,
         "/admin/chains/stop?chain=1&chain=10",
         disabled_reason="incident",
@@ -202,7 +202,7 @@ ELSEWHERE: dict[str, Send] = {
         for name in ("pause", "resume", "test", "replay", "rotate", "remove")
     },
     "webhooks.retry": pressed("/admin/webhooks/whk_1/retry/1"),
-    "webhooks.retry_all": pressed("/admin/webhooks/whk_1/retry"),
+    "webhooks.retry all": pressed("/admin/webhooks/whk_1/retry"),
     "operators.end_sessions": pressed("/admin/operators/{account}/end-sessions"),
     "operators.demand_second_factor": pressed("/admin/operators/second-factor", demanded="1"),
     "account.recovery_codes": pressed("/admin/account/recovery-codes"),
@@ -282,7 +282,8 @@ def state(database: Database) -> tuple[Any, ...]:
 
 def test_every_posting_route_is_tested(app: Flask) -> None:
     posts = {rule.endpoint for rule in console_rules(app) if "POST" in (rule.methods or ())}
-    assert {name for name in posts if not name.startswith(OWN)} == {*WAITS, *AT_ONCE, *ELSEWHERE}
+    tested = {name.partition(" ")[0] for name in (*WAITS, *AT_ONCE, *ELSEWHERE)}
+    assert {name for name in posts if not name.startswith(OWN)} == tested
 
 
 @pytest.mark.parametrize("route", [*WAITS, *AT_ONCE])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, g, redirect, request, url_for
+from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -21,13 +21,14 @@ from app.accounts.rules.two_persons import API_KEYS, INGEST_TOKENS, TwoPersons
 from app.accounts.services.planned_changes import same_name
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
-from app.console.network.names import chain_names
+from app.console.network.names import chain_choices, chain_names
 from app.console.proposals import MayWaitForm
 from app.console.shell.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
-from app.console.shell.caller import actor
+from app.console.shell.caller import actor, read_id
 from app.console.shell.formats import pill, sentence, when
 from app.console.shell.forms.numbers import CountField
 from app.console.shell.lists import ListView, Present
+from app.console.shell.views import once_per_request, read
 from app.credentials.models import ApiKey, Credential, IngestToken
 from app.credentials.queries import credential_by_id, last_days, uses_of
 from app.credentials.rules.api_key import Scope
@@ -43,7 +44,6 @@ from app.credentials.services.issued import (
 )
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
-from app.db.engine import reading
 from app.http.application import current
 from app.transfers.rules.events.event_types import REPORTED
 from app.values.times import day_of, day_start
@@ -56,9 +56,6 @@ SCOPE_WORDS: Final = {
 
 MAX_DAYS: Final = 3650
 """The longest that a token made in the console is valid: ten years."""
-
-_LONGEST: Final = 20
-"""Digits of a chain id at most."""
 
 
 def _name(description: str) -> StringField:
@@ -157,15 +154,16 @@ class NewTokenForm(MayWaitForm):
 
         :raises CredentialRefused: such a token is not possible.
         """
-        days, picked = self.days.data, self.chains.data
-        if not all(chain.isascii() and chain.isdecimal() and len(chain) <= _LONGEST for chain in picked):
+        days, chains = self.days.data, [read_id(chain) for chain in self.chains.data]
+        picked = [chain for chain in chains if chain is not None]
+        if picked != chains:
             raise CredentialRefused("Choose chains from the list: reload the page and try again.")
         terms = TokenTerms(
             expires_at=None if days is None else now + timedelta(days=days),
             quota_events=self.quota_events.data,
             quota_seconds=self.quota_seconds.data,
         )
-        return new_token(self.name.data, self.types.data, map(int, picked), terms)
+        return new_token(self.name.data, self.types.data, picked, terms)
 
 
 DAYS: Final = 30
@@ -173,6 +171,57 @@ DAYS: Final = 30
 
 
 _REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
+
+
+def _state(row: Any) -> Markup:
+    state = state_of(row, current(Database).clock())
+    return pill(state.value, "good") if state is CredentialState.VALID else pill(state.value)
+
+
+@once_per_request
+def _last_days() -> Mapping[int, int]:
+    return read(last_days)
+
+
+def _day(day: int | None) -> str:
+    """A day in UTC."""
+    return "never" if day is None else f"{day_start(day):%Y-%m-%d}"
+
+
+@once_per_request
+def _records() -> list[TokenRecord]:
+    return list_tokens(current(Database), current(EnvironmentTokens))
+
+
+@once_per_request
+def _last() -> dict[str, Any]:
+    """When something was last accepted from each token."""
+    return {token.name: token.last_received_at for token in _records()}
+
+
+@once_per_request
+def _ages() -> dict[str, str]:
+    """``new`` or ``old`` by key ID, for valid tokens whose reporter has several."""
+    now = current(Database).clock()
+    valid = [token for token in _records() if token.key_id and state_of(token, now) is CredentialState.VALID]
+    newest = {token.name: token.key_id for token in valid}  # the last of a name was added last
+    several = {name for name, number in Counter(token.name for token in valid).items() if number > 1}
+    return {
+        str(token.key_id): "new" if newest[token.name] == token.key_id else "old"
+        for token in valid
+        if token.name in several
+    }
+
+
+def _key_id(key_id: str) -> Markup:
+    """The key ID, and below it whether it is the new or the old one of a reporter that has two."""
+    age = _ages().get(key_id)
+    shown = Markup('<span class="mono">{}</span>').format(key_id)
+    return shown + " " + pill(age, "good" if age == "new" else "warn") if age else shown
+
+
+def _chain(chain_id: int) -> str:
+    return dict(chain_choices()).get(str(chain_id), f"chain {chain_id}")
 
 
 class CredentialsView(ListView):
@@ -197,23 +246,19 @@ class CredentialsView(ListView):
     column_default_sort = "name"
 
     def new_form(self) -> NewKeyForm | NewTokenForm:
-        """The form of a new one."""
         raise NotImplementedError
 
     def end(self, row: Row[*tuple[Any, ...]]) -> None:
-        """Revoke the one in the row."""
         raise NotImplementedError
 
     def row(self, row_id: int) -> Row[*tuple[Any, ...]]:
         """The row with this id. Without one the answer is 404."""
-        with reading(current(Database).reads) as connection:
-            row = credential_by_id(connection, self.model_class, row_id)
+        row = read(credential_by_id, self.model_class, row_id)
         if row is None:
             abort(404)
         return row
 
     def issue(self, wanted: Wanted, reason: str) -> str:
-        """Make or propose one, and show it once."""
         parts = current(Database), current(AuditKeys), current(TwoPersons)
         issued = issue(*parts, wanted, actor=actor(), reason=reason)
         name, proposal_id = wanted.columns["name"], issued.saved.proposal_id
@@ -222,7 +267,6 @@ class CredentialsView(ListView):
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Make one and show it once."""
         form = self.new_form()
         if form.validate_on_submit():
             try:
@@ -233,7 +277,6 @@ class CredentialsView(ListView):
 
     @expose("/<int:row_id>/revoke", methods=("POST",))
     def revoke(self, row_id: int) -> ResponseReturnValue:
-        """Revoke one, after its name or key ID was typed."""
         row = self.row(row_id)
         if not same_name(request.form.get("typed", ""), getattr(row, self.confirmed_by)):
             flash(f"{self.confirm_words.format(row=row)} Nothing was changed.", "error")
@@ -270,7 +313,6 @@ class ApiKeysView(CredentialsView):
         "scopes": lambda v, c, m, p: ", ".join(m.scopes),
         "rate_limit": lambda v, c, m, p: m.rate_limit or "none",
         "last_used": lambda v, c, m, p: _day(_last_days().get(m.id)),
-        "created_at": lambda v, c, m, p: when(m.created_at),
     }
 
     def new_form(self) -> NewKeyForm:
@@ -281,10 +323,8 @@ class ApiKeysView(CredentialsView):
 
     @expose("/<int:row_id>")
     def show(self, row_id: int) -> str:
-        """One key, its use by day, and the form that revokes it."""
         key, today = self.row(row_id), day_of(current(Database).clock())
-        with reading(current(Database).reads) as connection:
-            uses = uses_of(connection, row_id, today - DAYS + 1)
+        uses = read(uses_of, row_id, today - DAYS + 1)
         return self.render(
             "console/api_keys/show.html",
             key=key,
@@ -327,12 +367,10 @@ class IngestTokensView(CredentialsView):
         "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
         "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
         "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
-        "created_at": lambda v, c, m, p: when(m.created_at),
         "expires_at": lambda v, c, m, p: when(m.expires_at) if m.expires_at else "never",
     }
 
     def of_environment(self) -> list[str]:
-        """Names of the tokens from the settings."""
         return [token.name for token in current(EnvironmentTokens)]
 
     def new_form(self) -> NewTokenForm:
@@ -344,7 +382,6 @@ class IngestTokensView(CredentialsView):
 
     @expose("/<int:row_id>")
     def show(self, row_id: int) -> str:
-        """One token, and the form that revokes it."""
         token = self.row(row_id)
         return self.render(
             "console/ingest_tokens/show.html",
@@ -358,67 +395,9 @@ class IngestTokensView(CredentialsView):
 
     @expose("/<int:row_id>/rotate", methods=("POST",))
     def rotate(self, row_id: int) -> ResponseReturnValue:
-        """Make a second token of the same reporter and show it once."""
         name, reason = self.row(row_id).name, request.form.get("change_reason", "")
         try:
             return self.issue(second_token(name), reason)
         except _REFUSALS as refused:
             flash(sentence(str(refused)), "error")
             return redirect(url_for(".show", row_id=row_id))
-
-
-def _state(row: Any) -> Markup:
-    state = state_of(row, current(Database).clock())
-    return pill(state.value, "good") if state is CredentialState.VALID else pill(state.value)
-
-
-def _last_days() -> Mapping[int, int]:
-    """When each key was last used, read once for a page."""
-    if "last_days_of_keys" not in g:
-        with reading(current(Database).reads) as connection:
-            g.last_days_of_keys = last_days(connection)
-    found: Mapping[int, int] = g.last_days_of_keys
-    return found
-
-
-def _day(day: int | None) -> str:
-    """A day in UTC."""
-    return "never" if day is None else f"{day_start(day):%Y-%m-%d}"
-
-
-def _records() -> list[TokenRecord]:
-    """Every token, read once a request."""
-    if "token_records" not in g:
-        g.token_records = list_tokens(current(Database), current(EnvironmentTokens))
-    found: list[TokenRecord] = g.token_records
-    return found
-
-
-def _last() -> dict[str, Any]:
-    """When something was last accepted from each token."""
-    return {token.name: token.last_received_at for token in _records()}
-
-
-def _ages() -> dict[str, str]:
-    """``new`` or ``old`` by key ID, for valid tokens whose reporter has several."""
-    now = current(Database).clock()
-    valid = [token for token in _records() if token.key_id and state_of(token, now) is CredentialState.VALID]
-    newest = {token.name: token.key_id for token in valid}  # the last of a name was added last
-    several = {name for name, number in Counter(token.name for token in valid).items() if number > 1}
-    return {
-        str(token.key_id): "new" if newest[token.name] == token.key_id else "old"
-        for token in valid
-        if token.name in several
-    }
-
-
-def _key_id(key_id: str) -> Markup:
-    """The key ID, and below it whether it is the new or the old one of a reporter that has two."""
-    age = _ages().get(key_id)
-    shown = Markup('<span class="mono">{}</span>').format(key_id)
-    return shown + " " + pill(age, "good" if age == "new" else "warn") if age else shown
-
-
-def _chain(chain_id: int) -> str:
-    name = chain_names().get(chain_id)
-    return f"{name} ({chain_id})" if name else f"chain {chain_id}"

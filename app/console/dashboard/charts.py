@@ -83,7 +83,6 @@ class TokenTrend(Struct, frozen=True):
 
     @property
     def volume(self) -> Fraction:
-        """All that was sent."""
         return sum(self.sent, Fraction())
 
     @property
@@ -132,11 +131,13 @@ def trend(database: Database, snapshots: SnapshotSource, period: Period) -> Tren
                 unmeasured += courses.begun
             else:
                 amounts[units][span].add(courses)
-    spans = range(first, last + 1)
+    total, spans = Trends(), range(first, last + 1)
+    for each in sums.values():
+        total.add(each)
     return Trend(
         period=period,
         spans=tuple(_count(hour_start(span * shape.hours), sums[span]) for span in spans),
-        total=_count(hour_start(first * shape.hours), _sum(sums.values())),
+        total=_count(hour_start(first * shape.hours), total),
         tokens=_token_trends(amounts, spans),
         unmeasured=unmeasured,
     )
@@ -178,13 +179,6 @@ class _TokenSums(Struct):
     paid_for: Fraction = Fraction()
     sent: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     retained: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-
-
-def _sum(every: Iterable[Trends]) -> Trends:
-    total = Trends()
-    for each in every:
-        total.add(each)
-    return total
 
 
 def _count(at: datetime, courses: Trends) -> SpanCount:
@@ -240,6 +234,7 @@ def estimates_chart(summary: EstimateSummary) -> dict[str, Any]:
 
 def trend_chart(trend: Trend) -> dict[str, Any]:
     """Transfers by the hour or day: their outcomes, and the share that was paid out, in percent."""
+    success = [span.success_ppm for span in trend.spans]
     return {
         "unit": "hour" if trend.period is Period.DAY else "day",
         "at": [rfc3339(span.at) for span in trend.spans],
@@ -249,7 +244,11 @@ def trend_chart(trend: Trend) -> dict[str, Any]:
             _bars("Refund", "warn", (span.refund for span in trend.spans)),
             _bars("Failed on source", "bad", (span.failed for span in trend.spans)),
         ],
-        "line": {"label": "Success rate", "values": [_percent(span.success_ppm) for span in trend.spans]},
+        # Only for drawing: to a tenth of a percent, cut.
+        "line": {
+            "label": "Success rate",
+            "values": [None if ppm is None else ppm * 1_000 // PPM / 10 for ppm in success],
+        },
     }
 
 
@@ -270,11 +269,6 @@ def token_rows(tokens: Iterable[TokenTrend]) -> list[TokenRow]:
 
 def _bars(label: str, look: str, values: Iterable[int]) -> dict[str, Any]:
     return {"label": label, "look": look, "values": list(values)}
-
-
-def _percent(ppm: int | None) -> float | None:
-    """Only for drawing: to a tenth, cut."""
-    return None if ppm is None else ppm * 1_000 // PPM / 10
 
 
 def _amount_down(amount: Fraction) -> str:

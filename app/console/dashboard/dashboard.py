@@ -115,83 +115,68 @@ class Dashboard:
         self._trends: dict[Period, Trend] = {}
 
     def trend(self, period: Period) -> Trend:
-        """The outcomes of transfers over a period."""
         if period not in self._trends:
             self._trends[period] = trend(self._database, self._snapshots, period)
         return self._trends[period]
 
     @cached_property
     def statuses(self) -> tuple[StatusCount, ...]:
-        """How many transfers reached each state."""
         return status_counts(self._database)
 
     @cached_property
     def stuck(self) -> StuckPage:
-        """The transfers that the bridge should have processed."""
         return stuck_transfers(self._database, self._snapshots, size=SHOWN, medians=self._medians)
 
     @cached_property
     def stuck_number(self) -> StuckCount:
-        """How many of them there are."""
         return count_stuck(self._database, MustAct.BRIDGE, self._medians)
 
     @cached_property
     def waiting(self) -> StuckPage:
-        """The transfers that wait for their user."""
         return stuck_transfers(
             self._database, self._snapshots, size=SHOWN, medians=self._medians, who=MustAct.USER
         )
 
     @cached_property
     def waiting_number(self) -> StuckCount:
-        """How many of them there are."""
         return count_stuck(self._database, MustAct.USER, self._medians)
 
     @cached_property
     def refunds(self) -> tuple[WaitingRefund, ...]:
-        """The refunds that wait for signatures."""
         return waiting_refunds(self._database, self._snapshots, SHOWN)
 
     @cached_property
     def refunds_number(self) -> Count:
-        """How many of them there are."""
         with reading(self._database.reads) as connection:
             return Count(count_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND)))
 
     @cached_property
     def anomalies(self) -> tuple[AnomalyLine, ...]:
-        """The newest anomalies that are not acknowledged."""
         return self._anomalies[0]
 
     @cached_property
     def anomalies_open(self) -> Count:
-        """How many of them there are."""
         return self._anomalies[1]
 
     @cached_property
     def latencies(self) -> tuple[PairLatency, ...]:
-        """How long transfers took, the slowest pairs of chains first."""
         return slowest_pairs(self._database, self._snapshots, self._medians)
 
     @cached_property
     def pools(self) -> tuple[PoolLine, ...]:
-        """The pools."""
         return pool_lines(self._database, self._snapshots)
 
     @cached_property
     def far_routes(self) -> tuple[TriedRoute, ...]:
-        """The open routes whose rate is far from 1."""
         found = far_routes(self._database, self._snapshots)
         return shown(found, chain_names(self._snapshots.current().terms))
 
     @cached_property
     def pools_near_a_limit(self) -> int:
-        """How many of them have a warning."""
         return sum(bool(pool.warnings) for pool in self.pools)
 
     @cached_property
     def not_read(self) -> tuple[ChainFreshness, ...]:
-        """The chains in service that nobody reads."""
         return tuple(chain for chain in self.freshness.chains if chain.reading is Reading.NOT_READ)
 
     @cached_property
@@ -207,7 +192,6 @@ class Dashboard:
         return Doubt("1 chain is not read" if number == 1 else f"{number} chains are not read", since)
 
     def tile(self, name: str) -> Tile:
-        """What the tile with this name shows."""
         match name:
             case "stuck":
                 return self._count(self.stuck_number.number, Look.BAD, new_of(self.stuck_number))
@@ -235,29 +219,22 @@ class Dashboard:
 
     def is_troubled(self, panel: str) -> bool:
         """Whether there is something to do about what a panel shows. Panels are closed where there is not."""
-        match panel:
-            case "stuck":
-                return bool(self.stuck.transfers)
-            case "refunds":
-                return bool(self.refunds)
-            case "anomalies":
-                return bool(self.anomalies)
-            case "freshness":
-                return bool(self.not_read)
-            case "pools":
-                return self.pools_near_a_limit > 0
-            case "rates":
-                return bool(self.far_routes)
-        return False
+        troubles: dict[str, Callable[[], object]] = {
+            "stuck": lambda: self.stuck.transfers,
+            "refunds": lambda: self.refunds,
+            "anomalies": lambda: self.anomalies,
+            "freshness": lambda: self.not_read,
+            "pools": lambda: self.pools_near_a_limit,
+            "rates": lambda: self.far_routes,
+        }
+        return panel in troubles and bool(troubles[panel]())
 
     @cached_property
     def estimates(self) -> EstimateSummary:
-        """How the estimates of the last hour ended."""
         return estimate_summary(self._database)
 
     @cached_property
     def freshness(self) -> Freshness:
-        """How recently each chain and the feed reported."""
         return freshness(self._database, self._snapshots)
 
     @cached_property
@@ -308,12 +285,10 @@ class HomeView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """The present state of the gateway."""
         return self._rendered(Dashboard(current(Database), current(SnapshotSource)), "console/base.html")
 
     @expose("/refresh")
     def refresh(self) -> str:
-        """Only the tiles and panels, for a page that is open."""
         return self._rendered(self._recent(), "console/dashboard/parts_alone.html")
 
     def _recent(self) -> Dashboard:
@@ -324,7 +299,7 @@ class HomeView(ConsoleView):
         return self._shared
 
     def _rendered(self, board: Dashboard, frame: str) -> str:
-        period = _period()
+        period = Period.MONTH if request.args.get("period") == Period.MONTH else Period.DAY
         return self.render(
             "console/dashboard/index.html",
             frame=frame,
@@ -342,12 +317,6 @@ class HomeView(ConsoleView):
             token_rows=token_rows,
             divided=lambda: _divided(board.pools),
         )
-
-
-def _period() -> Period:
-    """The period in the address; a day where it has no valid one."""
-    name = request.args.get("period", "")
-    return Period(name) if name in set(Period) else Period.DAY
 
 
 def _panel(board: Dashboard, title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:

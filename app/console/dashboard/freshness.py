@@ -14,9 +14,7 @@ from app.console.transfers.components import ChainName, chain_name
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
-from app.sandbox.services import is_sandbox
 from app.transfers.queries.trends import chain_progress, last_event
-from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.values.times import age_in_words
 from app.watcher.rules.watched import UNREAD_AFTER, WatchedChain, WatchState, is_reported
 from app.watcher.services.chains import watched_chains
@@ -42,15 +40,13 @@ LOOKS: Final[Mapping[Reading, Look]] = {
 
 
 class ChainFreshness(Struct, frozen=True):
-    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it.
+    """How far a chain has been read, and how old its newest event is.
 
     ``read_at`` is when it was last read: by its watcher, or else by the reporter of its newest event.
     """
 
     chain: ChainName
-    disabled: bool
     highest_block: int | None
-    newest_at: datetime | None
     age: str
     reading: Reading
     read_at: datetime | None
@@ -66,17 +62,15 @@ class FeedFreshness(Struct, frozen=True):
 
     received_at: datetime | None
     age: str
-    label: str
     reporter: str
     look: Look
 
 
 class Freshness(Struct, frozen=True):
-    """The chains, those that are not read first, and the feed; ``sandbox``: none of the data are real."""
+    """The chains, those that are not read first, and the feed."""
 
     chains: tuple[ChainFreshness, ...]
     feed: FeedFreshness
-    sandbox: bool
 
 
 def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
@@ -89,7 +83,6 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
     with reading(database.reads) as connection:
         progress = {row.chain_id: row for row in chain_progress(connection)}
         newest = last_event(connection)
-        sandbox = is_sandbox(connection)
     lines = []
     for chain_id in sorted(terms.chain_infos.keys() | progress.keys()):
         row, configured = progress.get(chain_id), terms.chains.get(chain_id)
@@ -100,9 +93,7 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
         lines.append(
             ChainFreshness(
                 chain=chain,
-                disabled=stopped,
                 highest_block=row.highest_block if row else None,
-                newest_at=newest_at,
                 age=age_in_words(now - newest_at) if newest_at else "Never",
                 reading=Reading.STOPPED if stopped else _reading(watching, newest_at, now),
                 read_at=watching.read_at if watching else newest_at,
@@ -110,12 +101,11 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
         )
     lines.sort(key=lambda line: line.reading is not Reading.NOT_READ)
     if newest is None:
-        feed = FeedFreshness(None, "Never", "", "", Look.UNKNOWN)
+        feed = FeedFreshness(None, "Never", "", Look.UNKNOWN)
     else:
-        age, label = age_in_words(now - newest.received_at), EVENT_CLASSES[newest.type].label
-        look = look_of_age(newest.received_at, now, UNREAD_AFTER)
-        feed = FeedFreshness(newest.received_at, age, label, newest.reporter, look)
-    return Freshness(tuple(lines), feed, sandbox)
+        age, look = age_in_words(now - newest.received_at), look_of_age(newest.received_at, now, UNREAD_AFTER)
+        feed = FeedFreshness(newest.received_at, age, newest.reporter, look)
+    return Freshness(tuple(lines), feed)
 
 
 def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: datetime) -> Reading:
@@ -125,9 +115,3 @@ def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: date
     if watched.state is not WatchState.READING:
         return Reading.NOT_READ
     return Reading.QUIET if watched.is_quiet(now) else Reading.FRESH
-
-
-def shows_sandbox(database: Database) -> bool:
-    """Whether the data are the sandbox's: for the banner of every page. One index read."""
-    with reading(database.reads) as connection:
-        return is_sandbox(connection)

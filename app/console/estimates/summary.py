@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from app.db.database import Database
-from app.db.engine import reading
+from app.db.engine import run_read
 from app.estimates.queries import estimate_counts
 from app.estimates.rules.explanation import CheckOutcome
 from app.refunds.rules.waits import share_down
@@ -134,19 +134,14 @@ def refusal_words(code: int, reason: str) -> str:
     return (words or f"code {code}").replace("_", " ").capitalize()
 
 
-LONGEST: Final = timedelta(days=1)
-
-
 class RefusalCount(Struct, frozen=True):
-    """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
+    """Refusals with the same code and reason.
 
-    ``words`` say it for people, ``advice`` where to look (empty: nowhere). ``share`` is of all
+    ``words`` say the reason for people, ``advice`` where to look (empty: nowhere). ``share`` is of all
     requested estimates.
     """
 
     code: int
-    name: str
-    reason: str
     words: str
     advice: str
     count: int
@@ -162,27 +157,24 @@ class MinuteCount(Struct, frozen=True):
 
 
 class EstimateSummary(Struct, frozen=True):
-    """The estimates since ``since``. The most frequent refusals are first; ``minutes`` has every minute."""
+    """The estimates of some minutes. The most frequent refusals are first; ``minutes`` has every minute."""
 
-    since: datetime
     requested: int
     answered: int
     refusals: tuple[RefusalCount, ...]
     minutes: tuple[MinuteCount, ...]
 
 
-def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -> EstimateSummary:
-    """How estimates ended in the whole minutes of the last ``span``, at most a day.
+def estimate_summary(database: Database) -> EstimateSummary:
+    """How estimates ended in the whole minutes of the last hour.
 
     Processes write their counts every few seconds, so the last ones are still missing.
     """
     last = minute_of(database.clock())
-    first = last - min(span, LONGEST) // MINUTE + 1
-    with reading(database.reads) as connection:
-        rows = estimate_counts(connection, first)
+    first = last - timedelta(hours=1) // MINUTE + 1
     answered, refused = Counter[int](), Counter[int]()
     ends = Counter[tuple[int, str]]()
-    for row in rows:
+    for row in run_read(database.reads, estimate_counts, first):
         if row.code:
             refused[row.minute] += row.requested
             ends[row.code, row.reason] += row.requested
@@ -190,18 +182,15 @@ def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -
             answered[row.minute] += row.requested
     requested = answered.total() + refused.total()
     return EstimateSummary(
-        since=minute_start(first),
         requested=requested,
         answered=answered.total(),
         refusals=tuple(
             RefusalCount(
-                code=code,
-                name=_name(code),
-                reason=reason,
-                words=refusal_words(code, reason),
-                advice=REFUSAL_WORDS[reason].advice if reason in REFUSAL_WORDS else "",
-                count=count,
-                share=share_down(count, requested),
+                code,
+                refusal_words(code, reason),
+                REFUSAL_WORDS[reason].advice if reason in REFUSAL_WORDS else "",
+                count,
+                share_down(count, requested),
             )
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),
@@ -210,7 +199,3 @@ def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -
             for minute in range(first, last + 1)
         ),
     )
-
-
-def _name(code: int) -> str:
-    return ErrCode(code).name.removeprefix("ErrCode_") if code in set(ErrCode) else str(code)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, SelectField, StringField, ValidationError
 from wtforms.fields.choices import SelectChoice
+from wtforms.validators import InputRequired
 
 from app.console.estimates.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
 from app.console.network.amount_fields import SMALLEST, TOKENS
@@ -234,26 +235,12 @@ _PERCENT_PLACES: Final = 4
 _PEGGED: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
 
 
-class ChoiceField(SelectField):
-    """One of a few values, with the console's own messages where it is none of them."""
-
-    def __init__(self, label: str, missing: str, **kwargs: Any) -> None:
-        super().__init__(label, choices=[], validate_choice=False, **kwargs)
-        self.missing = missing
-
-    def pre_validate(self, form: Any) -> None:
-        if not self.data:
-            raise ValidationError(self.missing)
-        if self.data not in {choice.value for choice in self.choices}:
-            raise ValidationError(f"“{str(self.data)[:60]}” is not configured. {self.missing}")
-
-
 class EstimateForm(Form):
     """The form, read from a query string. After ``validate`` the amounts are exact integers."""
 
-    src = ChoiceField("From", "Choose the source chain.")
-    dst = ChoiceField("To", "Choose the destination chain.")
-    token = ChoiceField("Token", "Choose a token.", render_kw={"data-on": "src dst"})
+    src = SelectField("From", [InputRequired("Choose the source chain.")])
+    dst = SelectField("To", [InputRequired("Choose the destination chain.")])
+    token = SelectField("Token", [InputRequired("Choose a token.")], render_kw={"data-on": "src dst"})
     amount = StringField("Amount", render_kw={"inputmode": "decimal", "autocomplete": "off"})
     unit = SelectField(
         "Unit",
@@ -262,7 +249,6 @@ class EstimateForm(Form):
             SelectChoice(SMALLEST, "Smallest units"),
         ],
         default=TOKENS,
-        validate_choice=False,
     )
     slippage = StringField(
         "Slippage tolerance (%)",
@@ -278,7 +264,6 @@ class EstimateForm(Form):
             SelectChoice("false", "Not requested"),
         ],
         default="",
-        validate_choice=False,
     )
     user = StringField(
         "User address",
@@ -311,20 +296,12 @@ class EstimateForm(Form):
             return
         self.amt = _within_uint256(exact(text, self._decimals(), f"{self.token.data} has"))
 
-    def validate_unit(self, field: SelectField) -> None:
-        if field.data not in (TOKENS, SMALLEST):
-            raise ValidationError("Choose tokens or smallest units.")
-
     def validate_slippage(self, field: StringField) -> None:
         ppm = exact(number_text(field.data, "0.5"), _PERCENT_PLACES, "A tolerance in percent has")
         try:
             self.tolerance = bounded_uint(ppm, 32)
         except ValueError as error:
             raise ValidationError(f"The tolerance in ppm {error}.") from None
-
-    def validate_pegged(self, field: SelectField) -> None:
-        if field.data not in _PEGGED:
-            raise ValidationError("Choose one of the options.")
 
     def validate_user(self, field: StringField) -> None:
         try:
@@ -339,7 +316,6 @@ class EstimateForm(Form):
             raise ValidationError("Enter one IP address, such as 203.0.113.7, not a network.") from None
 
     def request(self) -> EstimateRequest:
-        """The requested estimate. Call it only after ``validate`` returned true."""
         return EstimateRequest(
             src_chain_id=ChainId(int(self.src.data)),
             dst_chain_id=ChainId(int(self.dst.data)),
@@ -350,7 +326,6 @@ class EstimateForm(Form):
         )
 
     def query(self) -> dict[str, str]:
-        """The fields that are not empty, as a link to this page has them."""
         return {field.name: str(field.data) for field in self if field.data}
 
     def _decimals(self) -> int:
@@ -384,12 +359,8 @@ class EstimatesView(ConsoleView):
     section = "Overview"
     access = {"index": READ}
 
-    def __init__(self) -> None:
-        super().__init__(name="Try an estimate", endpoint="estimates")
-
     @expose("/")
     def index(self) -> str:
-        """The form, and the estimate that it requests."""
         database = current(Database)
         snapshots = current(SnapshotSource)
         terms = snapshots.newest().terms

@@ -75,7 +75,6 @@ class UnitField(ChoiceField):
     unit = Counted("", None)
 
     def choices(self) -> Choices:
-        """The token by its symbol, once it is chosen."""
         return [(TOKENS, self.unit.symbol or "whole tokens"), (SMALLEST, "smallest units")]
 
 
@@ -147,7 +146,6 @@ class WithUnit(TextValueField):
         return _bounded(exact(number, unit.decimals, f"{unit.symbol} has"))
 
     def written(self, smallest: str) -> str:
-        """An amount as the field shows it."""
         decimals = self.unit.unit.decimals
         if self.unit.text == SMALLEST or decimals is None:
             return smallest
@@ -195,7 +193,6 @@ class AmountField(WithUnit):
 
     @property
     def hint(self) -> str:
-        """The amount in both units."""
         try:
             smallest = int(self.smallest(self.text))
         except ValueError:

@@ -20,7 +20,6 @@ from app.console.network.editing import LONGEST_GIVEN, NetworkView
 from app.console.network.forms import LARGEST_LIST, BlocksForm, row_inputs
 from app.console.network.names import ChainIs, SymbolIs
 from app.console.network.previewed import previewed, saved_or_previewed
-from app.console.shell.access import EDIT
 from app.console.shell.formats import pill
 from app.console.shell.lists import Choice, Flag
 from app.console.shell.views import flash_saved
@@ -64,7 +63,7 @@ class BlockEdit(Struct, frozen=True):
     lines: Sequence[GoodLine]
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that the lines make to the present rows (``saving.Command``). Saving twice adds nothing.
+        """The change that the lines make to the present rows. Saving twice adds nothing.
 
         What is blocked at least as long stays as it is. As it only blocks more, it needs no second person.
         """
@@ -220,13 +219,7 @@ class BlockedView(NetworkView):
     many: ClassVar[str]
     """What is blocked, such as ``addresses``."""
     lines_help: ClassVar[str]
-    access = {**NetworkView.access, "add_many": EDIT}
     largest_form = LARGEST_LIST
-
-    @expose("/add")
-    def add_many(self) -> ResponseReturnValue:
-        """Where several were blocked once."""
-        return redirect(self.get_url(".new"))
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
@@ -245,7 +238,6 @@ class BlockedView(NetworkView):
         return (page, 400) if form.form_errors else page
 
     def _preview_or_save(self, form: BlocksForm) -> ResponseReturnValue | None:
-        """The preview, or the page after the save; None where the form has errors now."""
         try:
             lines = read_blocks(self.of.name, form.text.text, form.shared())
             outcome = previewed(form, lines.good) if lines.invalid else saved_or_previewed(form, lines.edit)
@@ -290,7 +282,6 @@ class BlockedAddressesView(BlockedView):
     column_default_sort = ("id", True)
     column_filters = (InForce(BlockedAddress.expires_at),)
     column_formatters = {
-        "address": lambda v, c, m, p: m.address,
         "state": lambda v, c, m, p: state_of_block(m),
     }
 

@@ -19,7 +19,7 @@ from app.console.network.routes import OtherEnd, other_ends
 from app.console.network.token_state import state_pill
 from app.console.network.validators import SetVersion, validator_sets
 from app.console.transfers.stuck import StuckTransfer, stuck_of_chain
-from app.console.watched_chains import WatchedPage, watch_pill, watched_page
+from app.console.watched_chains import STATE_WORDS, WAITING_WORDS, backfill_ppm, watch_pill, watched
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import current
@@ -29,7 +29,8 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.queries.trends import progress_of_chain
 from app.transfers.rules.events.canonical import ChainReading
 from app.values.identifiers import ChainId
-from app.watcher.rules.watched import WatchState, is_reported
+from app.watcher.rules.watched import WatchedChain, WatchState, is_reported
+from app.watcher.services.chains import WatchDetails, watch_details
 from app.watcher.services.lease import MAX_REASON
 
 SHOWN: Final = 5
@@ -54,6 +55,11 @@ class TokenLine(Struct, frozen=True):
     pool_id: int | None
     pool: PoolLine | None
 
+    @property
+    def worst(self) -> Severity | None:
+        """The severity of the pool's first warning: those that are reached come first."""
+        return self.pool.warnings[0].severity if self.pool and self.pool.warnings else None
+
 
 class ChainAbout(Struct, frozen=True):
     """All that the page shows. ``reported`` is how far reporters are, where the watcher does not read it;
@@ -62,7 +68,8 @@ class ChainAbout(Struct, frozen=True):
 
     tokens: Sequence[TokenLine]
     ends: Sequence[OtherEnd]
-    watched: WatchedPage | None
+    watched: WatchedChain | None
+    details: WatchDetails | None
     reported: ChainReading | None
     sets: Sequence[SetVersion]
     contacts: Mapping[bytes, tuple[str, str]]
@@ -72,7 +79,6 @@ class ChainAbout(Struct, frozen=True):
 
     @property
     def reported_at(self) -> datetime | None:
-        """When the newest event of it happened; None where there is none."""
         return None if self.reported is None else self.reported.newest_at
 
     @property
@@ -82,10 +88,9 @@ class ChainAbout(Struct, frozen=True):
 
     @property
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What needs attention, in a sentence each, with the section that has more."""
-        if self.watched is not None and self.watched.line.chain.state is not WatchState.READING:
-            yield "reading", self.watched.line.meaning
-        if self.watched is not None and (disputed := self.watched.line.chain.disputed):
+        if self.watched is not None and self.watched.state is not WatchState.READING:
+            yield "reading", STATE_WORDS[self.watched.state][2]
+        if self.watched is not None and (disputed := self.watched.disputed):
             yield (
                 "reading",
                 f"Nodes contradict each other about {_some('block', disputed)}, and nothing decides it.",
@@ -97,7 +102,7 @@ class ChainAbout(Struct, frozen=True):
         elif self.sets[0].of.cannot_sign:
             yield "validators", f"Refunds cannot be signed: {self.sets[0].of.cannot_sign}."
         for severity, words in ((Severity.REACHED, "at a limit"), (Severity.NEAR, "near a limit")):
-            symbols = [line.symbol for line in self.tokens if line.pool and _worst(line.pool) is severity]
+            symbols = [line.symbol for line in self.tokens if line.worst is severity]
             if symbols:
                 yield "tokens", f"{_some('pool', len(symbols))} {words}: {', '.join(symbols)}."
         if too_old := sum(end.too_old for end in self.ends):
@@ -115,11 +120,6 @@ class ChainAbout(Struct, frozen=True):
 
 def _some(what: str, number: int) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _worst(pool: PoolLine) -> Severity | None:
-    """Warnings that are reached come first."""
-    return pool.warnings[0].severity if pool.warnings else None
 
 
 def chain_about(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> ChainAbout:
@@ -145,7 +145,8 @@ def chain_about(database: Database, snapshots: SnapshotSource, chain_id: ChainId
             tokens, key=lambda line: (order.index(line.symbol) if line.pool else len(order), line.symbol)
         ),
         ends=other_ends(terms, chain_id, now),
-        watched=watched_page(chain_id),
+        watched=watched(chain_id),
+        details=watch_details(database, chain_id) if watched(chain_id) else None,
         reported=progress,
         sets=validator_sets(database, chain_id, SETS + 1),
         contacts=contacts,
@@ -182,6 +183,8 @@ class ChainPageView(ChainsView):
             "about": about,
             "percent": percent,
             "watch_pill": watch_pill,
+            "backfill_ppm": backfill_ppm,
+            "waiting_words": WAITING_WORDS,
             "shown": SHOWN,
             "longest": MAX_REASON,
             "most_sets": SETS,

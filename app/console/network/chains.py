@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from flask import flash, g, redirect, request, url_for
+from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -18,21 +18,20 @@ from app.console.network.editing import Attempt, NetworkView
 from app.console.network.names import chain_names, stopped_chains
 from app.console.network.previewed import PreviewedForm, previewed, saved
 from app.console.shell.access import EDIT, Access, Audience, may
+from app.console.shell.caller import read_id
 from app.console.shell.formats import grouped, pill, sentence, unknown
-from app.console.shell.forms.fields import ReasonField
+from app.console.shell.forms.fields import LineField
 from app.console.shell.lists import Flag
-from app.console.shell.views import after_saving
+from app.console.shell.views import after_saving, once_per_request, read
 from app.console.sign_in.step_up import step_up
-from app.console.watched_chains import watch_pill, watched_now
+from app.console.watched_chains import watch_pill, watched, watched_now
 from app.db.database import Database
-from app.db.engine import reading
 from app.http.application import current
 from app.network.edits.entered import Switch
 from app.network.edits.refusals import Invalid
 from app.network.models import Chain
 from app.network.queries import rows_with
 from app.transfers.queries.trends import chain_progress
-from app.values.amounts import is_ascii_digits
 from app.values.identifiers import ChainId
 from app.watcher.rules.watched import is_reported
 
@@ -44,7 +43,9 @@ class SwitchChainsForm(PreviewedForm):
     """Which chains, why, and what has to be typed."""
 
     chain = HiddenField()
-    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
+    disabled_reason = LineField(
+        "Reason", "Other operators see it on every page. Users never see it.", needed=False
+    )
 
 
 def _picked(*, stop: bool) -> Switch:
@@ -52,15 +53,14 @@ def _picked(*, stop: bool) -> Switch:
     given = request.form if request.method == "POST" else request.args
     if given.get("all"):
         return Switch(frozenset(chain_names()), stop)
-    texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
-    return Switch(frozenset(map(int, texts)), stop)
+    picked = map(read_id, given.getlist(PICKED))
+    return Switch(frozenset(chain_id for chain_id in picked if chain_id is not None), stop)
 
 
 _SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
 def _pick(chain: Chain) -> Any:
-    """The box that picks a chain for the buttons above the list."""
     if not may(EDIT.change):
         return ""
     return Markup(
@@ -83,25 +83,22 @@ def _state(chain: Chain) -> Any:
 
 def _reading(chain: Chain) -> Any:
     """How the watcher reads the chain, and how far behind it is; or whether its reporters are heard."""
-    line = next((line for line in watched_now() if line.chain.chain_id == chain.chain_id), None)
-    if line is None:
+    reads = watched(chain.chain_id)
+    if reads is None:
         newest_at = _reported_at().get(ChainId(chain.chain_id))
         heard = chain.disabled or is_reported(newest_at, current(Database).clock())
         return Markup('<span class="faint">by reporters</span> {}').format(
             "" if heard else unknown("not reported", newest_at)
         )
-    lag = line.chain.lag if line.is_read else None
+    lag = reads.lag if reads.is_read else None
     behind = "" if lag is None else f"{grouped(lag)} {'block' if lag == 1 else 'blocks'} behind"
-    return Markup('{}<small class="smallest">{}</small>').format(watch_pill(line), behind)
+    return Markup('{}<small class="smallest">{}</small>').format(watch_pill(reads), behind)
 
 
+@once_per_request
 def _reported_at() -> Mapping[ChainId, datetime]:
-    """When the newest event of each chain happened, read once per request."""
-    if "chains_reported_at" not in g:
-        with reading(current(Database).reads) as connection:
-            g.chains_reported_at = {row.chain_id: row.newest_at for row in chain_progress(connection)}
-    found: Mapping[ChainId, datetime] = g.chains_reported_at
-    return found
+    """When the newest event of each chain happened."""
+    return {row.chain_id: row.newest_at for row in read(chain_progress)}
 
 
 class ChainsView(NetworkView):
@@ -116,7 +113,7 @@ class ChainsView(NetworkView):
     new_label = "Connect a chain"
     access = {
         **NetworkView.access,
-        **dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), _SWITCH),
+        **dict.fromkeys(("stop", "resume"), _SWITCH),
     }
     column_list = (
         "name", "act", "disabled", "reading", "chain_id", "block_delay", "minimal_max_slippage", "pick",
@@ -140,16 +137,13 @@ class ChainsView(NetworkView):
     }
 
     def badge(self) -> int:
-        """Chains that the gateway should read itself and does not."""
-        return sum(not line.is_read for line in watched_now())
+        return sum(not chain.is_read for chain in watched_now())
 
     @expose("/new")
     def new(self) -> ResponseReturnValue:
-        """Where chains were added once."""
         return redirect(url_for("connect.index"))
 
     def switch(self, chain: Chain) -> Any:
-        """The button that stops or resumes a chain."""
         if not may(EDIT.change):
             return ""
         action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
@@ -162,13 +156,10 @@ class ChainsView(NetworkView):
         )
 
     def row_url(self, row: Any) -> str:
-        """Chains go by their own ids."""
         return url_for("chains.edit", key=row.chain_id)
 
     def row_id(self, key: int) -> int | None:
-        """The row of the chain with this id."""
-        with reading(current(Database).reads) as connection:
-            found = rows_with(connection, Chain, "chain_id", [key])
+        found = read(rows_with, Chain, "chain_id", [key])
         return found[0]["id"] if found else None
 
     def attempt(self, on: Attempt) -> ResponseReturnValue:
@@ -178,57 +169,39 @@ class ChainsView(NetworkView):
         return step or super().attempt(on)
 
     @expose("/stop", methods=("GET", "POST"))
-    def stop_several(self) -> ResponseReturnValue:
-        """Stop them: one page has the effects, the reason and what to type."""
-        return self._switch(_picked(stop=True))
+    @expose("/<int:key>/stop", methods=("GET", "POST"))
+    def stop(self, key: int | None = None) -> ResponseReturnValue:
+        """Stop a chain, or those that the request names: one page has effects, reason, and what to type."""
+        return self._switch(key, stop=True)
 
     @expose("/resume", methods=("GET", "POST"))
-    def resume_several(self) -> ResponseReturnValue:
-        """Put them into service again."""
-        return self._switch(_picked(stop=False))
-
-    @expose("/<int:key>/stop", methods=("GET", "POST"))
-    def stop(self, key: int) -> ResponseReturnValue:
-        """Stop a chain."""
-        return self._switch_one(key, stop=True)
-
     @expose("/<int:key>/resume", methods=("GET", "POST"))
-    def resume(self, key: int) -> ResponseReturnValue:
-        """Put a stopped chain into service again."""
-        return self._switch_one(key, stop=False)
+    def resume(self, key: int | None = None) -> ResponseReturnValue:
+        return self._switch(key, stop=False)
 
-    def _switch_one(self, key: int, *, stop: bool) -> ResponseReturnValue:
-        values = self.shown_row(key).values
-        if values["disabled"] is stop:
-            flash(f"{values['name']} is already {'stopped' if stop else 'running'}.", "warning")
-            return redirect(url_for("chains.edit", key=key))
-        return self._switch(Switch(frozenset({key}), stop))
-
-    def _switch(self, switch: Switch) -> ResponseReturnValue:
-        form = SwitchChainsForm()
-        if request.method != "POST":
-            return self._page(form, switch)
-        switch = replace(switch, reason=form.disabled_reason.data or "", shown=form.fingerprint.data or "")
-        if not form.validate():
-            return self._page(form, switch)
-        try:
-            if (made := saved(form, switch, at_once=True)) is not None:
-                return after_saving(made, self.get_url(".index_view"))
-        except Conflict as refused:
-            form.form_errors.append(f"{sentence(str(refused))} Nothing was saved. These are the effects now.")
-        except Invalid as refused:
-            form.add_errors(refused.first_of_each())
-        return self._page(form, switch)
-
-    def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
-        """The page with the present effects; the list where no chain would be switched."""
+    def _switch(self, key: int | None, *, stop: bool) -> ResponseReturnValue:
+        form, switch, back = SwitchChainsForm(), _picked(stop=stop), self.get_url(".index_view")
+        if key is not None:
+            self.shown_row(key)
+            switch, back = Switch(frozenset({key}), stop), url_for("chains.edit", key=key)
+        if request.method == "POST":
+            reason, shown = form.disabled_reason.data or "", form.fingerprint.data or ""
+            switch = replace(switch, reason=reason, shown=shown)
+            try:
+                if form.validate() and (made := saved(form, switch, at_once=True)) is not None:
+                    return after_saving(made, self.get_url(".index_view"))
+            except Conflict as refused:
+                form.form_errors.append(
+                    f"{sentence(str(refused))} Nothing was saved. These are the effects now."
+                )
+            except Invalid as refused:
+                form.add_errors(refused.first_of_each())
         try:
             # The plan requires a reason, on which the effects do not depend.
             preview = previewed(form, replace(switch, reason=switch.reason or "to be given"))
         except EditRefused as refused:
-            text = str(refused)
-            flash(sentence(text), "warning")
-            return redirect(self.get_url(".index_view"))
+            flash(sentence(str(refused)), "warning")
+            return redirect(back)
         changed = [(change.after or {}) for change in preview.audited]
         return self.render(
             "console/network/switch.html",

@@ -16,10 +16,10 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.audit.services import Conflict, Saved
+from app.console.network.change_words import changes_page
 from app.console.network.editing import page_of_token
 from app.console.network.forms import RowForm, row_inputs
-from app.console.network.names import chain_choices, chain_names, name_for_this_page
-from app.console.network.paged_changes import changes_page
+from app.console.network.names import chain_choices, chain_names
 from app.console.network.previewed import saved_or_previewed
 from app.console.network.validators import ValidatorsField
 from app.console.shell.access import EDIT, Access, Audience
@@ -46,8 +46,9 @@ from app.network.edits.refusals import FieldError, Invalid
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
+from app.network.snapshot import SnapshotSource
 from app.values.amounts import format_units, is_uint256
-from app.values.identifiers import RouteKey
+from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 
 class TokensField(TextValueField):
@@ -88,8 +89,6 @@ def rate_text(rate: Mapping[str, Any]) -> str:
 
 
 class _TokenLine(Form):
-    """A token of the example."""
-
     Meta = FieldIds
     partial = True
     take = FlagField("Connect")
@@ -100,8 +99,6 @@ class _TokenLine(Form):
 
 
 class _RouteLine(Form):
-    """A route from or to the chain that is connected."""
-
     Meta = FieldIds
     partial = True
     take = FlagField("Connect")
@@ -145,7 +142,6 @@ class ConnectForm(RowForm):
 
     @property
     def chain_id(self) -> Any:
-        """The chain that is connected, or whose token is."""
         return self.id.data if self.to is None else self.to
 
     @property
@@ -155,30 +151,24 @@ class ConnectForm(RowForm):
 
     @property
     def chain_name(self) -> str:
-        """The name of that chain."""
         return self.name.data if self.to is None else chain_names()[self.to]
 
     @property
     def title(self) -> str:
-        """What is connected, for headings."""
         return f"{self.symbol} on {self.chain_name}" if self.symbol else self.chain_name
 
     def token_lines(self) -> Iterator[tuple[Any, Any]]:
-        """Each token of the example, and its inputs."""
         for number, token in enumerate(self.example.tokens):
             yield token, self[f"token{number}"].form
 
     def route_lines(self) -> Iterator[tuple[Any, Any]]:
-        """Each route of the example, and its inputs."""
         for number, route in enumerate(self.example.routes):
             yield route, self[f"route{number}"].form
 
     def chain_inputs(self) -> list[TextValueField]:
-        """The inputs of the chain itself."""
         return [self[name] for name in _CHAIN_INPUTS] if self.to is None else []
 
     def later_inputs(self) -> list[TextValueField]:
-        """The optional ones among them."""
         columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
         return [field for field in self.chain_inputs() if field.short_name in columns]
 
@@ -195,7 +185,8 @@ class ConnectForm(RowForm):
             if not line.take.data:
                 continue
             if not line.address.data:
-                _add(line.address, self._no_contract())
+                where = self.chain_name if self.symbol else "the new chain"
+                _add(line.address, f"Enter the token's contract on {where}.")
             places = line.decimal.data
             if not isinstance(places, int) or places > MAX_DECIMALS:
                 _add(line.decimal, f"Enter a whole number from 0 to {MAX_DECIMALS}.")
@@ -212,13 +203,7 @@ class ConnectForm(RowForm):
         routes = self._routes(decimals, {p.row["symbol"] for p in pools})
         return [*(self._chain() if self.to is None else ()), *tokens, *pools, *routes]
 
-    def _no_contract(self) -> str:
-        if self.symbol:
-            return f"Enter the token's contract on {self.chain_name}."
-        return "Enter the token's contract on the new chain, or clear its checkbox."
-
     def _chain(self) -> Iterator[NewRow]:
-        """A new chain, and its validators."""
         yield NewRow("chains", {field.name: field.data for field in self.chain_inputs()}, "The chain")
         inputs = {"signer": self.validators, "power": self.validators}
         for member in self.validators.members(self.chain_id):
@@ -235,7 +220,6 @@ class ConnectForm(RowForm):
                 yield NewRow("routes", row, title, {"rate": line.rate, "base_fee": line.fee})
 
     def copied_rates(self, rows: Sequence[NewRow]) -> dict[RouteKey, NewRow]:
-        """The routes that have the example's rate, as none was entered."""
         return {
             RouteKey(new.row["symbol"], new.row["src_chain_id"], new.row["dst_chain_id"]): new
             for new in rows
@@ -251,7 +235,6 @@ class ConnectForm(RowForm):
             _add(copied[key].inputs["rate"], f"Enter a rate. That of {of}, {rate}, is not copied: {why}.")
 
     def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
-        """Add each error of the service to the inputs of the row that it is about."""
         for error in errors:
             of = rows[error.edit] if error.edit < len(rows) else NewRow("", {}, "")
             if of.section == "chains":
@@ -325,15 +308,8 @@ class ConnectView(ConsoleView):
     All of it is saved or proposed together.
     """
 
-    section = "Network"
+    section = ""  # the lists of chains and tokens lead here
     access = {"index": Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True), "token": EDIT}
-
-    def __init__(self) -> None:
-        super().__init__(name="Connect a chain", endpoint="connect")
-
-    def in_menu(self) -> bool:
-        """The lists of chains and tokens lead here."""
-        return False
 
     @expose("/", methods=("GET", "POST"))
     def index(self) -> ResponseReturnValue:
@@ -403,7 +379,7 @@ class ConnectView(ConsoleView):
             return self._form_page(form)
         if isinstance(outcome, Saved):
             return after_saving(outcome, _next_page(form, rows))
-        name_for_this_page(chain_id, name)
+        chain_names()[chain_id] = name
         return self.render(
             "console/connect/preview.html",
             form=form,
@@ -424,12 +400,24 @@ def _example(like: str) -> Example | None:
 
 
 def _next_page(form: ConnectForm, rows: Sequence[NewRow]) -> str:
-    """The next page: an estimate from the chain, or the page of what is connected where it has no route."""
+    """The next page: an estimate from the chain, or the page of what is connected where it has no route.
+
+    A route on which something is stopped, or with a fee that is not known, is the last choice.
+    """
     there = [new.row for new in rows if new.section == "routes" and new.row["src_chain_id"] == form.chain_id]
     if not there:
         if form.symbol:
             return page_of_token(form.chain_id, form.symbol)
         return url_for("chains.edit", key=form.chain_id)
-    first = min(there, key=lambda route: route["base_fee"] is None)
+    first = min(there, key=lambda route: not _may_pass(route))
     ends = {"src": form.chain_id, "dst": first["dst_chain_id"]}
     return url_for("estimates.index", **ends, token=first["symbol"], amount="100")
+
+
+def _may_pass(route: Mapping[str, Any]) -> bool:
+    terms = current(SnapshotSource).current().terms
+    end = PoolKey(ChainId(route["dst_chain_id"]), route["symbol"])
+    token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)
+    if token is None or chain is None or route["base_fee"] is None:
+        return False
+    return not (token.stopped or token.pool_disabled or chain.disabled)

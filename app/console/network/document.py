@@ -18,15 +18,14 @@ from wtforms import HiddenField, ValidationError
 from app.audit.previews import Preview
 from app.audit.rules.records import AuditedChange, changes_text
 from app.audit.services import Conflict, Saved, fingerprint
-from app.console.network.change_words import DescribedChange, described_change
-from app.console.network.paged_changes import MOST_LINES, changes_page
+from app.console.network.change_words import MOST_LINES, DescribedChange, changes_page, described_change
 from app.console.network.previewed import PreviewedForm, saved_or_previewed
 from app.console.shell.access import READ, Access, Audience
 from app.console.shell.formats import sentence
 from app.console.shell.forms.fields import LongTextField, packed
 from app.console.shell.forms.numbers import written_time
 from app.console.shell.row_pages import ROWS
-from app.console.shell.views import ConsoleView, after_saving
+from app.console.shell.views import ConsoleView, after_saving, download
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading_consistently
@@ -62,7 +61,6 @@ class Picked(Struct, frozen=True):
     sections: Collection[str] = ()
 
     def takes(self, change: Change) -> bool:
-        """Whether this change is picked."""
         subject = change.section.describe(change.row)
         return change.section.name in self.sections or subject in self.subjects
 
@@ -99,7 +97,6 @@ def picked_edits(database: Database, text: bytes, picked: Picked, *, shown: str)
 
 
 def _edit(change: Change) -> Edit:
-    """The change as an edit that can be planned again."""
     section, before, after = change.section, change.before, change.after
     values = None if after is None else section.written_out(after)
     if before is None:
@@ -228,26 +225,16 @@ class DocumentView(ConsoleView):
         "apply": Access(Audience.NOBODY, Audience.ADMIN, sensitive=True),
     }
 
-    def __init__(self) -> None:
-        super().__init__(name="Network document", endpoint="document")
-
     @expose("/")
     def index(self) -> str:
-        """Export and upload."""
         return self.render("console/document/index.html", form=DocumentForm(formdata=None))
 
     @expose("/network.json")
     def export(self) -> Response:
-        """The configuration as a network document, as the command writes it."""
-        return Response(
-            export_network(current(Database)),
-            mimetype="application/json",
-            headers={"Content-Disposition": "attachment; filename=network.json"},
-        )
+        return download(export_network(current(Database)), "application/json", "network.json")
 
     @expose("/compare", methods=("POST",))
     def compare(self) -> ResponseReturnValue:
-        """The differences between a document and the configuration."""
         form = DocumentForm()
         if not form.validate():
             return self.render("console/document/index.html", form=form), 400
@@ -255,7 +242,6 @@ class DocumentView(ConsoleView):
 
     @expose("/at")
     def at(self) -> ResponseReturnValue:
-        """The differences between the configuration at a time and that of now."""
         text, found = network_at_typed_time()
         if found is None:
             return redirect(url_for("history.at", time=text))
@@ -263,7 +249,6 @@ class DocumentView(ConsoleView):
 
     @expose("/apply", methods=("POST",))
     def apply(self) -> ResponseReturnValue:
-        """Apply what was picked, after a preview."""
         form = ApplyForm()
         if not form.validate():
             flash("The form could not be read. Nothing was changed. Compare the document again.", "error")

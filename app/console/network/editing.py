@@ -39,7 +39,10 @@ from app.values.differences import FieldDifference, difference
 def links_of_users() -> Callable[[str], tuple[str, str | None]]:
     """Returns title and page of what uses a row, by its name; None where it has no page."""
     pages = _pages()
-    return lambda name: pages.get(name) or (readable(name), _transfer_page(name))
+    transfers = f"{url_for('admin.index')}transfers/"
+    return lambda name: (
+        pages.get(name) or (readable(name), f"{transfers}{name}" if name.startswith("0x") else None)
+    )
 
 
 def _pages() -> dict[str, tuple[str, str]]:
@@ -70,10 +73,6 @@ def page_of_token(chain_id: int, symbol: str) -> str:
         rows = rows_with(connection, Token, "symbol", [symbol])
     pages = (page_of(EDITABLE["tokens"], row) for row in rows if row["chain_id"] == chain_id)
     return next(pages, url_for("tokens.index_view"))
-
-
-def _transfer_page(name: str) -> str | None:
-    return f"{url_for('admin.index')}transfers/{name}" if name.startswith("0x") else None
 
 
 LONGEST_GIVEN: Final = 256
@@ -141,19 +140,15 @@ class NetworkView(ListView):
 
     @property
     def has_history(self) -> bool:
-        """Each row has one."""
         return True
 
     def subject(self, row: Any) -> str:
-        """The row as the audit log names it."""
         return self.of.describe(self.values_of(row))
 
     def history_url(self, row: Any) -> str:
-        """The page of the row's history, and the row at any time."""
         return url_for("history.index", subject=self.subject(row))
 
     def side_tables(self, row: Row) -> Sequence[SideTable]:
-        """Facts to show next to the form of this row."""
         return ()
 
     def page_after(self, edit: Edit) -> str:
@@ -163,30 +158,19 @@ class NetworkView(ListView):
         return self.get_url(".index_view")
 
     def more_about(self, key: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the view's own template shows about this row in addition to its form."""
         return {}
 
     def title_of(self, values: Mapping[str, Any]) -> str:
-        """What a row is called in headings."""
         title = row_title(self.one, values)
         return title[:1].upper() + title[1:]
 
     def row_id(self, key: int) -> int | None:
-        """The id of the row with this number in the address."""
         return key or None
-
-    # --- The list
-
-    def search_placeholder(self) -> str | None:
-        """The searched columns as one phrase."""
-        text = super().search_placeholder()
-        return text and text.capitalize()
 
     # --- The pages
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Add a row."""
         if request.method != "POST":
             given = {name: text[:LONGEST_GIVEN] for name, text in request.args.items()}
             return self._form_page(self.row_form(formdata=MultiDict(given)), None)
@@ -194,7 +178,6 @@ class NetworkView(ListView):
 
     @expose("/<int:key>", methods=("GET", "POST"))
     def edit(self, key: int) -> ResponseReturnValue:
-        """Show a row and change it."""
         row = self._row(key)
         if request.method != "POST":
             if row is None:
@@ -204,7 +187,6 @@ class NetworkView(ListView):
 
     @expose("/<int:key>/remove", methods=("GET", "POST"))
     def remove(self, key: int) -> ResponseReturnValue:
-        """Remove a row that nothing uses."""
         row = self._row(key)
         form = self.row_form(row=row.values if row else None)
         if request.method != "POST":
@@ -281,7 +263,6 @@ class NetworkView(ListView):
         return self.attempt(Attempt(edit, form, row, again))
 
     def attempt(self, on: Attempt) -> ResponseReturnValue:
-        """Preview the edit, or save it where it is confirmed. A refused edit shows the reason."""
         try:
             if (made := saved(on.form, on.edit)) is not None:
                 return after_saving(made, self.page_after(on.edit))

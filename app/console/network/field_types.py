@@ -16,6 +16,7 @@ from app.console.network.names import chain_choices, chain_names, percent, symbo
 from app.console.shell.forms.fields import (
     ChoiceField,
     Choices,
+    DigitsField,
     FieldIds,
     FlagField,
     LineField,
@@ -54,11 +55,10 @@ class ChainField(ChoiceField):
 
     choices = staticmethod(chain_choices)
     complaint = "choose a chain"
-    longest = 20
     hint = ""  # the choice says the name itself
 
     def parse(self, text: str) -> int:
-        if not is_ascii_digits(text) or len(text) > self.longest:
+        if not is_ascii_digits(text) or len(text) > 20:
             raise ValueError(self.complaint)
         return int(text)
 
@@ -86,8 +86,6 @@ class SymbolField(SymbolTextField, ChoiceField):
 
 
 class _RateForm(Form):
-    """The inputs of a rate."""
-
     Meta = FieldIds
     partial = True
     model = ChoiceField("Rate", choices=_RATE_MODELS, complaint="choose how the rate is found")
@@ -120,17 +118,11 @@ class RateField(FormField):
 OTHER: Final = "other"
 
 
-class _OtherId(TextValueField):
-    """The id of a chain that is not in the list."""
-
-    attributes = {**TextValueField.attributes, "inputmode": "numeric"}
-
-
 class AnyChainField(ChainField):
     """One of the configured chains, or any other by its id."""
 
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
-        self.other = _OtherId(f"{label}: chain ID", default="", **bound_field(kwargs, OTHER))
+        self.other = DigitsField(f"{label}: chain ID", default="", **bound_field(kwargs, OTHER))
         super().__init__(label, description, **kwargs)
 
     @property
@@ -138,7 +130,6 @@ class AnyChainField(ChainField):
         return (self.other,)
 
     def choices(self) -> Choices:
-        """The chains, and the choice of another one."""
         return [*chain_choices(), (OTHER, "another chain, by its ID …")]
 
     def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
@@ -230,8 +221,6 @@ _NAMES: Final = {"from": "from", "ppm": "fee"}
 
 
 class _Cell(TextValueField):
-    """An input of the table."""
-
     attributes = {**TextValueField.attributes, "inputmode": "decimal"}
 
     def process_formdata(self, valuelist: list[str]) -> None:
@@ -246,7 +235,6 @@ class TierRow(Struct):
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is typed in the row."""
         return not (self.start.text.strip() or self.fee.text.strip())
 
 
@@ -360,7 +348,6 @@ class TiersField(WithUnit):
 
 
 def _numbers(names: Iterable[str], table: str) -> set[int]:
-    """The numbers of the rows whose inputs were sent."""
     pattern = re.compile(rf"{re.escape(table)}_(\d{{1,3}})_(?:from|fee)", re.ASCII)
     return {int(match[1]) for match in map(pattern.fullmatch, names) if match}
 

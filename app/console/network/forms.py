@@ -227,7 +227,6 @@ class RowForm(PreviewedForm):
         return False
 
     def values(self) -> dict[str, Any]:
-        """The values that were sent, by the document's keys."""
         found: dict[str, Any] = {}
         for key, field in self._row_fields():
             if any(each.raw_data for each in inputs_of(field)):
@@ -235,7 +234,6 @@ class RowForm(PreviewedForm):
         return found
 
     def in_words(self, differences: Iterable[FieldDifference]) -> list[DiffLine]:
-        """Differences with the labels of the form."""
         return [self._line(each) for each in with_states(differences, self.row)]
 
     def _row_fields(self) -> list[tuple[str, Field]]:
@@ -271,8 +269,6 @@ _CHANGES: Final = [
 
 
 class _FactorField(TextValueField):
-    """A factor of fees."""
-
     def parse(self, text: str) -> Fraction:
         factor = Fraction(number_text(text, "1.5"))
         if not 0 < factor <= _LARGEST_FACTOR:
@@ -280,17 +276,12 @@ class _FactorField(TextValueField):
         return factor
 
 
-class _DestinationField(ChainField):
-    """The chain of the fees."""
-
-    complaint = "Choose the destination chain."
-    longest = 18
-
-
 class BaseFeesForm(PreviewedForm):
     """New base fees for the routes to one chain."""
 
-    dst_chain_id = _DestinationField("Destination chain", empty="Choose …")
+    dst_chain_id = ChainField(
+        "Destination chain", empty="Choose …", complaint="Choose the destination chain."
+    )
     symbol = SymbolField(
         "Token",
         "To set a fee, choose one token: each token has its own unit. Fees of all tokens can be multiplied.",
@@ -317,7 +308,6 @@ class BaseFeesForm(PreviewedForm):
             raise ValidationError("Choose a token: each token has its own unit.")
 
     def edit(self) -> FeeEdit:
-        """The requested fees. Only after ``validate`` was true."""
         by_amount = self.how.data == "amount"
         return FeeEdit(
             self.dst_chain_id.data,
@@ -346,9 +336,7 @@ class BlocksForm(PreviewedForm):
             raise ValidationError("Enter at least one.")
 
     def shared_fields(self) -> list[TextValueField]:
-        """The fields of what counts for all lines."""
         return [field for field in self.value_lines() if field.name != self.text.name]
 
     def shared(self) -> dict[str, Any]:
-        """What counts for all lines, as the network document writes it."""
         return {field.name: field.data for field in self.shared_fields()}

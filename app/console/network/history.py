@@ -12,15 +12,14 @@ from flask_admin import expose
 from app.audit.previews import Preview
 from app.audit.rules.records import AuditedChange, changes_network
 from app.audit.services import AuditRow, Conflict, show_audit
-from app.console.network.change_words import BY_SECTION, described_change, restore_page
+from app.console.network.change_words import BY_SECTION, changes_page, described_change, restore_page
 from app.console.network.document import DocumentView, network_at_typed_time
 from app.console.network.editing import links_of_users, page_of
 from app.console.network.names import readable, row_title
-from app.console.network.paged_changes import changes_page
 from app.console.network.previewed import PreviewedForm, previewed, saved
 from app.console.shell.access import READ, Access, Audience, may
 from app.console.shell.caller import read_id
-from app.console.shell.views import ConsoleView, after_saving
+from app.console.shell.views import ConsoleView, after_saving, download
 from app.db.database import Database
 from app.http.application import current
 from app.network.edits.refusals import InUse, Invalid
@@ -45,12 +44,8 @@ class HistoryView(ConsoleView):
     access = {"index": READ, "row": READ, "undo": _UNDO, "at": READ, "at_document": READ}
     menu_page = "at"
 
-    def __init__(self) -> None:
-        super().__init__(name="Past configuration", endpoint="history")
-
     @expose("/")
     def index(self) -> str:
-        """Every change of one row, newest first."""
         subject = request.args.get("subject", "").replace("\0", "")[:_LONGEST]
         before = read_id(request.args.get("before", ""))
         found = row_history(current(Database), subject, before=before, limit=_PAGE)
@@ -95,7 +90,6 @@ class HistoryView(ConsoleView):
 
     @expose("/undo/<int:record_id>", methods=("GET", "POST"))
     def undo(self, record_id: int) -> ResponseReturnValue:
-        """Take back every change of a record: a preview of all its rows, and a save."""
         entry = show_audit(current(Database), record_id)
         if entry is None or not changes_network(entry.record.action):
             abort(404)
@@ -143,7 +137,6 @@ class HistoryView(ConsoleView):
 
     @expose("/at")
     def at(self) -> str:
-        """The configuration at a time, compared with that of now."""
         text, found = network_at_typed_time()
         now = current(Database).clock()
         return self.render(
@@ -156,16 +149,10 @@ class HistoryView(ConsoleView):
 
     @expose("/at.json")
     def at_document(self) -> Response:
-        """The configuration at a time as a network document."""
         _, found = network_at_typed_time()
         if found is None:
             abort(404)
-        name = f"network-{found.at:%Y-%m-%dT%H%M%SZ}.json"
-        return Response(
-            found.document,
-            mimetype="application/json",
-            headers={"Content-Disposition": f"attachment; filename={name}"},
-        )
+        return download(found.document, "application/json", f"network-{found.at:%Y-%m-%dT%H%M%SZ}.json")
 
 
 def _title(found: RowHistory) -> str:

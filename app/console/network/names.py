@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from flask import g, has_request_context, url_for
+from flask import has_request_context, url_for
 from markupsafe import Markup
+from sqlalchemy import or_
 
 from app.console.shell.formats import grouped, units, when
 from app.console.shell.forms.fields import Choices
 from app.console.shell.lists import Choice
+from app.console.shell.views import once_per_request, read
 from app.db.database import Database
-from app.db.engine import reading
 from app.db.models import Base
 from app.http.application import current
 from app.json_documents import Amount, Time, WholeNumber
@@ -36,36 +37,22 @@ _DIGITS: Final = 3
 """Decimals of an amount in a table. Smaller amounts show more, until so many digits are visible."""
 
 
-def chain_names() -> Mapping[int, str]:
-    """Names of the chains by id, sorted by name."""
-    if "network_chain_names" not in g:
-        with reading(current(Database).reads) as connection:
-            found = queries.chain_names(connection)
-        g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
-    names: Mapping[int, str] = g.network_chain_names
-    return names
+@once_per_request
+def chain_names() -> dict[int, str]:
+    """Names of the chains by id, sorted by name. A page may add one that is not saved yet."""
+    return dict(sorted(read(queries.chain_names).items(), key=lambda item: item[1].casefold()))
 
 
+@once_per_request
 def stopped_chains() -> list[StoppedChain]:
-    """The stopped chains, the last stopped first; read once per request."""
-    if "stopped_chains" not in g:
-        g.stopped_chains = chains_stopped_now(current(Database))
-    found: list[StoppedChain] = g.stopped_chains
-    return found
+    """The stopped chains, the last stopped first."""
+    return chains_stopped_now(current(Database))
 
 
-def name_for_this_page(chain_id: int, name: str) -> None:
-    """Give the page a chain's name that is not saved yet."""
-    g.network_chain_names = {**chain_names(), chain_id: name}
-
-
+@once_per_request
 def token_decimals() -> Mapping[tuple[int, str], int]:
     """Decimals by chain id and symbol."""
-    if "network_decimals" not in g:
-        with reading(current(Database).reads) as connection:
-            g.network_decimals = queries.token_decimals(connection)
-    decimals: Mapping[tuple[int, str], int] = g.network_decimals
-    return decimals
+    return read(queries.token_decimals)
 
 
 def chain_choices() -> Choices:
@@ -241,44 +228,34 @@ def is_number(column: Declared) -> bool:
     return isinstance(column.shape, Amount | Tiers | WholeNumber) and not isinstance(column.shape, AnyChain)
 
 
-class _FromTheNetwork(Choice):
+class _OfTheNetwork(Choice):
     """One of the values that are configured when the page is requested."""
 
-    choices: ClassVar[Callable[[], Choices]]
-
-    def __init__(self, column: Any, name: str) -> None:
+    def __init__(self, column: Any, name: str, choices: Callable[[], Choices]) -> None:
         super().__init__(column, name, [])
+        self.choices = choices
 
-    @property
-    def options(self) -> Choices:
-        """The choices; empty while the library builds its menus at the start, without a database."""
-        return type(self).choices() if has_request_context() else []
+    def get_options(self, view: Any) -> Choices:
+        # The library requests them at the start, too, without a database.
+        return self.choices() if has_request_context() else []
 
-    @options.setter
-    def options(self, _given: object) -> None:
-        """Ignored: the library sets the empty list that it was given."""
+    def validate(self, value: str) -> bool:
+        return value in dict(self.choices())
 
 
-class ChainIs(_FromTheNetwork):
+class ChainIs(_OfTheNetwork):
     """One of the chains, in any of several columns."""
 
-    choices = staticmethod(chain_choices)
-
     def __init__(self, column: Any, name: str, *others: Any) -> None:
-        super().__init__(column, name)
+        super().__init__(column, name, chain_choices)
         self.others = others
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        condition = self.get_column(alias) == int(value)
-        for other in self.others:
-            condition = condition | (other == int(value))
-        return query.filter(condition)
+        return query.filter(or_(*(each == int(value) for each in (self.get_column(alias), *self.others))))
 
 
-class SymbolIs(_FromTheNetwork):
+class SymbolIs(_OfTheNetwork):
     """One of the tokens' symbols."""
 
-    choices = staticmethod(symbol_choices)
-
-    def __init__(self, column: Any, name: str = "Token") -> None:
-        super().__init__(column, name)
+    def __init__(self, column: Any) -> None:
+        super().__init__(column, "Token", symbol_choices)

@@ -13,11 +13,11 @@ from app.console.network.editing import NetworkView, SideTable
 from app.console.network.names import ChainIs, SymbolIs, amount_cell
 from app.console.shell.formats import grouped
 from app.console.shell.lists import Present
+from app.console.shell.views import read
 from app.console.transfers.components import AmountText, ChainName, amount_of, chain_name
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, epoch_volumes, pool_counters
-from app.http.application import current
 from app.network.models import Pool
 from app.network.rules.pools import PoolCounters, PoolState, opening_counters
 from app.network.rules.terms import NetworkTerms
@@ -127,7 +127,6 @@ class PoolLine(Struct, frozen=True):
     chain: ChainName
     symbol: str
     balance: AmountText
-    inbound_limit: AmountText
     left: AmountText
     under_zero: bool
     total: CapUse | None
@@ -194,7 +193,6 @@ def _line(
         chain=chain_name(terms.chain_infos, chain_id),
         symbol=symbol,
         balance=amount(pool.balance),
-        inbound_limit=amount(pool.inbound_limit),
         left=amount(max(0, pool.rest)),
         under_zero=pool.counters.inbound_limit < 0 or pool.counters.balance < 0,
         total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
@@ -231,11 +229,8 @@ class PoolsView(NetworkView):
     }
 
     def side_tables(self, row: Row) -> Sequence[SideTable]:
-        """Opening values, what the feed added, and what the pool holds."""
         pool = PoolKey(row["chain_id"], row["symbol"])
-        with reading(current(Database).reads) as connection:
-            moved = counters_of(connection, pool)
-        opening = opening_counters(row)
+        opening, moved = opening_counters(row), read(counters_of, pool)
         together = opening + moved
         lines = [
             (name, *(amount_cell(getattr(counters, name), *pool) for counters in (opening, moved, together)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from flask import g, request
+from flask import request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -29,10 +29,9 @@ from app.console.shell.access import EDIT
 from app.console.shell.formats import pill, span, unknown, when
 from app.console.shell.lists import Choice
 from app.console.shell.row_pages import LINES, some_rows
-from app.console.shell.views import after_saving
+from app.console.shell.views import after_saving, once_per_request, read
 from app.console.transfers.components import ChainName, chain_name
 from app.db.database import Database
-from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.http.application import current
 from app.network.edits.refusals import Invalid
@@ -102,13 +101,9 @@ def fee_lines(row: Row) -> tuple[tuple[Any, ...], ...]:
     return tuple(lines)
 
 
+@once_per_request
 def _reported() -> Mapping[RouteKey, Reported]:
-    """The reported fees of all routes, read once per request."""
-    if "network_reported_fees" not in g:
-        with reading(current(Database).reads) as connection:
-            g.network_reported_fees = reported_fees(connection)
-    fees: Mapping[RouteKey, Reported] = g.network_reported_fees
-    return fees
+    return read(reported_fees)
 
 
 def fee_cell(row: Row) -> Markup:
@@ -151,14 +146,12 @@ class OtherEnd(Struct, frozen=True):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether one of them gives no estimate."""
         return bool(self.too_old) or self.going[0] < self.going[1] or self.coming[0] < self.coming[1]
 
 
 def other_ends(terms: NetworkTerms, chain_id: ChainId, now: datetime) -> list[OtherEnd]:
     """The other chains that routes lead to or from, those with a route that gives no estimate first."""
-    with reading(current(Database).reads) as connection:
-        fees = reported_fees(connection, chain_id)
+    fees = read(reported_fees, chain_id)
     by_other: dict[ChainId, list[RouteKey]] = {}
     for key in terms.routes.keys() | terms.pegged.keys():
         if chain_id in (key.src_chain_id, key.dst_chain_id):
@@ -256,7 +249,6 @@ class RoutesView(NetworkView):
 
     @expose("/base-fees", methods=("GET", "POST"))
     def base_fees(self) -> ResponseReturnValue:
-        """Set or multiply base fees: a form, a preview row by row, a save."""
         form = BaseFeesForm(formdata=request.form if request.method == "POST" else request.args)
         if form.is_submitted() and form.validate() and not form.back.data:
             answer = self._preview_or_save(form)
@@ -266,7 +258,6 @@ class RoutesView(NetworkView):
         return (page, 400) if form.form_errors else page
 
     def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
-        """The preview, or the list after the save; None where the form has errors now."""
         edit, changed = form.edit(), None
         try:
             try:

@@ -64,7 +64,6 @@ class StateField(ChoiceField):
     complaint = "choose what runs"
 
     def choices(self) -> Choices:
-        """The states; custom only where the row is."""
         own = _flags(self.its_form.row)
         more = [] if own in _STATE else [(CUSTOM, _in_words(self.its_form.row))]
         return [(state, words[:1].upper() + words[1:]) for state, words in (*STATES.items(), *more)]

@@ -26,9 +26,7 @@ from app.console.network.token_state import NOT_POOLED, STATES, STOPPED, state_p
 from app.console.shell.access import EDIT, may
 from app.console.shell.formats import cut
 from app.console.shell.lists import Choice
-from app.db.database import Database
-from app.db.engine import reading
-from app.http.application import current
+from app.console.shell.views import read
 from app.network.edits.plan import EDITABLE
 from app.network.models import PeggedPair, Pool, Route, Token
 from app.network.queries import rows_with
@@ -59,10 +57,7 @@ _MISSING: Final = ("Missing", "Where to add it")
 
 def _missing(chain_id: int, symbol: str) -> Iterator[tuple[str, Markup]]:
     """What a token lacks, each with the link to the form that adds it; nothing of a pair's token."""
-    with reading(current(Database).reads) as connection:
-        pools, routes, pairs = (
-            rows_with(connection, model, "symbol", [symbol]) for model in (Pool, Route, PeggedPair)
-        )
+    pools, routes, pairs = (read(rows_with, model, "symbol", [symbol]) for model in (Pool, Route, PeggedPair))
     if any(chain_id in (row["org_chain_id"], row["pegged_chain_id"]) for row in pairs):
         return
     if all(row["chain_id"] != chain_id for row in pools):
@@ -120,7 +115,6 @@ class TokensView(NetworkView):
     }
 
     def side_tables(self, row: Row) -> Sequence[SideTable]:
-        """What transfers of the token still need."""
         lines = tuple(_missing(row["chain_id"], row["symbol"]))
         return (
             [SideTable("Still missing", "Transfers of the token need these.", _MISSING, lines)]

@@ -17,16 +17,16 @@ from sqlalchemy import Connection
 
 from app.audit.previews import Preview
 from app.audit.services import Conflict, Saved, fingerprint
+from app.console.network.change_words import changes_page
 from app.console.network.names import chain_names, chain_page, percent
-from app.console.network.paged_changes import changes_page
 from app.console.network.previewed import PreviewedForm, saved_or_previewed
 from app.console.shell.access import ADMINISTER, READ
 from app.console.shell.forms.fields import NoteField
 from app.console.shell.forms.numbers import whole_digits
 from app.console.shell.row_pages import LINES, some_rows
-from app.console.shell.views import ConsoleView, after_saving
+from app.console.shell.views import ConsoleView, after_saving, read
 from app.db.database import Database
-from app.db.engine import reading, reading_consistently
+from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.http.application import current
 from app.network.edits.connect import opening_edits, opening_set
@@ -89,7 +89,6 @@ _MOST: Final = 1000
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """A member as the form writes it."""
     who = ", ".join(text for text in (row.get("name", ""), row.get("contact", "")) if text)
     if row.get("contact") and not row.get("name"):
         who = f", {who}"
@@ -149,48 +148,36 @@ class OpeningForm(PreviewedForm):
 class ValidatorsView(ConsoleView):
     """The validators that sign refunds until a rotation is reported. The page of the chain shows them all."""
 
+    section = ""
     access = {"index": READ, "sets": READ, "members": READ, "opening": ADMINISTER}
-
-    def __init__(self) -> None:
-        super().__init__(name="Validators", endpoint="validators")
-
-    def in_menu(self) -> bool:
-        """It has no page but those of chains."""
-        return False
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """Where all sets were listed once; they are on the pages of their chains."""
         return redirect(url_for("chains.index_view"))
 
     @expose("/<int:chain>/sets")
     def sets(self, chain: int) -> str:
-        """Every set that the chain has had, the newest first."""
         found = some_rows(validator_sets(current(Database), _chain(chain)), LINES)
         return self.render("console/validators/sets.html", name=chain_names()[chain], chain=chain, page=found)
 
     @expose("/<int:chain>/sets/<int:version>")
     def members(self, chain: int, version: int) -> str:
-        """The members of a set, the strongest first."""
         every = validator_sets(current(Database), _chain(chain))
         found = next((each for each in every if each.of.version == version), None)
         if found is None:
             abort(404)
-        with reading(current(Database).reads) as connection:
-            contacts = load_contacts(connection)
         return self.render(
             "console/validators/members.html",
             name=chain_names()[chain],
             chain=chain,
             found=found,
             page=some_rows(found.strongest, LINES),
-            contacts=contacts,
+            contacts=read(load_contacts),
             percent=percent,
         )
 
     @expose("/<int:chain>/opening", methods=("GET", "POST"))
     def opening(self, chain: int) -> ResponseReturnValue:
-        """Set the opening validators of a chain, after a preview."""
         if chain not in chain_names():
             abort(404)
         form, shown = OpeningForm(), opening_set(current(Database), chain)

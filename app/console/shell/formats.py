@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Flask, current_app, url_for
+from flask import Flask, url_for
 from markupsafe import Markup
 
 from app.http.headers import digest
@@ -113,7 +113,6 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d
 def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
-    app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
         cut, when, grouped, figure, units, pill, unknown, span, duration, share, sentence, worded,
@@ -132,11 +131,6 @@ TONES: Final = {
     Tone.WAITING_FOR_USER.value: Look.PLAIN,
 }
 """The look of a state's pill by its tone."""
-
-
-def has_endpoint(name: str) -> bool:
-    """Whether the console has a page with this name, so that others can link to it."""
-    return name in current_app.view_functions
 
 
 def asset(name: str) -> str:

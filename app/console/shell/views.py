@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
 from textwrap import shorten
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Concatenate, Final, ParamSpec, TypeVar
 
-from flask import Blueprint, Flask, flash, redirect, url_for
+from flask import Blueprint, Flask, Response, flash, g, redirect, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import Admin, BaseView
 from markupsafe import Markup
 from msgspec import Struct
+from sqlalchemy import Connection
 
 from app.audit.services import Saved
 from app.console.shell.access import READ, Access, may
 from app.console.shell.caller import want_forms
+from app.db.database import Database
+from app.db.engine import run_read
+from app.http.application import current
 from app.values.amounts import grouped
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def read(query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a query finds, with one connection of those that pages read by."""
+    return run_read(current(Database).reads, query, *args, **kwargs)
+
+
+def once_per_request(find: Callable[[], T]) -> Callable[[], T]:
+    """The function, whose result is shared within a request."""
+    name = f"{find.__module__}.{find.__name__}"
+
+    @wraps(find)
+    def found() -> T:
+        if name not in g:
+            setattr(g, name, find())
+        result: T = g.get(name)
+        return result
+
+    return found
+
 
 _LONGEST_FLASH: Final = 240
 
@@ -45,6 +72,12 @@ def after_saving(saved: Saved, url: str) -> ResponseReturnValue:
     return redirect(url)
 
 
+def download(content: bytes | str | Iterable[bytes] | Iterable[str], mimetype: str, name: str) -> Response:
+    """A file that the browser saves."""
+    headers = {"Content-Disposition": f"attachment; filename={name}"}
+    return Response(content, mimetype=mimetype, headers=headers)
+
+
 SECTIONS: Final = ("Overview", "Network", "Records", "People")
 """The groups of the menu, in its order."""
 
@@ -56,6 +89,7 @@ class ConsoleView(BaseView):
     """
 
     section: ClassVar[str] = "Overview"
+    """The group of the menu; empty: other pages lead to it."""
     access: ClassVar[Mapping[str, Access]] = {}
     menu_page: ClassVar[str] = "index"
     """The route that the menu leads to."""
@@ -89,7 +123,6 @@ class ConsoleView(BaseView):
         return not self.tabs or self.tabs[0][0] == self.endpoint
 
     def badge(self) -> int:
-        """The number of things that wait for somebody there, for the menu; 0 is not shown."""
         return 0
 
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:

@@ -35,7 +35,7 @@
       return at === undefined || at === null ? "" : String(at);
     };
 
-    // What an amount counts: the rules of UnitOf in app/console/forms/amounts.py.
+    // What an amount counts: the rules of unit_in in app/console/network/amount_fields.py.
     const unitOf = (data) => {
       const symbol = value(data.symbol || "symbol").trim();
       const own = data.ownDecimals ? value(data.ownDecimals).trim() : "";

@@ -30,7 +30,7 @@ COUNTED_REASON: Final = "opening values are set once; the event feed counts ever
 def locked_fields(database: Database, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
     """The keys of the document that an edit of this row may not change, each with the reason.
 
-    It is only for the form. A save makes its own checks (``plan_edit``).
+    It is only for the form. A save makes its own checks (``plan_edits``).
 
     :param documented: the row as the document writes it.
     """
@@ -65,7 +65,6 @@ class ShownRow(Struct, frozen=True):
 
     @property
     def row_id(self) -> int:
-        """The number of the row."""
         return int(self.row["id"])
 
 
@@ -90,7 +89,7 @@ class Edits(Struct, frozen=True):
     :param action: what the audit log calls it, such as ``network.connect``.
     :param words: what it does, in a few words.
     :param about: the subject of the audit record; empty: the row, or the number of rows.
-    :param as_document: whether the rows come from a network document (``planning.plan_edits``).
+    :param as_document: whether the rows come from a network document (``plan_edits``).
     """
 
     edits: tuple[Edit, ...]
@@ -100,7 +99,6 @@ class Edits(Struct, frozen=True):
     as_document: bool = False
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that the edits make to the present rows (``saving.Command``)."""
         described = Description(SEVERAL, to_builtins(self), self.action, effects_of, self.words, self.about)
         return plan_edits(connection, described, self.edits, now, as_document=self.as_document)
 
@@ -121,7 +119,7 @@ class Switch(Struct, frozen=True):
     shown: str = ""
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that the switch makes to the present rows (``saving.Command``).
+        """The change that the switch makes to the present rows.
 
         :raises Invalid: no chain would change its state.
         """
@@ -133,7 +131,6 @@ class Switch(Struct, frozen=True):
 
 
 def _rows(connection: Connection, switch: Switch) -> list[Row]:
-    """The chains that the switch changes."""
     rows = load_rows(connection, Chain)
     found = [
         row for row in rows if row["chain_id"] in switch.chain_ids and row["disabled"] is not switch.stop
@@ -142,7 +139,8 @@ def _rows(connection: Connection, switch: Switch) -> list[Row]:
         if not switch.chain_ids:
             raise Invalid([FieldError("", "Select at least one chain.")])
         state = "stopped" if switch.stop else "running"
-        raise Invalid([FieldError("", f"All of these chains are already {state}.")])
+        which = "The chain is" if len(switch.chain_ids) == 1 else "All of these chains are"
+        raise Invalid([FieldError("", f"{which} already {state}.")])
     return found
 
 

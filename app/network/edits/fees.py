@@ -53,7 +53,7 @@ class FeeEdit(Struct, frozen=True):
         }
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that the edit makes to the present rows (``saving.Command``), with one effect a route.
+        """The change that the edit makes to the present rows, with one effect a route.
 
         :raises Invalid: impossible values, or no route leads to the chain.
         """
@@ -63,6 +63,10 @@ class FeeEdit(Struct, frozen=True):
         def effects(connection: Connection, change: NetworkChange, now: datetime) -> Iterator[FeeEffect]:
             return _effects(connection, routes, self, now)
 
+        label = EDITABLE["routes"].describe
+        fees = {
+            label(row): "not known" if row["base_fee"] is None else str(row["base_fee"]) for row in routes
+        }
         to = chain_names(connection).get(ChainId(self.dst_chain_id), f"chain {self.dst_chain_id}")
         described = Description(
             BASE_FEES,
@@ -70,13 +74,12 @@ class FeeEdit(Struct, frozen=True):
             "network.base_fees",
             effects,
             words=f"set base fees of {counted(len(edits), 'route')} to {to}",
-            seen=Shown("one of the base fees", self.shown, _fees_by_route(routes)),
+            seen=Shown("one of the base fees", self.shown, fees),
         )
         return plan_edits(connection, described, edits, now)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:
-        """The edit that a proposal was made of."""
         return cls(
             data["dst_chain_id"],
             data["symbol"],
@@ -100,7 +103,6 @@ class FeeEffect(Effect, frozen=True, kw_only=True):
 
     @property
     def times(self) -> str:
-        """How much the fee changes."""
         return fee_times(self.before, self.after)
 
 
@@ -176,9 +178,3 @@ def _new_fee(row: Row, edit: FeeEdit) -> int | None:
         return None if fee is None else multiplied_up(fee, edit.factor)
     assert edit.amount is not None  # noqa: S101  checked by _check
     return edit.amount
-
-
-def _fees_by_route(routes: Sequence[Row]) -> Mapping[str, str]:
-    """The fees by route, as they are fingerprinted and compared."""
-    label = EDITABLE["routes"].describe
-    return {label(row): "not known" if row["base_fee"] is None else str(row["base_fee"]) for row in routes}

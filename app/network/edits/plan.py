@@ -135,7 +135,6 @@ class Edit(Struct, frozen=True):
         return given | {"shown": None} if self.row_id is None else given
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that the edit makes to the present rows (``saving.Command``)."""
         action = "create" if self.row_id is None else "remove" if self.values is None else "edit"
         effects = partial(effects_of, typed=self.values)
         described = Description(ONE_ROW, self.as_input(), f"network.{action}", effects)
@@ -192,7 +191,12 @@ def _checked(
         for name, rows in after.items()
     }
     placed = [
-        (number, replace(each, index=_place_of(places, each)) if each.after else each)
+        (
+            number,
+            replace(each, index=places[each.section.name][each.section.identity(each.after)])
+            if each.after
+            else each,
+        )
         for number, each in changes
     ]
     rows = [change for _, change in placed]
@@ -200,11 +204,6 @@ def _checked(
         owners = {f"{change.section.name}[{change.index}]": number for number, change in placed}
         raise Invalid(_row_errors(owners, found))
     return rows
-
-
-def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Change) -> int:
-    """The index of the changed row in its section of the planned document."""
-    return places[change.section.name][change.section.identity(cast(Row, change.after))]
 
 
 def _require_unused(connection: Connection, changes: Iterable[Change], rows: Rows) -> None:

@@ -58,7 +58,6 @@ class RowUsers(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """How many of which kind."""
         return f"{'over ' if self.at_least else ''}{counted(self.count, self.kind)}"
 
     @property

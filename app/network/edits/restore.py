@@ -41,7 +41,6 @@ class ChangedRow(Struct, frozen=True):
 
     @classmethod
     def of(cls, section: Section, change: AuditedChange, row: Row | None) -> Self:
-        """The changed row, whose present row is given."""
         return cls(section, change, row, None if row is None else section.documented(row))
 
     def is_as(self, version: Documented | None) -> bool:
@@ -110,7 +109,7 @@ class Undo(Struct, frozen=True):
     """Takes back every change of an audit record. Rows that are as they were before it stay as they are.
 
     ``shown`` is the fingerprint of the preview. ``as_document`` is for who may apply a network document,
-    which may change what the console's forms do not (``planning.plan_edits``).
+    which may change what the console's forms do not (``plan_edits``).
     """
 
     record_id: int
@@ -118,7 +117,7 @@ class Undo(Struct, frozen=True):
     shown: str = ""
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """The change that it makes to the present rows (``saving.Command``).
+        """The change that it makes to the present rows.
 
         :raises ChangedLater: some of its rows are neither as it left them nor as they were before.
         :raises Invalid: there is nothing to undo, or not for an operator.

@@ -80,7 +80,6 @@ class TextValueField(Field):
         return text
 
     def format(self, value: Any) -> str:
-        """The text of a value."""
         return "" if value is None else str(value)
 
     def process_data(self, value: Any) -> None:
@@ -207,13 +206,6 @@ def unpacked(text: str) -> str:
         return text
 
 
-class ReasonField(NoteField):
-    """A note in an input of one line."""
-
-    widget = TextInput()
-    attributes = TextValueField.attributes
-
-
 class _FlagInput(CheckboxInput):
     """A checkbox with a hidden input before it, whose value is sent when the box is empty."""
 
@@ -230,7 +222,6 @@ class FlagField(TextValueField):
 
     @property
     def checked(self) -> bool:
-        """Whether the box is ticked."""
         return self.text == "1"
 
     def parse(self, text: str) -> bool:
@@ -305,7 +296,6 @@ class ChoiceField(TextValueField, SelectFieldBase):
         self.complaint = complaint or self.complaint
 
     def iter_choices(self) -> Iterator[Choice]:
-        """The choices; the empty one is first."""
         choices = self.choices()
         if self.empty is not None or self.text not in dict(choices):
             yield Choice("", self.empty or "Choose …", False, {})

@@ -76,7 +76,6 @@ class ConsoleForm(FlaskForm):
         return [line for line in lines if isinstance(line, TextValueField)]
 
     def open_lines(self) -> list[TextValueField]:
-        """The lines of fields that can be changed."""
         lines = (line for field in self._open_fields() for line in lines_of(field))
         return [line for line in lines if isinstance(line, TextValueField)]
 
@@ -109,7 +108,6 @@ class ConsoleForm(FlaskForm):
             field.errors = [*field.errors, f"{place}: {message}" if place else message]
 
     def _labelled(self, match: re.Match[str]) -> str:
-        """The label of an input in place of its name."""
         return f"“{self[match[0]].label.text}”" if match[0] in self else match[0]
 
 
