@@ -6,13 +6,14 @@ import logging
 from contextlib import nullcontext
 
 from alembic import context
+from alembic.util import CommandError
 from flask import current_app
 from sqlalchemy import Column, NullPool, create_engine
 from sqlalchemy.types import TypeEngine
 
 from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
-from app.db.takeover import FIRST, take_over
+from app.db.schema import applied_migrations, complaint_before_first
 from app.db.timeouts import MIGRATION
 from app.db.types import Accounts, Address, ChainIds, ExactInteger, FeeTiers, Hash32, Uint64, UtcTime
 
@@ -72,12 +73,9 @@ def run_online(percent: int) -> None:
             applied.append(str(step))
 
         def attempt() -> None:
-            if changes:
-                with connection.begin():
-                    if take_over(connection, context.script.get_revision(FIRST).module.upgrade):
-                        turn.confirm()
-                        applied.append(FIRST)
-                        say(f"the database of the release before is as it should be: it is at {FIRST} now")
+            with connection.begin():
+                if complaint := complaint_before_first(applied_migrations(connection)):
+                    raise CommandError(f"nothing was changed: {complaint}")
             context.configure(
                 connection=connection,
                 target_metadata=database.metadata,

@@ -23,7 +23,7 @@ from alembic.script import Script, ScriptDirectory
 from flask import Flask, current_app
 
 from app import create_app
-from app.db.takeover import FIRST
+from app.db.schema import FIRST
 from config import Settings
 
 ROOT: Final = Path(__file__).resolve().parent.parent

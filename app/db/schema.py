@@ -85,6 +85,9 @@ def session_of(connection: Connection) -> Session:
     return Session(role, zone, in_utc, dict(zip(LIMITS, limits, strict=True)))
 
 
+FIRST: Final = "0048"
+"""The migration that makes the schema of 1.0.0, and all after it build on."""
+
 _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations" / "versions"
 _NOT_NEEDED: Final = re.compile(r"^NEEDED = False", re.MULTILINE)
 """In a migration without which this code runs as well."""
@@ -124,6 +127,8 @@ def schema_complaint(
     :param newest: the newest revision that the code knows; this version's when empty.
     """
     oldest, newest = oldest or oldest_schema(), newest or newest_schema()
+    if complaint := complaint_before_first(applied):
+        return f"migrations: {complaint}"
     said = ", ".join(sorted(applied)) or "none"
     there = [_number(revision) for revision in applied]
     if len(there) != 1 or there[0] is None or there[0] < _known(oldest):
@@ -135,6 +140,18 @@ def schema_complaint(
             f"this one knows {newest}"
         )
     return None
+
+
+def complaint_before_first(applied: Set[str]) -> str | None:
+    """The way to this version where no release since 1.0.0 made the database's schema; None where one did, or
+    where it has none.
+    """
+    if all((_number(each) or 0) >= _known(FIRST) for each in applied):
+        return None
+    return (
+        f"the database has revision {', '.join(sorted(applied))}, which no release since 1.0.0 made: first"
+        " run `flask --app wsgi db upgrade` of release 1.0.1 (docs/operations.md#take-over)"
+    )
 
 
 def is_ahead(applied: Set[str]) -> bool:

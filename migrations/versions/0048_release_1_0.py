@@ -1,8 +1,4 @@
-"""The schema of release 1.0.0, in one step.
-
-A database of the release before, at revision 0047, is compared with it and taken over
-(app/db/takeover.py); an older one is first upgraded with that release.
-"""
+"""The schema of release 1.0.0, in one step."""
 
 import sqlalchemy as sa
 from alembic import op

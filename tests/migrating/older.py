@@ -15,31 +15,20 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 OLDEST_CODE: Final = "77b9d9fcc56730749ac299135dc87faca6d66c7b"
 """The release before this one: 1.0.0."""
 
-ASK_EVERYTHING: Final = '''
+ASK_EVERYTHING: Final = """
 import json, sys
 from pathlib import Path
 from config import Settings
 from tests.contract import recorded_answers
 
-
-class OnThisDatabase:
-    """Older code can only be told of a folder in which it makes one."""
-
-    def __call__(self, **values):
-        return Settings(**(values | {"database_url": sys.argv[1]}))
-
-    def model_validate(self, values):
-        return self(**values)
-
-
-recorded_answers.Settings = OnThisDatabase()
+recorded_answers.Settings = lambda **values: Settings(**(values | {"database_url": sys.argv[1]}))
 recorded_answers.upgrade = lambda **_: None  # a version that this one does not know has migrated
 app = recorded_answers.sandbox_app(Path())
 exchanges = json.loads(recorded_answers.RECORDED.read_text(encoding="utf-8"))
 assert len(exchanges) > 200
 changed = [each for each in exchanges if recorded_answers.ask(app, each["request"]) != each["answer"]]
 print(json.dumps([len(changed), changed[:1]]))
-'''
+"""
 """Loads the sandbox, reports events, asks every recorded request, and runs commands."""
 
 
