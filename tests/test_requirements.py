@@ -75,6 +75,7 @@ USED_OTHERWISE = {
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "pip-audit": "make audit",
+    "pip-licenses": "make licences",
     "pymdown-extensions": "zensical's: named so that one version serves every Python",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",

@@ -12,7 +12,7 @@ import pytest
 from app.release import VERSION
 from scripts.supply import audit, licences
 from scripts.supply.audit import Found, audit_npm, audit_python, report
-from scripts.supply.licences import PAGE, Unaccepted, is_accepted, is_expression, licence_of, page
+from scripts.supply.licences import PAGE, Unaccepted, is_accepted, licence_of, page
 from scripts.supply.locks import NPM_LOCKS, PYTHON_LOCKS, ROOT, pinned
 
 
@@ -52,14 +52,13 @@ def test_what_is_run_has_accepted_licences() -> None:
 @pytest.mark.parametrize(
     ("expression", "accepted"),
     [
-        ("MIT", True), ("GPL-3.0-only", False), ("AGPL-3.0-or-later", False), ("MIT OR GPL-3.0-only", True),
-        ("MIT AND GPL-3.0-only", False), ("MPL-2.0 AND (Apache-2.0 OR GPL-2.0-only)", True),
-        ("SSPL-1.0", False),
+        ("MIT", True), ("GPL-3.0-only", False), ("AGPL-3.0-or-later", False), ("MIT OR GPL-3.0-only", False),
+        ("MIT AND GPL-3.0-only", False), ("MPL-2.0 AND (Apache-2.0 OR MIT)", True),
+        ("(MIT OR CC0-1.0)", True), ("SSPL-1.0", False), ("UNKNOWN", False), ("", False),
         ("MIT AND (GPL-2.0-only OR GPL-3.0-only)", False),
     ],
 )  # fmt: skip
 def test_which_licences_are_accepted(expression: str, accepted: bool) -> None:
-    assert is_expression(expression)
     assert is_accepted(expression) == accepted
 
 
@@ -72,8 +71,8 @@ def test_a_package_of_another_licence_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_a_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(licences.LOOKED_UP, "axe-playwright-python")
-    with pytest.raises(Unaccepted, match="no licence that can be read"):
-        licence_of("axe-playwright-python")
+    with pytest.raises(Unaccepted, match="axe-playwright-python"):
+        page()
 
 
 @pytest.mark.minutes("takes ten seconds; nothing of it depends on the gateway's code")
@@ -161,27 +160,6 @@ def test_nothing_known_is_no_success(capsys: pytest.CaptureFixture[str]) -> None
     assert "skipped: 11 of 11 lock files" in capsys.readouterr().out
     assert report([good, nothing]) == 2
     assert report([good, good]) == 0
-
-
-@pytest.mark.parametrize(
-    ("python", "npm", "noted"),
-    [
-        (Found("a", (), 9, 1), Found("b", (), 5, 0), []),
-        (Found("a", ("c 1: X",), 9, 0), Found("b", (), 5, 0), [["c 1: X"] * len(PYTHON_LOCKS)]),
-        (Found("a", (), 9, 0), Found("b", (), 0, 0), None),
-    ],
-)
-def test_audit_notes_what_it_covered(
-    python: Found, npm: Found, noted: list[list[str]] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For the release."""
-    told: list[list[str]] = []
-    monkeypatch.setattr(audit, "audit_python", lambda _lock: python)
-    monkeypatch.setattr(audit, "audit_npm", lambda _folder: npm)
-    monkeypatch.setattr(audit, "note_audited", lambda _root, holes: told.append(holes) or "noted")
-    ends = audit.main()
-    assert ends == (2 if noted is None else len(noted))
-    assert told == ([] if noted is None else noted or [[]])
 
 
 def test_without_the_program_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
