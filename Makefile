@@ -74,11 +74,11 @@ soak: ## run all tests with all their inputs, use everything for half an hour, s
 
 ##@ Releases, and what we depend on
 
-release: ## check whether this commit can be released, and say how (VERSION=1.4.0; WITHOUT=audit where there is no network; docs/releases.md)
+release: ## check whether this commit can be released, and say how (VERSION=1.4.0; docs/releases.md)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m scripts.release "$(VERSION)" $(WITHOUT)
+	@$(BIN)/python -m scripts.release "$(VERSION)"
 
-audit: ## look for known holes in what the lock files pin (needs the network; a release needs it)
+audit: ## look for known holes in what the lock files pin (needs the network)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.supply.audit
 

@@ -1,8 +1,7 @@
-"""``make release VERSION=x``: whether this commit can be released, and what to do then (docs/releases.md).
+"""``make release VERSION=x``: whether this commit can be released, and what to run then (docs/releases.md).
 
-It changes nothing: the releasing person runs the commands that it prints. ``make soak`` runs all tests here,
-part after part, and notes those that pass in a file that is committed: so these hours can be ended and gone
-on with, on several machines too.
+It changes nothing. ``make soak`` runs all tests here, part after part, and notes those that pass in a file
+that is committed: so these hours can be ended and gone on with, on several machines too.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TESTED: Final = Path("tests/passed.txt")
 """The commit that was tested, and a line for each part that passed: ``make soak`` writes it."""
 _BUT_TESTED: Final = f":(exclude){_TESTED}"
-_AUDITED: Final = Path("build/audited-commit")
-"""The commit whose lock files were audited, and a line for each known hole: ``make audit`` writes it."""
 
 _PYTEST: Final = ("pytest", "-n", "auto", "--dist", "worksteal")
 _ON_ONE_MACHINE: Final = ("patroni",)
@@ -39,37 +36,21 @@ _OF_ALL: Final[dict[str, tuple[str, ...]]] = {
 _TO_DO: Final = """\
 {version} can be released. What is left:
 
-{audit}  git tag --annotate --sign v{version} --message "Version {version}"
+  make audit                    # the notes explain each known hole in what is served
+  git tag --annotate --sign v{version} --message "Version {version}"
   git push origin v{version}
   make sbom                     # build/sbom.json, to be kept beside the image
   BUILD_COMMIT={commit}         # for the image, told by /version
 """
 
 
-def complaints(root: Path, version: str, *, without_audit: bool = False) -> list[str]:
-    """What prevents a release of the commit as this version, in words for the releasing person.
-
-    :param without_audit: leave open whether known holes were looked up.
-    """
+def complaints(root: Path, version: str) -> list[str]:
+    """What prevents a release of the commit as this version, in words for the releasing person."""
     if not _NUMBER.fullmatch(version):
         return [f"VERSION={version}: must be three numbers, such as 1.4.0"]
-    checks: tuple[Callable[[Path, str], str | None], ...] = (
-        _code, _tree, _entry, _tag, _order, _tests, *([] if without_audit else [_audit]),
-    )  # fmt: skip
-    return [complaint for check in checks if (complaint := check(root, version))]
-
-
-def to_do(root: Path, version: str, *, without_audit: bool) -> str:
-    """What the releasing person does after the checks, as a text of lines."""
-    audit = (
-        "  make audit                    # where there is a network: it was left out\n"
-        if without_audit
-        else ""
-    )
-    holes = [] if without_audit else _note(root, _AUDITED)[1]
-    return _TO_DO.format(version=version, commit=_git(root, "rev-parse", "HEAD"), audit=audit) + "".join(
-        f"known hole, which the notes must explain: {hole}\n" for hole in holes
-    )
+    return [
+        complaint for check in (_code, _tree, _entry, _tag, _tests) if (complaint := check(root, version))
+    ]
 
 
 def _code(root: Path, version: str) -> str | None:
@@ -105,14 +86,6 @@ def _tag(root: Path, version: str) -> str | None:
     return f"the tag v{version} is taken" if _git(root, "tag", "--list", f"v{version}") else None
 
 
-def _order(root: Path, version: str) -> str | None:
-    tags = [tag.removeprefix("v") for tag in _git(root, "tag", "--list", "v*").split()]
-    newest = max((_numbers(tag) for tag in tags if _NUMBER.fullmatch(tag) and tag != version), default=())
-    if newest and newest > _numbers(version):
-        return f"{version} is older than {'.'.join(map(str, newest))}, which is released"
-    return None
-
-
 def _tests(root: Path, _version: str) -> str | None:
     left = parts(root).keys() - set(_tested(root))
     if not left:
@@ -122,22 +95,9 @@ def _tests(root: Path, _version: str) -> str | None:
 
 def _tested(root: Path) -> list[str]:
     """The parts of the tests that passed on this commit."""
-    commit, passed = _note(root, _TESTED)
+    file = root / _TESTED
+    commit, *passed = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
     return passed if _is_the_same(root, commit) else []
-
-
-def _audit(root: Path, _version: str) -> str | None:
-    commit, _ = _note(root, _AUDITED)
-    if _is_the_same(root, commit):
-        return None
-    return "known holes must have been looked up for every lock file of this commit: make audit"
-
-
-def _note(root: Path, name: Path) -> tuple[str, list[str]]:
-    """The commit that was noted last, and what was noted of it."""
-    file = root / name
-    commit, *lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
-    return commit, lines
 
 
 def _is_the_same(root: Path, commit: str) -> bool:
@@ -149,10 +109,6 @@ def _is_the_same(root: Path, commit: str) -> bool:
 def _changes(root: Path, *places: str) -> list[str]:
     """What is not committed, a line for each file."""
     return _git(root, "status", "--porcelain", "--", *places).splitlines()
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 def _git(root: Path, *words: str) -> str:
@@ -190,22 +146,12 @@ def run_tests(root: Path, run: Callable[[Sequence[str]], int], only: Sequence[st
 
 def note_tested(root: Path, *passed: str) -> str:
     """Note parts that passed on this commit, unless the tree has changes. Returns what was done, in words."""
-    return _noted(root, _TESTED, sorted({*_tested(root), *passed}), f"{', '.join(passed)}: passed on")
-
-
-def note_audited(root: Path, holes: Sequence[str]) -> str:
-    """Note for which commit everything was audited, and the known holes, which its notes must explain."""
-    return _noted(root, _AUDITED, holes, f"everything was looked up, {len(holes)} known holes, on")
-
-
-def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
     if _changes(root, ".", _BUT_TESTED):
         return "not noted for a release: the tree has changes"
     commit = _git(root, "rev-parse", "HEAD")
-    file = root / name
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("".join(f"{line}\n" for line in (commit, *lines)), encoding="utf-8")
-    return f"noted: {what} {commit[:12]}"
+    lines = (commit, *sorted({*_tested(root), *passed}))
+    (root / _TESTED).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return f"noted: {', '.join(passed)}: passed on {commit[:12]}"
 
 
 def main(arguments: list[str]) -> int:
@@ -218,12 +164,11 @@ def main(arguments: list[str]) -> int:
         failed = run_tests(ROOT, _run, arguments[1:])
         print("failed: " + ", ".join(failed) if failed else "all tests passed")  # noqa: T201
         return bool(failed)
-    version, *words = arguments or [""]
-    without_audit = words == ["audit"]
-    if found := complaints(ROOT, version, without_audit=without_audit):
+    version = "".join(arguments)
+    if found := complaints(ROOT, version):
         sys.stderr.write("".join(f"{complaint}\n" for complaint in found))
         return 1
-    print(to_do(ROOT, version, without_audit=without_audit))  # noqa: T201
+    print(_TO_DO.format(version=version, commit=_git(ROOT, "rev-parse", "HEAD")))  # noqa: T201
     return 0
 
 

@@ -14,10 +14,8 @@ if __name__ == "__main__":  # gunicorn goes on in this process; an importing mod
 
     import gc
 
-    from scripts.compiling import compile_in_parallel
     from serving import patch
 
-    compile_in_parallel()
     gc.disable()  # until wsgi.py has imported everything
     patch()
 

@@ -1,7 +1,7 @@
 """``make audit``: known holes in what the lock files pin, by pip-audit and npm.
 
 Databases of holes are requested over the network. A package without an answer is counted, and never taken as
-free of holes. So a lock file without any answer fails, too, and a release needs an answer about each.
+free of holes. So a lock file without any answer fails, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from scripts.release import note_audited
 from scripts.supply.locks import NPM_LOCKS, PYTHON_LOCKS, ROOT
 
 PIP_AUDIT: Final = (sys.executable, "-m", "pip_audit")
@@ -102,11 +101,8 @@ def report(found: Sequence[Found]) -> int:
 
 
 def main() -> int:
-    """Audit every lock file, and note all results for a release."""
-    found = [*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)]
-    if all(each.looked_up for each in found):
-        print(note_audited(ROOT, [hole for each in found for hole in each.holes]))  # noqa: T201
-    return report(found)
+    """Audit every lock file."""
+    return report([*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.release import complaints, note_audited, note_tested, parts, run_tests, to_do
+from scripts.release import complaints, note_tested, parts, run_tests
 
 CHANGES = """\
 # Changelog
@@ -45,7 +45,6 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "release.py").write_text('VERSION: Final = "1.2.0"\n')
     (tmp_path / "CHANGELOG.md").write_text(CHANGES)
-    (tmp_path / ".gitignore").write_text("build/\n")
     for name in ("test_all.py", "estimates/test_fee.py", "feed/views/test_post.py"):
         (tmp_path / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "tests" / name).write_text("")
@@ -56,7 +55,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def pass_all(root: Path) -> None:
-    note_audited(root, [])
     note_tested(root, *parts(root))
     commit(root)
 
@@ -90,7 +88,6 @@ def test_a_commit_that_can_be_released(root: Path) -> None:
     assert complaints(root, "1.2.0") == []
 
 
-AUDIT = "known holes must have been looked up for every lock file of this commit: make audit"
 PARTS = ["broken requests", "estimates", "everything at once", "feed", "test_all.py"]
 TESTS = f"all tests must have passed on this commit: make soak ({', '.join(PARTS)})"
 
@@ -101,9 +98,7 @@ TESTS = f"all tests must have passed on this commit: make soak ({', '.join(PARTS
         (lambda root: (root / "new.txt").write_text("x"), "the tree has 1 changes"),
         (lambda root: note_tested(root, "more"), "the tree has 1 changes"),
         (without_notes, "all tests must have passed on this commit"),
-        (lambda root: (root / "build/audited-commit").unlink(), AUDIT),
         (tag("v1.2.0"), "the tag v1.2.0 is taken"),
-        (tag("v1.10.0"), "1.2.0 is older than 1.10.0"),
         (change("[1.2.0]", "[1.2.1]"), "the entry below Unreleased must be `## [1.2.0] - <date>`"),
         (change("2026-11-30", "soon"), "soon is not a date"),
         (change("## [Unreleased]\n", "## [Unreleased]\n- More.\n"), "Unreleased must be empty"),
@@ -120,7 +115,7 @@ def test_notes_of_other_content_do_not_count(root: Path) -> None:
     commit(root)
     assert complaints(root, "1.2.0") == [], "the same content"
     change_the_code(root)
-    assert complaints(root, "1.2.0") == [TESTS, AUDIT]
+    assert complaints(root, "1.2.0") == [TESTS]
 
 
 def test_the_code_must_say_it(root: Path) -> None:
@@ -137,9 +132,8 @@ def test_changed_tree_is_not_noted_tested(root: Path) -> None:
     change_the_code(root)
     (root / "new.txt").write_text("x")
     assert note_tested(root, "estimates").startswith("not noted")
-    assert note_audited(root, []).startswith("not noted")
     (root / "new.txt").unlink()
-    assert complaints(root, "1.2.0") == [TESTS, AUDIT]
+    assert complaints(root, "1.2.0") == [TESTS]
 
 
 def test_parts_that_passed_are_not_run_again(root: Path) -> None:
@@ -153,11 +147,11 @@ def test_parts_that_passed_are_not_run_again(root: Path) -> None:
     assert run_tests(root, fails_in_feed) == ["feed"]
     assert sorted(run) == ["tests.fuzz", "tests.soak", "tests/estimates", "tests/feed", "tests/test_all.py"]
     commit(root)  # and another machine goes on
-    (complaint,) = [each for each in complaints(root, "1.2.0") if each != AUDIT]
+    (complaint,) = complaints(root, "1.2.0")
     assert complaint.endswith("make soak (feed)")
     assert run_tests(root, lambda words: words[-1] != "tests/feed") == []
     commit(root)
-    assert complaints(root, "1.2.0") == [AUDIT]
+    assert complaints(root, "1.2.0") == []
     assert (root / PASSED).read_text().splitlines()[1:] == sorted(PARTS)
 
 
@@ -180,10 +174,3 @@ def test_a_commit_that_changes_meanwhile_is_not_noted(root: Path) -> None:
 
     assert run_tests(root, commits, ["feed"]) == []
     assert (root / PASSED).read_text() == before
-
-
-def test_a_release_says_what_could_not_be_looked_up(root: Path) -> None:
-    (root / "build/audited-commit").unlink()
-    assert complaints(root, "1.2.0", without_audit=True) == []
-    assert "make audit" in to_do(root, "1.2.0", without_audit=True)
-    assert "make audit" not in to_do(root, "1.2.0", without_audit=False)
