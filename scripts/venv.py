@@ -20,12 +20,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -34,9 +34,6 @@ LOCK = "requirements-dev.txt"
 """Pins everything: it includes what other files pin."""
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-NO_MORE = signal.SIGUSR1
-"""Sent to the thread that waits for the others."""
-
 CLOSED_SECONDS = 0.5
 """How often it is looked whether the terminal was closed."""
 
@@ -60,7 +57,6 @@ def fingerprint(name: str) -> str:
 
 
 def stamp_of(name: str) -> Path:
-    """Where the fingerprint of what was installed is stored."""
     return VENV / f".{name}.sha256"
 
 
@@ -102,47 +98,53 @@ def runs(*command: str) -> bool:
 def run(command: Sequence[str], stdout: int | None = None, stderr: int | None = None) -> tuple[int, str]:
     """Run a command. Returns its exit code, and what it printed to a pipe.
 
-    It holds back the signals of the terminal, as this process does, which then kills it.
+    The signals of the terminal do not reach it: this process gets them, and kills it.
     """
-    with _starting:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
         process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, text=True
         )
         _running[:] = [process]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     printed, _ = process.communicate()
-    with _starting:  # what was killed by a signal is not reported: this process ends
-        return process.returncode, printed
+    return process.returncode, printed
 
 
-_starting = threading.Lock()
 _running: list[subprocess.Popen[str]] = []
 
 
-def end_at_signal(numbers: Collection[int], *, goes_on: bool) -> None:
-    """Wait for a signal, kill what runs, and end this process, whatever it is doing. Return at ``NO_MORE``.
+def end_at_signals(*, goes_on: bool) -> None:
+    """From now on, a signal of the terminal or its end kills what runs, and ends this process.
 
     :param goes_on: whether something else would follow in this process. Then it ends as that would, with 0.
     """
-    terminal = has_terminal()
-    while not (found := signal.sigtimedwait({*numbers, NO_MORE}, CLOSED_SECONDS)):
-        if terminal and signal.SIGHUP in numbers and not has_terminal():
-            break  # the system tells only the process that leads the session: it may be make
-    number = found.si_signo if found else signal.SIGHUP
-    if number == NO_MORE:
-        return
-    with _starting:  # nothing is started any more
+
+    def end(number: int, _frame: object) -> NoReturn:
         for process in _running:
-            if process.poll() is None:
-                process.kill()
+            process.kill()
         with suppress(OSError):  # the terminal is closed
             if os.isatty(2):
                 os.write(2, b"\nstopped\n")
                 time.sleep(MAKE_SECONDS)
         os._exit(0 if goes_on else 128 + number)
 
+    def look(_number: int, frame: object) -> None:
+        if not has_terminal():
+            end(signal.SIGHUP, frame)
+
+    numbers = {number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN}  # as by nohup
+    for number in numbers:
+        signal.signal(number, end)
+    if signal.SIGHUP in numbers and has_terminal():
+        # The system tells only the process that leads the session: it may be make.
+        signal.signal(signal.SIGALRM, look)
+        signal.setitimer(signal.ITIMER_REAL, CLOSED_SECONDS, CLOSED_SECONDS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)  # the Makefile has held them back until now
+
 
 def same_python() -> bool:
-    """Whether the environment was made by the version of Python that runs this."""
     return runs(str(PYTHON), "-c", f"import sys; sys.exit(sys.version != {sys.version!r})")
 
 
@@ -202,9 +204,8 @@ def install(name: str) -> None:
 
     :raises SystemExit: where that failed; what failed has been printed.
     """
-    with _starting:
-        sys.stdout.write(f"Installing {name} into .venv (only when it changes) ...\n")
-        sys.stdout.flush()
+    sys.stdout.write(f"Installing {name} into .venv (only when it changes) ...\n")
+    sys.stdout.flush()
     unfinished().touch()
     failed = run(installer(name))[0]
     unfinished().unlink()
@@ -231,20 +232,13 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPPING, NO_MORE})
     asked, then = sys.argv[1:], list[str]()
     if THEN in asked:
         place = asked.index(THEN)
         asked, then = asked[:place], asked[place + 1 :]
-    ending = threading.Thread(
-        target=end_at_signal,
-        args=({number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN},),  # as by nohup
-        kwargs={"goes_on": bool(then)},
-        daemon=True,
-    )
-    ending.start()
+    end_at_signals(goes_on=bool(then))
     main(asked)
-    if then:  # signals wait until that can stop quietly
-        signal.pthread_kill(ending.ident or 0, NO_MORE)
-        ending.join()
+    if then:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # they wait until that can stop quietly
+        signal.setitimer(signal.ITIMER_REAL, 0)
         os.execv(PYTHON, [str(PYTHON), *then])  # noqa: S606  of our own Makefile
