@@ -59,9 +59,7 @@ MATCHES: Final = (
     ),
     Match(STATUS_GRANIAN, FLOOR_GRANIAN, (Bar("status / floor, both under Granian", rate, SHOWN),)),
     Match(LATENCY, FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
-    Match(FLOOR, FLOOR, (Bar("control: the floor against itself", rate, SHOWN),)),
 )
-"""The control shows how far from 1 a ratio comes without any difference."""
 
 SMALL_TO_LARGE: Final = Bar("events in posts of 10 / of 1,000", rate, Bound(at_least=0.3))
 """Events a second of eight reporters over those of one: 3,000 on a host that takes 6,600 in large posts."""

@@ -20,8 +20,6 @@ _SEED: Final = 14
 
 
 class Verdict(Enum):
-    """The result of a run for a bar."""
-
     HELD = "held"
     MISSED = "**missed**"
     UNCLEAR = "not clear"
@@ -57,7 +55,6 @@ class Bound:
 
     @property
     def is_bar(self) -> bool:
-        """Whether there is a limit."""
         return self.at_least is not None or self.at_most is not None
 
     def __str__(self) -> str:
@@ -72,8 +69,6 @@ class Estimate:
 
     median: float
     interval: Interval
-    lowest: float
-    highest: float
 
 
 def estimate(ratios: Sequence[float]) -> Estimate:
@@ -83,7 +78,7 @@ def estimate(ratios: Sequence[float]) -> Estimate:
     """
     if not ratios:
         raise ValueError("no ratios")
-    return Estimate(statistics.median(ratios), bootstrap(ratios), min(ratios), max(ratios))
+    return Estimate(statistics.median(ratios), bootstrap(ratios))
 
 
 def bootstrap(ratios: Sequence[float]) -> Interval:

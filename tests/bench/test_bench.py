@@ -13,6 +13,6 @@ def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -
     program("wrk")
     assert http.main(["--quick", "--only", "floor", "status, PostgreSQL, gunicorn"]) == 0
     report = capsys.readouterr().out
-    assert "| status / floor | ≥ 0.95 |" in report
+    assert "| status / floor | ≥ 0.65 |" in report
     assert "too few rounds" in report
     assert "| status, PostgreSQL, gunicorn |" in report
