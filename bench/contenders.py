@@ -80,7 +80,6 @@ def command(server: Server, setting: Setting) -> list[str]:
 
 
 def settings_for(server: Server, setting: Setting) -> dict[str, str]:
-    """Its environment."""
     _, _, database = server
     return {
         "SECRET_KEY": "bench" * 8,

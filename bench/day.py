@@ -132,7 +132,6 @@ class _Day:
             self._reorganised[chain].append(replaced)
 
     def heads(self, first: float, until: float) -> Iterator[Due]:
-        """How far each chain was read, from ``first`` on."""
         for number in range(int(until - first) // _HEAD_SECONDS + 1):
             second = first + number * _HEAD_SECONDS
             for chain in CHAINS:

@@ -123,7 +123,6 @@ class Reporters:
 
 
 def token(number: int) -> str:
-    """The token of a reporter."""
     return f"only for measurements by reporter {number}"
 
 

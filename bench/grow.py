@@ -208,7 +208,6 @@ class CompletedRows:
         return taken  # type: ignore[return-value]
 
     def readings(self) -> dict[ChainId, ChainReading]:
-        """How far the chains have been read."""
         return {
             ChainId(int(chain_id)): ChainReading(BlockNumber(block), from_unix_microseconds(at))
             for chain_id, (block, at) in self.newest.items()

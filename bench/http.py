@@ -63,7 +63,6 @@ class Arena:
     seconds: float
 
     def turn_of(self, contender: Contender) -> Callable[[], Round]:
-        """One round of it, as a function."""
         served, questions = self.served[contender.server], self.questions[contender.kind][0]
         return lambda: measure(
             contender, served, self.database, questions, connections=self.connections, seconds=self.seconds

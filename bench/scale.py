@@ -75,7 +75,6 @@ class Level:
     questions: dict[str, Path]
 
     def turn(self, what: str, options: argparse.Namespace) -> Callable[[], Round]:
-        """One round of a kind of request, as a function."""
         contender = Contender(f"{what}, {self.transfers:,} transfers", SHIPPED, "status")
 
         def round_of_it() -> Round:

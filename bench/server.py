@@ -53,7 +53,6 @@ class Subject:
     questions: Path
 
     def round(self, connections: int, seconds: float, pause_ms: int = 0) -> Round:
-        """Send requests for so long."""
         return measure(
             self.contender, self.served, self.database, self.questions,
             connections=connections, seconds=seconds, pause_ms=pause_ms,

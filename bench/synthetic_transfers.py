@@ -163,7 +163,6 @@ class SyntheticRoute:
 
 
 def synthetic_routes() -> list[SyntheticRoute]:
-    """Those of ``SERIES``, in its order."""
     return [_synthetic_route(series.typical) for series in SERIES]
 
 

@@ -76,7 +76,6 @@ class Replay:
         self._port, self._began = port, 0.0
 
     def run(self) -> float:
-        """Post everything. Returns how long it took."""
         self._began = time.monotonic()
         with ThreadPoolExecutor(day.REPORTERS) as looking, ThreadPoolExecutor(day.REPORTERS) as reporting:
             list(reporting.map(self._report, range(day.REPORTERS), [looking] * day.REPORTERS))
@@ -86,7 +85,6 @@ class Replay:
         return self._began + (event.second - self.events[0].second) / self.speed
 
     def _report(self, number: int, looking: ThreadPoolExecutor) -> None:
-        """Post all of one reporter, one post after the other."""
         feed = [each for each in self.events if each.reporter == number]
         connection = HTTPConnection("127.0.0.1", self._port, timeout=GIVE_UP_SECONDS)
         done, look = 0, looking.submit(lambda: None)
@@ -176,7 +174,6 @@ class World:
         return steady_load(self._served.port, READS, self._questions, self._folder)
 
     def _show(self, replay: Replay) -> None:
-        """Run it, and print its row."""
         clocks, bytes_before = read_clocks([self._database.process]), _database_bytes()
         with self._reads() as reads:
             seconds = replay.run()

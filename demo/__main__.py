@@ -83,7 +83,6 @@ def lives(
 
 
 def say(line: str) -> None:
-    """Print a line with the time."""
     print(f"{datetime.now().astimezone():%H:%M:%S}  {line}", flush=True)
 
 
@@ -96,7 +95,6 @@ def what_to_claim(life: Life, wallets: Mapping[int, str]) -> str:
 
 
 def what_to_look_at(base: str, password: str) -> str:
-    """Where to look, and what is to be seen there."""
     return f"""
   The console   {base}/admin/   sign in as {gateway.OPERATOR} with {password}
                 Transfers: each of the lines below; open one to see its events, read from the chains' logs
@@ -134,7 +132,6 @@ def main() -> int:
 
 
 def run(host: str, port: int, *, once: bool, claim: bool) -> int:
-    """Start everything, and let transfers travel."""
     base = f"http://{bind_of(_OF_EVERY.get(host, host), port)}"
     token = secrets.token_hex(16)
     with ExitStack() as stack:

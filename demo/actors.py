@@ -34,14 +34,12 @@ class Gateway:
     _told: int = 0
 
     def ready(self) -> bool:
-        """Whether it answers."""
         try:
             return self._client.get(f"{self.base}/healthz").status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
 
     def status(self, send: Send) -> Mapping[str, Any]:
-        """``getTransferStatus``."""
         answer: Mapping[str, Any] = self._client.post(
             f"{self.base}/v2/getTransferStatus", json={"transfer_id": send.text}
         ).json()
@@ -87,7 +85,6 @@ class Life:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes."""
         return self.status in {
             TransferHistoryStatus.TRANSFER_FAILED,
             TransferHistoryStatus.TRANSFER_COMPLETED,

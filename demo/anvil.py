@@ -116,7 +116,6 @@ class Anvil:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
         self._client.close()
         self._process.kill()
         self._process.wait()
@@ -134,11 +133,9 @@ class Anvil:
 
     @property
     def head(self) -> int:
-        """The number of the newest block."""
         return int(self.rpc("eth_blockNumber"), 16)
 
     def block(self, number: int | str = "latest") -> Mapping[str, Any]:
-        """A block, as the node tells it."""
         name = hex(number) if isinstance(number, int) else number
         found: Mapping[str, Any] = self.rpc("eth_getBlockByNumber", name, False)
         return found
@@ -170,7 +167,6 @@ class Anvil:
         return True
 
     def receipt(self, tx_hash: str) -> Mapping[str, Any] | None:
-        """The receipt of a transaction; None while it is in no block."""
         found: Mapping[str, Any] | None = self.rpc("eth_getTransactionReceipt", tx_hash)
         return found
 

@@ -43,7 +43,6 @@ _ADDRESSES = {name: created_address(DEPLOYER, place) for place, name in enumerat
 
 
 def at(name: str) -> Contract:
-    """A contract, on either chain."""
     return Contract(NAMES[name], _ADDRESSES[name])
 
 

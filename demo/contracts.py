@@ -45,8 +45,6 @@ class Call:
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract at an address."""
-
     name: str
     address: bytes
 
@@ -85,7 +83,6 @@ def created_address(sender: bytes, nonce: int) -> bytes:
 
 
 def events_of(receipt: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The events of a transaction, by name, with their arguments."""
     found = []
     for log in receipt["logs"]:
         entry = _EVENTS[bytes.fromhex(log["topics"][0][2:])]

@@ -32,12 +32,10 @@ def answer(body: bytes, call: Callable[[dict[str, Any]], Answer]) -> bytes:
 
 
 def failure(call_id: Any, code: int, message: str) -> Answer:
-    """The answer to a call that failed."""
     return {"jsonrpc": "2.0", "id": call_id, "error": {"code": code, "message": message}}
 
 
 def success(call: Mapping[str, Any], result: Any) -> Answer:
-    """The answer to a call."""
     return {"jsonrpc": "2.0", "id": call.get("id"), "result": result}
 
 

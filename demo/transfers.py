@@ -57,7 +57,6 @@ class Send:
 
     @property
     def contract(self) -> Contract:
-        """What takes the funds."""
         if self.kind is SendKind.POOL:
             return POOL
         deposit = self.kind is SendKind.DEPOSIT
@@ -83,11 +82,9 @@ class Send:
 
     @property
     def text(self) -> str:
-        """The transfer id in hex."""
         return f"0x{self.id.hex()}"
 
     def call(self) -> Call:
-        """What the user sends."""
         contract, token = self.contract, self.token.address
         if self.kind is SendKind.POOL:
             rest = (self.to_chain, self.nonce, self.max_slippage)

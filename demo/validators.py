@@ -13,7 +13,6 @@ vault, a mint of a pegged bridge."""
 
 
 def key(number: int) -> bytes:
-    """The private key of a validator."""
     return keccak256(f"local chain validator {number}".encode())
 
 
@@ -35,7 +34,6 @@ class Validators:
 
     @property
     def signers(self) -> list[bytes]:
-        """The addresses, ascending."""
         return [who for who, _ in self.members]
 
     @property

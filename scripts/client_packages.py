@@ -52,7 +52,6 @@ class Links(Struct, frozen=True):
 
 
 def package_json(text: str, version: str, links: Links) -> str:
-    """The package file of the TypeScript library."""
     package: dict[str, Any] = json.loads(text)
     package["version"] = version
     if links.repository:
@@ -64,7 +63,6 @@ def package_json(text: str, version: str, links: Links) -> str:
 
 
 def pyproject(text: str, version: str, links: Links) -> str:
-    """The package file of the Python library."""
     stamped = text.replace(f'version = "{SOURCE_VERSION}"', f'version = "{version}"', 1)
     if stamped == text:
         raise ValueError(f"pyproject.toml has no version {SOURCE_VERSION}")
@@ -104,7 +102,6 @@ def build_typescript(folder: Path, out: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None, out: Path = OUT) -> None:
-    """Make all packages again."""
     parser = argparse.ArgumentParser("make client-packages", description=__doc__)
     parser.add_argument("--repository", default="", help="the address of your repository")
     parser.add_argument("--docs", default="", help="the address of your documentation")

@@ -103,7 +103,6 @@ def install(environment: Path = ENVIRONMENT) -> None:
 
 
 def main() -> None:
-    """Write both files."""
     text = document()
     npm_ci = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
     subprocess.run(npm_ci, cwd=TYPESCRIPT, check=True)

@@ -48,12 +48,10 @@ def messages() -> Catalog:
 
 
 def catalogues() -> Iterator[Path]:
-    """The catalogue of each language."""
     return iter(sorted(TRANSLATIONS.glob("*/LC_MESSAGES/pages.po")))
 
 
 def read(path: Path) -> Catalog:
-    """A catalogue as it is."""
     with path.open("rb") as file:
         return read_po(file, locale=path.parents[1].name, domain="pages")
 
@@ -79,7 +77,6 @@ def updated(path: Path) -> Catalog:
 
 
 def compiled(catalog: Catalog) -> bytes:
-    """The catalogue as it is read while serving."""
     file = io.BytesIO()
     write_mo(file, catalog)
     return file.getvalue()

@@ -57,7 +57,6 @@ class Complaint:
 
 
 def main() -> int:
-    """Print the complaints; 1 when there are any."""
     complaints = [each for script in revisions() for each in complaints_about(script)]
     for complaint in complaints:
         sys.stdout.write(f"{complaint}\n")
@@ -71,7 +70,6 @@ def revisions(since: str = SINCE) -> list[Script]:
 
 
 def exemptions(script: Script) -> Mapping[str, str]:
-    """The rules that a migration says do not apply to it, each with the reason."""
     found: Mapping[str, str] = getattr(script.module, "SQUAWK", {})
     return found
 
@@ -108,7 +106,6 @@ def _application() -> Flask:
 
 
 def complaints_in(revision: str, sql: str) -> list[Complaint]:
-    """All reports of squawk about SQL."""
     return list(_squawk(revision, sql))
 
 

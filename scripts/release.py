@@ -107,7 +107,6 @@ def _is_the_same(root: Path, commit: str) -> bool:
 
 
 def _changes(root: Path, *places: str) -> list[str]:
-    """What is not committed, a line for each file."""
     return _git(root, "status", "--porcelain", "--", *places).splitlines()
 
 

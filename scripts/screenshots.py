@@ -82,7 +82,6 @@ def printed(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def request_estimates(base: str) -> None:
-    """Request some estimates for the dashboard's counts."""
     for number in range(40):
         for src, dst, amount in ((1, 56, 10**8 + number), (1, 77, 10**6), (56, 1, 10), (137, 43114, 10**40)):
             url = ESTIMATE.format(base=base, src=src, dst=dst, amount=amount)
@@ -91,7 +90,6 @@ def request_estimates(base: str) -> None:
 
 
 def sign_in(page: Page, base: str, password: str) -> None:
-    """The first account, through its form."""
     page.goto(f"{base}/admin/")
     page.get_by_label("Email").fill("admin@localhost")
     page.get_by_label("Password").fill(password)
@@ -127,7 +125,6 @@ def take(page: Page, url: str, name: str) -> None:
 
 
 def main() -> None:
-    """Make all pictures."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if not chromium:
         raise SystemExit("make screenshots needs Chromium: apt-get install chromium")

@@ -159,7 +159,6 @@ def build_documentation(settings: Settings) -> None:
 
 
 def main() -> None:
-    """Prepare everything, then serve until stopped."""
     os.chdir(ROOT)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()

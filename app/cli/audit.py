@@ -120,7 +120,6 @@ def _time(_context: click.Context, _option: click.Parameter, text: str | None) -
 
 
 def _filters(command: F) -> F:
-    """The options that choose records."""
     for option in (
         click.option(
             "--since",

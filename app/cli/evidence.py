@@ -115,7 +115,6 @@ def _data(call: ContractCall | None) -> str | None:
 
 
 def _signers(shown: RefundExplanation) -> Iterator[str]:
-    """The validator set, then the sums of its powers."""
     version = f" version {shown.validator_set_version}," if shown.validator_set_version is not None else ""
     yield f"validators,{version} hash {shown.validator_set_hash}"
     total = shown.power_total or "0"

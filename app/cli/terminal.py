@@ -59,7 +59,6 @@ def tell_stopped(log: logging.Logger) -> None:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of text with columns as wide as their longest cell."""
     lines = [head, *([printable(text) for text in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(

@@ -174,7 +174,6 @@ def status_notes(
 
 
 def check_lines(checked: Checked) -> Iterator[str]:
-    """What was found out about a chain."""
     terms = checked.terms
     outcome = "can be watched" if checked.good else "CANNOT be watched yet"
     yield f"chain {terms.chain_id} ({terms.name}): {outcome}"

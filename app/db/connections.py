@@ -63,7 +63,6 @@ class Limit(Struct, frozen=True):
 
     @property
     def left(self) -> int:
-        """How many the gateway may open."""
         return self.most - self.reserved
 
     def to_set(self, needed: int) -> str:

@@ -74,7 +74,6 @@ class Tickets:
 
     @property
     def waiting(self) -> int:
-        """How many wait now."""
         return len(self._waiting)
 
     def take(self, seconds: float) -> bool:
@@ -107,7 +106,6 @@ class Tickets:
         return False
 
     def give_back(self) -> None:
-        """Give the ticket to the next caller."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()
@@ -335,17 +333,14 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
 class HandedIn(Generic[P, R]):
     """A hook in a feature's transactions for features above it, which it does not know.
 
-    Examples: subscribers are notified of changes in the transaction that makes them, stored events are
-    validated again in that of a change of the network, and a planned change of routes is priced. The feature
-    calls the hook with the transaction and with what has happened, or is planned. ``app/features.py`` hands
-    in what is done; connections of an engine carry it.
+    The feature calls it with the transaction and with what has happened, or is planned: such as a change, of
+    which subscribers are notified. ``app/features.py`` hands in what is done.
     """
 
     def __init__(self, name: str) -> None:
         self._option = f"gateway_handed_in_{name}"
 
     def hand_in(self, engine: Engine, act: Callable[Concatenate[Connection, P], R]) -> None:
-        """Set what is done in the transactions of an engine."""
         engine.update_execution_options(**{self._option: act})
 
     def __call__(self, connection: Connection, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -130,7 +130,6 @@ def again_while_locked(
 
 
 def _is_lock(error: OperationalError) -> bool:
-    """Whether another transaction's lock was the reason."""
     origin = error.orig
     if isinstance(origin, sqlite3.OperationalError):
         return origin.sqlite_errorcode & 0xFF == _BUSY

@@ -54,7 +54,6 @@ def projected_models() -> list[type[Projected]]:
 
 
 def table_of(model: type[Projected] | type[Base]) -> Table:
-    """The table of a model."""
     return Base.metadata.tables[model.__tablename__]
 
 

@@ -74,7 +74,6 @@ class AnsweringConnection(psycopg.Connection[Any]):
             super().set_autocommit(value)
 
     def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:
-        """As for :meth:`set_autocommit`."""
         with without_limit():
             super().set_isolation_level(value)
 

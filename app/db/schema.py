@@ -74,13 +74,11 @@ class Session(NamedTuple):
 
 
 def server_process(connection: Connection) -> int:
-    """The id of the server's process that answers this statement."""
     process: int = connection.scalars(_process).one()
     return process
 
 
 def session_of(connection: Connection) -> Session:
-    """The settings that this statement runs with."""
     role, zone, in_utc, *limits = connection.execute(_settings).one()
     return Session(role, zone, in_utc, dict(zip(LIMITS, limits, strict=True)))
 
@@ -175,7 +173,6 @@ def _number(revision: str) -> int | None:
 
 
 def unreachable(error: SQLAlchemyError) -> str:
-    """The message for the operator about a database that does not answer."""
     return f"the database cannot be reached ({type(error).__name__})"
 
 

@@ -127,7 +127,6 @@ def room_for(engine: Engine, tables: Sequence[Table]) -> Room:
 
 
 def in_words(size: int) -> str:
-    """A number of bytes for people."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 

@@ -78,7 +78,6 @@ def set_timeouts(engine: Engine, timeouts: Timeouts) -> None:
 
 
 def timeouts_of(bind: Engine | Connection) -> Timeouts:
-    """The limits of an engine or of one of its connections."""
     timeouts = bind.get_execution_options().get(_OPTION, CONSOLE)
     assert isinstance(timeouts, Timeouts)  # noqa: S101  narrows the type of an untyped registry
     return timeouts
@@ -153,8 +152,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 class _Budget:
-    """The seconds that are left."""
-
     __slots__ = ("left",)
 
     def __init__(self, left: float) -> None:
@@ -229,7 +226,6 @@ class Answers:
         """In monotonic seconds."""
 
     def came_within(self, seconds: float) -> bool:
-        """Whether there was an answer in the last so many seconds."""
         return monotonic() - self.last_at < seconds
 
 

@@ -299,8 +299,7 @@ def _array_of(column: InstrumentedAttribute[Any]) -> TypeEngine[Any]:
 class RowsOf:
     """A select of the rows whose columns have one of some values, built once for each kind of database.
 
-    What Core does for a statement that is built each time takes as long as running it. PostgreSQL gets the
-    values of a column as one array, so the statement is the same for any number of them.
+    PostgreSQL gets the values of a column as one array, as by :func:`is_one_of`.
     """
 
     def __init__(self, query: Select[*tuple[Any, ...]], **columns: InstrumentedAttribute[Any]) -> None:
@@ -335,8 +334,7 @@ def at_most(rows: int) -> BindParameter[int]:
 def with_values(query: Q) -> Q:
     """The query with its values written into the statement, quoted; ids stay parameters.
 
-    Connections for reads use the same plan for all parameters. Where values differ much in how many rows they
-    have, that plan may read very many of them. Planned with its values, a query takes some milliseconds more.
+    Where values differ much in how many rows they have, the one plan for all of them may read very many.
     """
 
     def written(element: Any, **_: Any) -> Any:

@@ -193,7 +193,6 @@ def _insert(connection: Connection, model: type[Base]) -> Any:
 
 
 def _or_update(statement: Any, model: type[Base], columns: Sequence[str], on_conflict: OnConflict) -> Any:
-    """The insert, with what is done where a key is taken."""
     if on_conflict == "error":
         return statement
     stored, new, keys = model.__table__.c, statement.excluded, _keys(model)

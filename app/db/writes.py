@@ -85,12 +85,10 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def share_writes(engine: Engine, writes: Writes) -> None:
-    """Have the transactions of an engine noted."""
     engine.update_execution_options(**{_OPTION: writes})
 
 
 def writes_of(engine: Engine) -> Writes:
-    """What is noted about the transactions of an engine."""
     writes = engine.get_execution_options().get(_OPTION)
     if not isinstance(writes, Writes):
         writes = Writes()

@@ -32,8 +32,6 @@ CACHED_SECONDS = 1
 
 
 class Question(BaseModel):
-    """The body of a status request."""
-
     transfer_id: str
 
 
@@ -68,17 +66,14 @@ app = FastAPI(lifespan=pool)
 
 @app.post("/v2/getTransferStatus")
 async def status(question: Question) -> Response:
-    """Where is this transfer?"""
     return answered(await read(bytes.fromhex(question.transfer_id[2:])))
 
 
 async def read(transfer_id: bytes) -> Any:
-    """The row of a transfer."""
     return await app.state.pool.fetchrow(QUERY, transfer_id)
 
 
 def answered(row: Any) -> Response:
-    """The answer about a transfer."""
     return Response(
         orjson.dumps(_answer(row)), media_type="application/json", headers=HEADERS | _progress(row)
     )

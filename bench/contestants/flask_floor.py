@@ -30,7 +30,6 @@ QUERY = select(
 
 @app.get("/<key>")
 def read(key: str) -> Response:
-    """Answer the row of the transfer with this id."""
     with engine.connect() as connection:
         row = connection.execute(QUERY, {"key": bytes.fromhex(key[2:])}).one()
     return Response(orjson.dumps(dict(row._mapping)), content_type="application/json")

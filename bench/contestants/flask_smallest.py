@@ -10,5 +10,4 @@ app = Flask(__name__)
 
 @app.get("/")
 def hello() -> Response:
-    """Answer a small document."""
     return Response(orjson.dumps({"hello": "world"}), content_type="application/json")

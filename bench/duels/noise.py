@@ -49,5 +49,4 @@ def share_of_others(before: Clocks, after: Clocks, cores: int) -> float:
 
 
 def cores() -> int:
-    """Of this machine."""
     return psutil.cpu_count() or 1

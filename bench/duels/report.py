@@ -21,8 +21,6 @@ CONTESTANTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The result for one bar."""
-
     what: str
     bound: Bound
     found: str
@@ -107,7 +105,6 @@ def print_bars(lines: Sequence[Line]) -> bool:
 
 
 def print_contestants(rounds: Sequence[Round]) -> None:
-    """Each contestant's medians over all its rounds."""
     print(f"\n{CONTESTANTS}")
     for name in dict.fromkeys(measured.name for measured in rounds):
         print(contestant_line([measured for measured in rounds if measured.name == name]))

@@ -58,7 +58,6 @@ class Duel:
 
     @property
     def rounds(self) -> list[Round]:
-        """All of both."""
         return [measured for pair in self.pairs for measured in pair]
 
     @property

@@ -42,7 +42,6 @@ class Arena:
 
     @property
     def last(self) -> int:
-        """The last block that has to be read."""
         return FIRST_BLOCK + self.blocks - 1
 
     def empty(self) -> str:
@@ -143,5 +142,4 @@ def finish(child: psutil.Popen, is_done: Callable[[], bool], log: Path) -> tuple
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The command that runs a module of ours."""
     return [sys.executable, "-m", name, *arguments]

@@ -62,7 +62,6 @@ class Written:
 
     @property
     def receipt(self) -> Receipt:
-        """That of its transaction."""
         log = Log(
             BlockNumber(self.block), ZERO, self.tx_hash, self.place, bytes.fromhex(self.address[2:]),
             (bytes.fromhex(self.topic[2:]),), bytes.fromhex(self.data), self.place,
@@ -153,7 +152,6 @@ class Chain:
         return "[" + ",".join(self._receipt(log) for log in self._of.get(number, ())) + "]"
 
     def receipt(self, tx_hash: str) -> str:
-        """The receipt of a transaction as JSON; ``null`` for an unknown one."""
         log = self._by_tx.get(tx_hash)
         return "null" if log is None else self._receipt(log)
 

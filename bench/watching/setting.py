@@ -23,7 +23,6 @@ ON_TOP: Final = 200
 
 
 def bridges() -> Bridges:
-    """The contracts and tokens of the chain."""
     return Bridges(
         chain_id=CHAIN,
         pool=network_facts().pool_bridges[ChainId(CHAIN)],

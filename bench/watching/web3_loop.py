@@ -48,7 +48,6 @@ TRANSFER: Final = {
 
 
 def abi() -> list[dict[str, Any]]:
-    """The events as contracts publish them."""
     return [
         {
             "type": "event",
@@ -68,7 +67,6 @@ def _types(signature: str) -> list[str]:
 
 
 def rows(w3: Web3, contract: type[Contract], logs: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """A row a log."""
     events = {topic: getattr(contract.events, name)() for name, topic in TOPICS.items()}
     times: dict[int, int] = {}
     made = []

@@ -129,7 +129,6 @@ def generate(workshop: Path) -> None:
 
 
 def main() -> None:
-    """Build the site if necessary."""
     try:
         built = ensure_site()
     except CannotBuild as failed:

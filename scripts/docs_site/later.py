@@ -60,7 +60,6 @@ def build() -> bool:
 
 
 def main(host: str, port: str) -> None:
-    """Build the documentation after the gateway has answered."""
     os.nice(10)
     wait_for_answer(host, int(port))
     try:

@@ -130,7 +130,6 @@ class Library:
         return text
 
     def _linked(self, source: str, text: str) -> str:
-        """The text with its links leading to places of the site."""
         return outside_code(text, lambda part: _LINK.sub(lambda link: self._target(source, link[1]), part))
 
     def _target(self, source: str, target: str) -> str:

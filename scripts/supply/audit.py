@@ -101,7 +101,6 @@ def report(found: Sequence[Found]) -> int:
 
 
 def main() -> int:
-    """Audit every lock file."""
     return report([*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)])
 
 

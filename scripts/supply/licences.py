@@ -132,7 +132,6 @@ def _table(packages: Iterable[tuple[str, str]]) -> str:
 
 
 def main() -> int:
-    """Write the page."""
     try:
         PAGE.write_text(page(), encoding="utf-8")
     except Unaccepted as refused:

@@ -45,7 +45,6 @@ def bill() -> bytes:
 
 
 def main() -> None:
-    """Write the file."""
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_bytes(bill())
     print(FILE.relative_to(ROOT))  # noqa: T201
