@@ -84,7 +84,7 @@ class Event(Base):
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
     chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
     block: Mapped[BlockNumber | None] = mapped_column(
-        BigInteger, doc="from_block of a reorg; null of a belated one, which has it in its body alone"
+        BigInteger, doc="from_block of a reorg; null of a belated one, which has it only in its body"
     )
     limited_to: Mapped[frozenset[int] | None] = mapped_column(
         ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
@@ -160,7 +160,7 @@ class TransferAccount(Projected, Base):
     """A transfer in the list of its sender or its receiver (``rules.sums.account_entries``).
 
     The key is the order in which a history is read, so that a page only reads what it shows. The code that
-    removes a transfer removes its entries: a reference would need a further index, as large as the table.
+    removes a transfer removes its entries: a reference would need another index, as large as the table.
     """
 
     __tablename__ = "transfer_accounts"
@@ -198,9 +198,8 @@ class Refund(Projected, Base):
 
 
 class RefundBasis(Projected, Base):
-    """A request or signature that the answer about a refund depends on, by its event id.
-
-    Of thousands that may be reported these are few, and the evidence is explained only from them.
+    """A request or signature that the answer about a refund depends on, by its event id. They are few of
+    thousands that may be reported, and the evidence is explained only from them.
     """
 
     __tablename__ = "refund_basis"
@@ -319,9 +318,8 @@ class ContradictedReport(Base):
 
 
 class RetractionTarget(Projected, Base):
-    """An event that a retraction in the log names, whether or not that retraction is canonical.
-
-    It serves to find the retractions of a transfer among many others.
+    """An event that a retraction in the log names, canonical or not: finds a transfer's retractions among
+    many.
     """
 
     __tablename__ = "retraction_targets"

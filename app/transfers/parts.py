@@ -1,4 +1,4 @@
-"""What other features take of transfers."""
+"""Hands the network which rows transfers use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,5 @@ from app.transfers.queries import usage
 
 
 def add(database: Database) -> None:
-    """Let the network know which rows transfers use."""
     for engine in database.engines:
         TRANSFER_USE.hand_in(engine, lambda _connection: usage)

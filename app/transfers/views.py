@@ -1,4 +1,4 @@
-"""Where transfers are, and which there are: what each public operation asks of the services."""
+"""What each public operation about transfers requests of the services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from app.transfers.services.status import (
 
 
 def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
-    """Where is this transfer?"""
     parts = current(Database), current(SnapshotSource)
     if "transfer_id" in requested:
         return transfer_status(*parts, requested["transfer_id"])
@@ -34,20 +33,17 @@ def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
 
 
 def get_transfer_statuses(requested: dict[str, Any]) -> dict[str, Any]:
-    """Where are these transfers?"""
     wanted = requested["transfer_ids"]
     parts = current(Database), current(SnapshotSource)
     return statuses_json(wanted, transfer_statuses(*parts, wanted))
 
 
 def get_transfer_history(requested: dict[str, Any]) -> HistoryPage:
-    """What did these accounts send and receive?"""
     wanted = requested["accounts"], requested["next_page_token"], requested["page_size"]
     return transfer_history(current(Database), current(SnapshotSource), *wanted)
 
 
 def get_transfer(requested: dict[str, Any]) -> FoundTransfers:
-    """Which transfers are behind this id or transaction?"""
     parts = current(Database), current(SnapshotSource)
     found = find_transfers(*parts, requested["key"], requested.get("chain_id"))
     lang = requested.get("lang")

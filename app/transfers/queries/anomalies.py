@@ -21,19 +21,18 @@ _TABLE = Anomaly.__table__
 
 
 def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[AnomalyRow]:
-    """The existing anomalies with these ids, by id."""
     return list(connection.execute(select(_TABLE).where(Anomaly.id.in_(ids)).order_by(Anomaly.id)))
 
 
 def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[AnomalyRow]:
-    """The anomalies of a transfer, the newest first, acknowledged ones too."""
+    """The newest first, acknowledged ones too."""
     return connection.execute(
         select(_TABLE).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())
     ).all()
 
 
 def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """Anomalies that are not acknowledged, the newest first."""
+    """Those that are not acknowledged, the newest first."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(
         found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(at_most(size))
@@ -41,10 +40,7 @@ def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
 
 
 def first_open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """Anomalies that are not acknowledged, the oldest first.
-
-    So a new one, or one that is raised again, does not push others out of the result.
-    """
+    """The oldest first, so that one that is new or raised again does not push others out of the result."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(found.order_by(Anomaly.id).limit(size)).all()
 
@@ -79,7 +75,7 @@ class NoteRow(NamedTuple):
 
 
 def notes_of(connection: Connection, transfer_id: TransferId) -> Sequence[NoteRow]:
-    """The notes on a transfer, the newest first."""
+    """The newest first."""
     note = TransferNote
     columns = (note.id, note.at, note.operator_id, Operator.email, note.text)
     rows = connection.execute(
@@ -92,7 +88,7 @@ def notes_of(connection: Connection, transfer_id: TransferId) -> Sequence[NoteRo
 
 
 def count_notes(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
-    """How many notes each of the transfers has; those without any are left out."""
+    """Transfers without any are left out."""
     note = TransferNote
     rows = connection.execute(
         select(note.transfer_id, func.count())
@@ -125,7 +121,6 @@ def receipts(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*t
 
 
 def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The entries of the log at these positions."""
     wanted = select(
         Event.seq, Event.event_id, Event.type, Event.reporter, Event.chain_id, Event.block, Event.body
     )

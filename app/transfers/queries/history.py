@@ -88,9 +88,7 @@ def transfers_of_accounts(
 
 @cache
 def _page(accounts: int) -> Select[*tuple[Any, ...]]:
-    """The select for so many accounts.
-
-    Each account's list is walked from its newest end, at most ``size`` rows deep. The oldest of the newest
+    """Each account's list is walked from its newest end, at most ``size`` rows deep. The oldest of the newest
     ``size`` among all of them is where the page ends.
     """
     listed = TransferAccount
@@ -173,7 +171,6 @@ class UnknownIds(NamedTuple):
 
 
 def unknown_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> UnknownIds:
-    """What is known of these ids, in one statement."""
     values = {"transfer_ids": list(transfer_ids), "tx_hashes": [f"0x{each.hex()}" for each in transfer_ids]}
     query = _OF_UNKNOWN if connection.dialect.name == "postgresql" else _OF_UNKNOWN_VALUES
     pruned, named = dict[TransferId, int](), list[NamedBy]()
@@ -186,9 +183,7 @@ def unknown_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> U
 
 
 def _of_unknown(is_one_of: Callable[[Any, str], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """
-    :param is_one_of: the condition that a column has one of the values of a parameter.
-    """
+    """``is_one_of`` is the condition that a column has one of the values of a parameter."""
     hashes = Transfer.src_tx_hash, Transfer.dst_tx_hash, TransferHash.tx_hash
     ids = union_all(
         *(
@@ -231,7 +226,7 @@ def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapp
 
 
 def _named(tx_hash: str, wanted: Sequence[object]) -> Select[*tuple[object, ...]]:
-    """Each condition has an index of its own, so the ids are found one condition at a time."""
+    # Each condition has an index of its own, so the ids are found one condition at a time.
     ids = union(
         *(select(Transfer.transfer_id).where(condition) for condition in wanted),  # type: ignore[arg-type]
         select(TransferHash.transfer_id).where(TransferHash.tx_hash == tx_hash),

@@ -113,11 +113,8 @@ class Reach(NamedTuple):
 
 
 def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
-    """Canonical reorgs that may reach events of these chains, in the order of the log.
-
-    Most later reorgs are of higher blocks. They reach none of the events and are not read.
-
-    :param reaches: by chain.
+    """Canonical reorgs that may reach events of these chains, in the order of the log. ``reaches`` is by
+    chain.
     """
     if not reaches:
         return []
@@ -202,10 +199,7 @@ def reorgs_reaching(
 def _highest_blocks(
     logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
 ) -> dict[bytes, int]:
-    """The highest block of each transfer's events, on either chain; transfers without a block are left out.
-
-    An arriving event may have the block of a logged one.
-    """
+    """The highest block of each transfer's events, on either chain; transfers without one are left out."""
     blocks: dict[bytes, int] = {}
     for event in chain((each.event for events in logged.values() for each in events), arriving):
         if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:
@@ -214,7 +208,6 @@ def _highest_blocks(
 
 
 def _chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
-    """Every chain that the events name, so that one of them may be on it."""
     chains: set[int | None] = set()
     for event in events:
         if isinstance(event, TransferSent | TransferSubmitted):
@@ -344,7 +337,7 @@ def transfers_log(connection: Connection, transfer_id: TransferId) -> Sequence[R
 
 
 def accepted_ids(connection: Connection, event_ids: Collection[str]) -> set[str]:
-    """Those of the ids that the log has, about anything, standing or taken back."""
+    """Those of the ids that the log has, about anything, retracted or not."""
     return set(connection.scalars(select(Event.event_id).where(Event.event_id.in_(event_ids))))
 
 
@@ -354,5 +347,5 @@ def is_empty(connection: Connection) -> bool:
 
 
 def first_reporter(connection: Connection) -> str | None:
-    """Who reported the first event of the log; None while the log is empty. One index read."""
+    """Who reported the first event of the log; None while the log is empty."""
     return connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))

@@ -1,8 +1,4 @@
-"""Reads at which status transfers are, and since when.
-
-Every number is read from an index, and counting stops at a bound. Transfers that are
-acknowledged in their present state are listed separately.
-"""
+"""Reads at which status transfers are, and since when. Counting stops at a bound."""
 
 from __future__ import annotations
 
@@ -76,7 +72,6 @@ _PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(
 
 
 def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow | None:
-    """The transfer with its refund's evidence, None for an unknown id."""
     row = connection.execute(_STATUS, {"transfer_id": transfer_id}).first()
     return None if row is None else TransferRow(*row)
 
@@ -84,7 +79,6 @@ def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow
 def transfer_rows(
     connection: Connection, transfer_ids: Sequence[TransferId]
 ) -> Mapping[TransferId, TransferRow]:
-    """The rows of the known ones of these transfers, in one statement."""
     found = _STATUSES(connection, transfer_ids=transfer_ids)
     return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
 
@@ -100,10 +94,7 @@ COUNTED: Final = 200_000
 
 
 def reached_since(connection: Connection, statuses: Sequence[int], since: datetime) -> dict[int, int]:
-    """How many transfers came to each status since then and are still there; counted up to ``COUNTED``.
-
-    Only reads the index of status and time.
-    """
+    """How many transfers came to each status since then and are still there; counted up to ``COUNTED``."""
     counts = []
     for status in statuses:
         came = (Transfer.status == status, Transfer.status_since >= since)
@@ -133,7 +124,6 @@ def count_at_status(connection: Connection, status: int) -> int:
 
 
 def oldest_at_status(connection: Connection, status: int, size: int) -> Sequence[bytes]:
-    """The ids of the transfers that have been longest at a status."""
     oldest = select(Transfer.transfer_id).where(Transfer.status == status)
     return connection.scalars(
         oldest.order_by(Transfer.status_since, Transfer.transfer_id).limit(at_most(size))
@@ -153,7 +143,6 @@ _HOLDS = and_(
 
 
 def acknowledged() -> ColumnElement[bool]:
-    """Whether the transfer is acknowledged in its present state."""
     return exists().where(_HOLDS).correlate(Transfer)
 
 
@@ -245,5 +234,4 @@ def acknowledgements_of(connection: Connection, transfer_ids: Collection[bytes])
 
 
 def status_of(connection: Connection, transfer_id: TransferId) -> int | None:
-    """The status that the transfer has now, None for an unknown id."""
     return connection.scalar(select(Transfer.status).where(Transfer.transfer_id == transfer_id))

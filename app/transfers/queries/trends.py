@@ -1,8 +1,7 @@
 """Reads the outcomes of the transfers of each hour or day, and how recent the newest reports are.
 
-Trends are read from sums that the feed writes, a row for each span and way. So the number of rows does not
-grow with the transfers. Every transfer counts in the span in which it began, so that a rate of success
-compares the same transfers.
+The feed writes a sum for each span and way, so the rows do not grow with the transfers. Every transfer
+counts in the span in which it began, so that a rate of success compares the same transfers.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class SpanKey(NamedTuple):
 
 
 def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
-    """The trends of these keys. Keys without any are left out."""
+    """Keys without any are left out."""
     found: dict[SpanKey, Trends] = {}
     spans = sorted({key.span for key in keys})  # of both lengths: no number of a day is one of an hour
     for start in range(0, len(spans), _CHUNK):
@@ -66,9 +65,8 @@ def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanK
 
 
 def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Trends]]:
-    """The trends of each span of a length, from a span on.
-
-    Each kind, token and pair of chains is separate, as amounts have the units of their tokens.
+    """The trends of each span of a length, from a span on, by kind, token and pair of chains: amounts have
+    the units of their tokens.
     """
     rows = connection.execute(
         select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
@@ -143,7 +141,6 @@ def newest_of_chain(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any
 
 
 def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """How far each chain has been read, and when its newest event happened."""
     return connection.execute(select(ChainProgress.__table__)).all()
 
 

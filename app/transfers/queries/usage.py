@@ -64,11 +64,9 @@ def _count(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def count_under_way(connection: Connection, chain_id: ChainId) -> int:
-    """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1.
-
-    They are few among all of the chain, so they are found by their status. The sums stop SQLite from using
-    the chains' indexes, by which it would read every transfer that the chain ever had.
-    """
+    """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1."""
+    # They are few, and found by their status. The sums stop SQLite from using the chains' indexes, by which
+    # it would read every transfer that the chain ever had.
     of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
     return _count(connection, Transfer.status.in_(UNDER_WAY) & of_either)
 
@@ -115,9 +113,8 @@ def transfers_naming_contracts(
 def transfers_naming_tokens(
     connection: Connection, src_chain_ids: Collection[ChainId], symbols: Collection[str]
 ) -> Sequence[bytes]:
-    """The ids of transfers from these chains whose send names its token's address.
-
-    Those of which no symbol is known, and those of these symbols.
+    """The ids of transfers from these chains whose send names its token's address, of these symbols or of
+    none.
     """
     query = select(Transfer.transfer_id).where(
         Transfer.src_chain_id.in_(src_chain_ids),
@@ -141,10 +138,8 @@ def tokens_of_one_address(connection: Connection, symbols: Collection[str]) -> l
 def sent_since(
     connection: Connection, since: datetime, route_keys: Collection[RouteKey]
 ) -> dict[RouteKey, int]:
-    """How many transfers were sent on each of the routes in the hour of that time and since then.
-
-    Routes without any are omitted. Read from the counts that the feed stores, so that an operator who
-    stops a chain does not wait until a day of transfers is counted.
+    """How many transfers were sent on each of the routes in the hour of that time and since then. Routes
+    without any are omitted. Read from the feed's counts, so that nobody who stops a chain waits for it.
     """
     if not route_keys:
         return {}
@@ -184,14 +179,12 @@ def transfers_of_accounts(
 
 
 def transfers_use_chain(connection: Connection, chain_id: ChainId) -> bool:
-    """Whether any known transfer comes from the chain or goes there."""
     return _any(connection, Transfer.src_chain_id == chain_id) or _any(
         connection, Transfer.dst_chain_id == chain_id
     )
 
 
 def chains_in_use(connection: Connection, chain_ids: Collection[int]) -> set[int]:
-    """Which of these configured chains any known transfer comes from or goes to, in few statements."""
     of_either = (
         _exists(Transfer.src_chain_id == Chain.chain_id),
         _exists(Transfer.dst_chain_id == Chain.chain_id),

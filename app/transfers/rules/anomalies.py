@@ -38,8 +38,6 @@ LEAST_RETAINED_POWER = Fraction(1, 3)
 
 
 class AnomalyKind(StrEnum):
-    """The kinds of anomaly."""
-
     REFUND_AND_RELEASE = "refund_and_release"
     RELEASED_TWICE = "released_twice"
     DIFFERENT_SENDS = "different_sends"
@@ -199,7 +197,7 @@ def _release_before_send(canonical: StandingEvents) -> Anomaly | None:
 
 
 def _delay_pays_at_once(canonical: StandingEvents) -> Anomaly | None:
-    """One transaction cannot queue and pay: a delay queue pays in a later one. A reporter mixed them up."""
+    """A delay queue pays in a later transaction than the one that queues. A reporter mixed them up."""
     delays: list[TransferDelayed | RefundDelayed] = [
         *canonical.every(TransferDelayed),
         *canonical.every(RefundDelayed),

@@ -1,6 +1,5 @@
-"""How sure the gateway is of a transfer's status: who reported it, and whether its chain proves it.
-
-It is about the event that the status rests on. Nothing is decided by it: a status counts whoever reported it.
+"""How sure the gateway is of the event that a transfer's status rests on: who reported it, and whether its
+chain proves it. Nothing is decided by it: a status counts whoever reported it.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ WATCHER: Final = "watcher"
 
 
 class Level(StrEnum):
-    """How sure a status is."""
-
     PROVEN = "proven"
     """The gateway read it from the chain, and its block is proven (``SpanState.PROVEN``), not passed over."""
 
@@ -49,8 +46,6 @@ class Level(StrEnum):
 
 
 class ReportedBy(StrEnum):
-    """Who reported an event."""
-
     GATEWAY = "gateway"
     """The gateway, which read the chain."""
 
@@ -71,17 +66,14 @@ class ChainProof(Struct, frozen=True):
     unmatched: frozenset[BlockNumber] = frozenset()
 
     def proves(self, block: BlockNumber) -> bool:
-        """Whether a block is one of the proven ones."""
         if self.proven_from is None or self.proven_to is None:
             return False
         return self.proven_from <= block <= self.proven_to and block not in self.unmatched
 
 
 class Certainty(Struct, frozen=True):
-    """How sure a status is.
-
-    :param event: the type of the event that the status rests on; empty where it rests on none, such as on a
-        quorum of signatures.
+    """:param event: the type of the event that the status rests on; empty where it rests on none, such as on
+        a quorum of signatures.
     :param chain_id: the chain of that event, None where it happened on none. ``block`` likewise.
     :param as_of_block: where it is proven, the newest proven block of that chain; otherwise the highest one
         that was reported. None where neither is known.

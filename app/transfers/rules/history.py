@@ -66,7 +66,7 @@ class TransferHistory(Struct, frozen=True):
     """Positions in the log of acceptances whose time is in the future."""
 
     def with_log(self, log: Sequence[Logged[TransferEvent]]) -> TransferHistory:
-        """A copy with another log. Made for each event of the feed, where ``replace`` takes much longer."""
+        """A copy with another log. Made for each event of the feed: ``replace`` takes much longer."""
         return TransferHistory(
             self.transfer_id,
             log,
@@ -86,34 +86,27 @@ class TransferHistory(Struct, frozen=True):
         return not_retracted(self.so_far(), self.retracted, self.reorgs)
 
     def origin(self) -> Origin:
-        """The transfer's two chains."""
         return origin_of(self.so_far(), self.retracted)
 
     def counted(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that count.
-
-        Reports are merged before retractions are applied: what either of two reporters said of a fact stays
-        known, whichever is retracted.
+        """Reports are merged before retractions are applied: what either of two reporters said of a fact
+        stays known, whichever is retracted.
         """
         merged = counting(self.so_far(), origin or self.origin())
         return not_retracted(merged, self.retracted, self.reorgs)
 
     def standing(self, origin: Origin | None = None) -> StandingEvents:
-        """The canonical events.
-
-        :param origin: what :meth:`origin` returned, where it is known.
-        """
+        """``origin`` is what :meth:`origin` returned, where it is known."""
         origin = origin or self.origin()
         counted = self.counted(origin)
         return standing_events(counted, standing_of_transfer(counted, self.reorgs, origin))
 
     def standing_acceptances(self) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that count and that nothing took back, of reporters with any limits."""
+        """The acceptances that count and that nothing reached since, of reporters with any limits."""
         origin = self.origin()
         return standing_acceptances(self.counted(origin), self.reorgs, origin)
 
     def describing(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that count, without those that only announce the transfer."""
         return describing(self.counted(origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
@@ -177,9 +170,8 @@ class TransferHistory(Struct, frozen=True):
 
     @property
     def may_be_withdrawn(self) -> bool:
-        """Whether it was ever reported that the contract took the user's withdraw, canonical or not.
-
-        See ``StandingEvents.is_withdraw_taken``. Without such a report none of its withdraw ids is paid.
+        """Whether it was ever reported that the contract took the user's withdraw, canonical or not. Without
+        such a report none of its withdraw ids is paid.
         """
         return any(
             isinstance(each.event, RefundSubmitted | RefundDelayed | RefundCompleted)
@@ -196,8 +188,6 @@ class TransferHistory(Struct, frozen=True):
 
 
 class EventOutcome(StrEnum):
-    """Why an acceptance counts or does not."""
-
     STANDS = "stands"
     REORGANISED = "reorganised"
     RETRACTED = "retracted"
@@ -211,9 +201,7 @@ class EventOutcome(StrEnum):
 
 
 class AcceptanceOutcome(Struct, frozen=True):
-    """One acceptance and its outcome.
-
-    ``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log
+    """``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log
     of the reorg or retraction that reached it, or of the later acceptance that replaced it.
     """
 
@@ -225,7 +213,6 @@ class AcceptanceOutcome(Struct, frozen=True):
 
     @property
     def stands(self) -> bool:
-        """Whether it counts."""
         return self.outcome is EventOutcome.STANDS
 
 
@@ -238,10 +225,7 @@ def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[Tran
 def standing_events(
     counted: Sequence[Logged[TransferEvent]], canonical: Sequence[TransferEvent]
 ) -> StandingEvents:
-    """The canonical events of a transfer.
-
-    :param counted: all its acceptances that count.
-    """
+    """``counted``: all acceptances of the transfer that count."""
     announcing = announcing_only(counted)
     if not announcing:
         return StandingEvents.of(canonical)

@@ -77,7 +77,7 @@ AFTER_THE_MEDIAN: Final = 8
 
 
 class NextActor(StrEnum):
-    """Who has to do something before the transfer goes on."""
+    """Who has to act before the transfer goes on."""
 
     NETWORK = "network"
     USER = "user"
@@ -106,7 +106,6 @@ class Progress(Struct, frozen=True):
 
 
 def over(final_by: FinalBy) -> Progress:
-    """The progress of a transfer whose end is final."""
     return Progress(terminal=True, next_actor=NextActor.NOBODY, next_poll_seconds=0, final_by=final_by)
 
 
@@ -129,10 +128,7 @@ def follows_route(status: TransferHistoryStatus) -> bool:
 def counted_from(
     status: TransferHistoryStatus, sent_at: datetime | None, status_since: datetime | None
 ) -> datetime | None:
-    """The time that the delay to the next request follows from; None where there is none.
-
-    The parameters are those of :func:`progress_of`.
-    """
+    """The time that the delay to the next request follows from, of the parameters of :func:`progress_of`."""
     return sent_at if follows_route(status) and sent_at is not None else status_since
 
 
@@ -165,10 +161,8 @@ def progress_of(
 
 
 def poll_seconds(elapsed: float, times: RouteTimes) -> int:
-    """When to request again, in whole seconds from ``SHORTEST`` to ``LONGEST``.
-
-    A client that follows it sees the release less than ``SHORTEST`` late where a transfer takes as long as
-    the median.
+    """When to request again, in whole seconds from ``SHORTEST`` to ``LONGEST``. A client that follows it sees
+    a release at the median less than ``SHORTEST`` late.
 
     :param elapsed: seconds since the send; under 0, where clocks differ, it counts as 0.
     """

@@ -95,12 +95,11 @@ def answer_of(
 def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
     """Project one transfer.
 
-    :param history: at least one acceptance.
     :param facts: with the current validator set of the source chain where a refund is prepared.
     :raises ValueError: the log is empty.
     """
     if not history.log:
-        raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to fold")
+        raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to project")
     standing = history.standing()
     refund = validated_refund(history, standing, facts)
     answer = status_of(standing, refund.standing)
@@ -141,8 +140,6 @@ def _anomalies(
 
 
 class _OfOrigin(TypedDict):
-    """The fields of a state that follow from the event that names the two chains."""
-
     kind: SendKind | None
     src_chain_id: ChainId | None
     dst_chain_id: ChainId | None
@@ -178,8 +175,6 @@ def _symbol(event: TransferSent | TransferSubmitted | None, facts: NetworkFacts)
 
 
 class _OfRelease(TypedDict):
-    """The fields of a state that follow from the release."""
-
     released_at: datetime | None
     relayed_amount: int | None
     received_amount: int | None
@@ -198,8 +193,6 @@ def _of_release(
 
 
 class _Hashes(TypedDict):
-    """The transactions of a state."""
-
     src_tx_hash: str | None
     dst_tx_hash: str | None
     other_hashes: tuple[str, ...]
@@ -263,9 +256,8 @@ def _dst_tx_hash(standing: StandingEvents) -> str | None:
 def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datetime | None:
     """When the transfer was first reported: its earliest submission or send, canonical or not.
 
-    So the time stays the same when an announced transfer is sent, and when a reorg orphans a send that is
-    then reported again: pages of a history can be ordered by it. Where a send is proven, unproven ones do not
-    count.
+    So neither its send nor a reorg changes the time, and pages of a history can be ordered by it. Where a
+    send is proven, unproven ones do not count.
     """
     named = (each.event for each in counted if isinstance(each.event, TransferSent | TransferSubmitted))
     times = (
@@ -279,10 +271,8 @@ def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datet
 def _received_amount(
     send: TransferSent | None, release: TransferReleased | None, facts: NetworkFacts
 ) -> int | None:
-    """The amount that a release paid, in destination units. None without a release, or where it is unknown.
-
-    Where the release has no amount, it is the amount sent, scaled and rounded down. For a pool transfer it is
-    also what left the destination pool.
+    """In destination units. None without a release, or where it is unknown. Where the release has no amount,
+    it is the amount sent, scaled and rounded down.
     """
     if release is None or release.amount is not None:
         return release.amount if release else None

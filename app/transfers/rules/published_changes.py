@@ -62,10 +62,7 @@ BEGINNING: Final = Position(0)
 
 
 def parse_position(text: str) -> Position:
-    """The position that an id names.
-
-    :raises ValueError: with a message for people.
-    """
+    """:raises ValueError: with a message for people."""
     found = _ID.fullmatch(text)
     if found is None:
         raise ValueError("must be the id of an event of this stream, such as 1200")
@@ -105,14 +102,13 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def of(cls, state: TransferState) -> StatusThen:
-        """From a projection."""
         answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
         accounts = account_keys(state.sender, state.receiver)
         return cls(answer, accounts, state.sent_at, _FIELDS(state))
 
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
-        """From a history, as its projection would have it; None where the transfer is not known."""
+        """As its projection would have it; None where the transfer is not known."""
         return cls._of_canonical(history, history.standing(), facts) if history.is_known else None
 
     @classmethod
@@ -127,9 +123,8 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def along(cls, histories: Sequence[TransferHistory], facts: NetworkFacts) -> Iterator[StatusThen | None]:
-        """From each history of a sequence in which each has one more entry than the one before.
-
-        Nearly always each entry only adds a canonical event. Then only the status is computed again.
+        """From each history of a sequence in which each has one more entry than the one before. Nearly always
+        the entry only adds a canonical event: then only the status is computed again.
         """
         if len(histories) < 2 or not _only_adds(histories[-1]):
             yield from (cls.of_history(history, facts) for history in histories)
@@ -150,12 +145,10 @@ class StatusThen(Struct, frozen=True):
 
     @property
     def is_sent(self) -> bool:
-        """Whether its send was canonical."""
         return self.sent_at is not None
 
     @property
     def counted_from(self) -> datetime | None:
-        """The time that its progress follows from."""
         return counted_from(self.answer.status, self.sent_at, self.answer.since)
 
     @property
@@ -218,10 +211,7 @@ class StatusChange(Struct, frozen=True):
     def between(
         cls, transfer_id: TransferId, seq: int, before: StatusThen | None, after: StatusThen
     ) -> StatusChange:
-        """The change from one moment to a later one.
-
-        :param before: None where there was no transfer. Its status counts as TRANSFER_UNKNOWN.
-        """
+        """``before`` is None where there was no transfer. Its status counts as TRANSFER_UNKNOWN."""
         answer = after.answer
         previous = TransferHistoryStatus.TRANSFER_UNKNOWN if before is None else before.answer.status
         taken_back = before is not None and after.rank > before.rank
@@ -237,10 +227,7 @@ class StatusChange(Struct, frozen=True):
         return replace(self, previous_status=previous, taken_back=taken_back)
 
     def event(self, at: datetime) -> dict[str, Any]:
-        """What is published, as JSON writes it.
-
-        :param at: when the gateway learned of the change.
-        """
+        """As JSON writes it. ``at`` is when the gateway learned of the change."""
         data: dict[str, Any] = {
             "transfer_id": f"0x{self.transfer_id.hex()}",
             "status": int(self.status),
@@ -254,10 +241,8 @@ class StatusChange(Struct, frozen=True):
 
 
 def account_keys(*accounts: str | None) -> frozenset[str]:
-    """The ``account_key`` of each account that is known."""
     return frozenset(account_key(account) for account in accounts if account)
 
 
 def event_of(type_: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The shape of every event that is published, as JSON writes it."""
     return {"type": type_, "timestamp": rfc3339(at, "microseconds"), "data": data}

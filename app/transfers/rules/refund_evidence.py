@@ -36,7 +36,7 @@ class RefundEvidence(Struct, frozen=True):
 def refund_context(
     transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
 ) -> RefundContext:
-    """What is known to validate a refund with: only ids until the send is known."""
+    """Only ids until the send is known."""
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)
@@ -57,8 +57,7 @@ def validate_transfer_refund(
     transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
 ) -> tuple[RefundContext, RefundVerdict]:
     """Validate the canonical requests by the canonical send, the signatures and the current validators.
-
-    :param paid_ids: withdraw ids of the requests that were paid for other transfers.
+    ``paid_ids``: withdraw ids of the requests that were paid for other transfers.
     """
     context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
@@ -72,8 +71,6 @@ def validate_transfer_refund(
 
 
 class TransferRefund(Struct, frozen=True):
-    """What the requests and signatures of one transfer amount to."""
-
     standing: RefundStanding
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]
@@ -85,10 +82,7 @@ class TransferRefund(Struct, frozen=True):
 def validated_refund(
     history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
 ) -> TransferRefund:
-    """Validate the canonical requests and signatures of a transfer.
-
-    :param facts: with the current validator set of the source chain where a refund is prepared.
-    """
+    """``facts`` has the current validator set of the source chain where a refund is prepared."""
     if not standing.first(RefundPrepared):
         return TransferRefund(RefundStanding(asked_at=history.asked_at), None, ())
     context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, {})
@@ -142,7 +136,7 @@ def withdraw_ids(refund: TransferRefund, *, is_taken: bool) -> tuple[tuple[bytes
 
 
 def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: ValidatorSet) -> datetime:
-    """When the served request had a quorum: the later of its time and the completing signature's."""
+    """The later of the request's time and the completing signature's."""
     requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
     signer_of = {signature: signer for signer, signature in served.signed}
     power = 0

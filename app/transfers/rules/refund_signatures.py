@@ -57,7 +57,7 @@ def signature_refusal(
 ) -> NotTaken | None:
     """Why a signature is refused; None where it is accepted.
 
-    :param may_wait: it was accepted before, so it may wait beside any number of others.
+    :param may_wait: it was accepted before, so it may wait with any number of others.
     """
     canonical = history.standing()
     context = refund_context(event.transfer_id, canonical.first(TransferSent), facts)
@@ -114,7 +114,6 @@ def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
 
 
 def without(history: TransferHistory, positions: set[int]) -> TransferHistory:
-    """The history without the acceptances at these positions."""
     if not positions:
         return history
     return history.with_log([logged for logged in history.log if logged.seq not in positions])

@@ -53,11 +53,9 @@ class StandingEvents(Struct, frozen=True):
         return cls(by_type, announced_at)
 
     def add(self, event: TransferEvent) -> None:
-        """Add a canonical event."""
         insort(self.by_type.setdefault(type(event), []), event, key=_rank)
 
     def events(self) -> Iterable[TransferEvent]:
-        """All of them."""
         return (event for events in self.by_type.values() for event in events)
 
     def every(self, event_type: type[T]) -> list[T]:
@@ -179,15 +177,13 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
 
 
 def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
-    """The status of the first line of the table that has any of its signs.
-
-    Where facts contradict each other (a refund and a release), the order of the table decides. The anomaly is
-    raised elsewhere. A transfer without canonical events is TRANSFER_UNKNOWN. A user's request for the
-    refund only moves a transfer from 6 to 7 (docs/interface.md#refund-ask).
+    """The status of the first line of the table that has any of its signs: the order decides where facts
+    contradict each other. A user's request for the refund only moves a transfer from 6 to 7
+    (docs/interface.md#refund-ask).
     """
     for status, signs in TABLE:
         first: datetime | None = None
-        for sign in signs:  # a comprehension takes twice as long, and this runs for every event
+        for sign in signs:
             time = sign(events, refund)
             if time is not None and (first is None or time < first):
                 first = time

@@ -31,8 +31,6 @@ from app.values.codes import TransferHistoryStatus as Status
 
 
 class StageName(StrEnum):
-    """The stages, in their order."""
-
     SUBMITTED = "submitted"
     SENT = "sent"
     FAILED = "failed"
@@ -84,9 +82,8 @@ def _network_says(*statuses: XferStatus) -> Sign:
 
 
 def _either(*signs: Sign) -> Sign:
-    """The events of several signs, in front those of the sign that was reported first.
-
-    Each keeps its own order: events of different types cannot be compared by theirs.
+    """The events of several signs, those of the sign that was reported first in front. Each keeps its own
+    order: events of different types cannot be compared by theirs.
     """
 
     def events(canonical: StandingEvents) -> list[TransferEvent]:
@@ -141,9 +138,7 @@ _REACHED: Final[dict[Status, StageName]] = {
 def stages_of(
     canonical: StandingEvents, status: Status, requested_at: datetime | None = None
 ) -> tuple[Stage, ...]:
-    """The stages that a transfer of this status goes through.
-
-    The first stage that is not done is the current one, unless the transfer is over or has no canonical
+    """The first stage that is not done is the current one, unless the transfer is over or has no canonical
     event. Signatures short of a quorum are shown, but the stage of signing is not done.
 
     :param requested_at: when the user requested the refund. That begins it where no event does.
@@ -157,7 +152,7 @@ def stages_of(
 
 
 def _begun(stage: Stage, requested_at: datetime | None) -> Stage:
-    """The stage. Where no event reports that the refund began, it began when the user requested it."""
+    """Where no event reports that the refund began, it began when the user requested it."""
     if stage.name is not StageName.REFUND_REQUESTED or stage.at is not None or requested_at is None:
         return stage
     progress = Progress.DONE if stage.progress is Progress.SKIPPED else stage.progress
@@ -179,7 +174,6 @@ def _path(canonical: StandingEvents, status: Status) -> tuple[tuple[StageName, S
 
 
 def _reached(found: list[tuple[StageName, list[TransferEvent]]], status: Status) -> int:
-    """How many stages are done."""
     names = [name for name, _ in found]
     if status is Status.TRANSFER_CONFIRMING_YOUR_REFUND and StageName.REFUND_DELAYED in names:
         return names.index(StageName.REFUND_DELAYED) + 1
@@ -239,26 +233,22 @@ class Thresholds(Struct, frozen=True):
 
     @classmethod
     def of(cls, twice_medians: Mapping[Pair, int]) -> Thresholds:
-        """Three times each median, rounded down to a microsecond.
-
-        :param twice_medians: of each pair, in microseconds.
-        """
+        """Three times each median, rounded down to a microsecond. ``twice_medians`` are in microseconds."""
         return cls({pair: _threshold(twice) for pair, twice in twice_medians.items()})
 
     def allowed(self, src_chain_id: int | None, dst_chain_id: int | None) -> timedelta:
-        """How long a state may last on these two chains."""
         if src_chain_id is None or dst_chain_id is None:
             return WITHOUT_MEDIAN
         return self.by_pair.get((src_chain_id, dst_chain_id), WITHOUT_MEDIAN)
 
     @property
     def least(self) -> timedelta:
-        """The shortest threshold: no transfer is stuck before."""
+        """No transfer is stuck before."""
         return min([WITHOUT_MEDIAN, *self.by_pair.values()])
 
     @property
     def longest(self) -> timedelta:
-        """The longest threshold: after that every transfer is stuck."""
+        """After that every transfer is stuck."""
         return max([WITHOUT_MEDIAN, *self.by_pair.values()])
 
 

@@ -77,7 +77,7 @@ class SharedChange(Struct):
         self.add(new)
 
     def add(self, state: TransferState, sign: int = 1) -> None:
-        """Add what a state contributes, or with -1 subtract it."""
+        """With -1 subtract what the state contributes."""
         if (trend := trend_key(state)) is not None:
             self.courses[trend].add(_trend(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
@@ -93,9 +93,8 @@ class SharedChange(Struct):
 
 
 def trend_key(state: TransferState) -> TrendKey | None:
-    """The key under which a transfer is counted. Its hour is that of the first report: no reorg changes it.
-
-    None while it has no canonical event, and where its chains or its token are not known.
+    """Its hour is that of the first report: no reorg changes it. None while the transfer has no canonical
+    event, and where its chains or its token are not known.
     """
     src, dst, symbol = state.src_chain_id, state.dst_chain_id, state.symbol
     if state.began_at is None or src is None or dst is None or symbol is None:
@@ -130,7 +129,7 @@ class Latency(Struct, frozen=True):
 
 
 def latency_of(state: TransferState | None) -> Latency | None:
-    """The latency of a completed transfer; None unless both ends are known and it is not negative."""
+    """None unless the transfer is completed, both ends are known and it is not negative."""
     if state is None or state.status is not TransferHistoryStatus.TRANSFER_COMPLETED:
         return None
     if None in (state.src_chain_id, state.dst_chain_id, state.sent_at, state.released_at):

@@ -1,8 +1,8 @@
 """Validates reported events: each is accepted, repeated or refused.
 
-Nothing here reads a database or a clock. Everything that a verdict depends on is in ``Known``, which is
-loaded once for a segment of the feed. Events accepted earlier in the segment count for those after them.
-The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refused-events.
+Everything that a verdict depends on is in ``Known``, which is loaded once for a segment of the feed. Events
+accepted earlier in the segment count for those after them. The rules are in docs/interface.md#event-feed,
+#event-ids, #standing and #refused-events.
 """
 
 from __future__ import annotations
@@ -172,7 +172,6 @@ class Known(Struct, kw_only=True):
             self.steps.setdefault(event.transfer_id, []).append(history)
 
     def _count(self, entry: LogEntry) -> None:
-        """Count an event of the reporter that it had not reported before."""
         event = entry.event
         if self.accepted is None or not isinstance(event, TransferEvent | ValidatorsUpdated):
             return
@@ -205,10 +204,8 @@ def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
 
 
 def validate_event(event: Event, known: Known) -> Verdict:
-    """The verdict about one event. Changes nothing.
-
-    The scope is checked first: an event outside of it must not even raise an anomaly.
-    """
+    """Changes nothing."""
+    # First: an event outside of the scope must not even raise an anomaly.
     if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)
     latest = known.latest.get(event.key)
@@ -249,9 +246,8 @@ class _Reports(Struct, frozen=True):
         return self.own if self.own is not None else self.others
 
     def contradict(self, event: Event) -> bool:
-        """Whether the event has another content.
-
-        What its own reporter said before stays said, even if a reporter without limits said otherwise since.
+        """Whether the event has another content. What its own reporter said before stays said, even if a
+        reporter without limits said otherwise since.
         """
         known = self.known
         if known is None:
@@ -289,9 +285,8 @@ def _entry(event: Event, known: Known) -> LogEntry:
 
 
 def _validate_again(event: Event, content: Event, newest: int, known: Known) -> Verdict:
-    """The verdict about an event that was accepted before. The fields of both reports are combined.
-
-    No bound refuses it.
+    """The verdict about an event that was accepted before: the fields of both reports are combined, and no
+    bound refuses it.
     """
     combined = together(content, event)
     entry = _entry(combined, known)
@@ -304,7 +299,6 @@ def _validate_again(event: Event, content: Event, newest: int, known: Known) -> 
 
 
 def _origin(event: Event, known: Known) -> Origin:
-    """The chains of the event's transfer, as far as they are known."""
     return known.histories[event.transfer_id].origin() if isinstance(event, TransferEvent) else Origin()
 
 
@@ -325,10 +319,10 @@ def _is_canonical(event: Event, newest: int, known: Known) -> bool:
 def _is_logged_again(event: Event, newest: int, known: Known) -> bool:
     """Whether a repetition is logged although the event is canonical.
 
-    A repeated reorg reverses again: a sender that resends everything first makes the orphaned events
-    canonical again. A belated one is not logged where it reverses nothing. Also logged is an event whose
-    chain may turn out to be another one, as no send names it: a reorg of that chain may have reversed the
-    earlier acceptance, and then this one counts. So is one that only the watcher reported, and may suspend.
+    - A repeated reorg reverses again: a sender that resends everything first makes the orphaned events
+      canonical again. A belated one is not logged where it reverses nothing.
+    - An event that no send places on a chain: a reorg of its chain may have reversed the earlier acceptance.
+    - One that only the watcher reported, and may suspend.
     """
     if event.key in known.only_watched and known.reporter != WATCHER:
         return True
@@ -355,10 +349,7 @@ def _too_many(event: Event, known: Known) -> Refused | None:
 
 
 def _refusal(event: Event, known: Known, *, is_known: bool = False) -> Refused | None:
-    """Why the event is refused by the facts known now.
-
-    :param is_known: it was accepted before.
-    """
+    """Why the event is refused by the facts known now. ``is_known``: it was accepted before."""
     if isinstance(event, ChainReorged):
         if known.belated.get(event.key):
             return None
@@ -381,7 +372,6 @@ def _refusal(event: Event, known: Known, *, is_known: bool = False) -> Refused |
 
 
 def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
-    """Why a send is refused; None where it is accepted."""
     if event.symbol is None and event.token is None:
         return "symbol: must be given, or token with the token's address"
     if proof_of(event) is Proof.CONTRADICTED:

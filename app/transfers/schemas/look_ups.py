@@ -59,8 +59,6 @@ _MILLISECONDS: Final = "Milliseconds since 1970, as a string."
 
 
 class HistoryQuery(Question):
-    """Parameters of a page of a history, as they are documented."""
-
     acct_addr_list = fields.List(
         fields.String(metadata={"maxLength": MAX_ADDRESS_CHARACTERS, "pattern": _ACCOUNT_PATTERN}),
         data_key="acct_addr[]",
@@ -101,7 +99,6 @@ class AnyHistoryQuery(HistoryQuery):
 
     @post_load
     def _accounts(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """All of the spellings together."""
         lists = (values.pop(name, ()) for name in ("acct_addr_list", "acct_addr"))
         try:
             return values | {"accounts": parse_accounts(chain.from_iterable(lists), values.pop("addr", ""))}
@@ -110,8 +107,6 @@ class AnyHistoryQuery(HistoryQuery):
 
 
 class TransferInfo(Shape):
-    """One end of a transfer."""
-
     chain = fields.Nested(Chain, metadata=describe("The chain, as in the transfer configs."))
     token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
     amount = fields.String(
@@ -120,8 +115,6 @@ class TransferInfo(Shape):
 
 
 class HistoryTransfer(Shape):
-    """A transfer of a history."""
-
     transfer_id = fields.String(metadata=describe("The transfer's id.", ID_EXAMPLE))
     src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
     dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
@@ -142,8 +135,6 @@ class HistoryTransfer(Shape):
 
 
 class HistoryAnswer(Answer):
-    """A page of a history, the newest transfer first."""
-
     history = Ready(fields.Nested(HistoryTransfer), dump_default=list)
     next_page_token = fields.String(
         dump_default="", metadata=describe("For the next page; empty after an empty page.", "1794153600000")
@@ -152,8 +143,6 @@ class HistoryAnswer(Answer):
 
 
 class FindQuery(Question):
-    """Parameters of a look-up."""
-
     key = TxHash(
         required=True,
         metadata=describe(
@@ -186,7 +175,6 @@ class AnyFindQuery(FindQuery):
 
     @post_load
     def _one_key(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """The key, by whichever name."""
         otherwise = values.pop("transfer_id", None)
         if "key" not in values and otherwise is None:
             raise ValidationError({"key": [MISSING]})
@@ -194,8 +182,6 @@ class AnyFindQuery(FindQuery):
 
 
 class StatusCertainty(Shape):
-    """How sure the gateway is of a status: about the event that the status rests on."""
-
     level = fields.String(
         metadata=describe(
             "proven: the gateway read the event from its chain, and its block is proven by the chain's "
@@ -235,8 +221,6 @@ class StatusCertainty(Shape):
 
 
 class TransferWords(Shape):
-    """A transfer in words for its user, as its page has them."""
-
     lang = fields.String(metadata=describe("Their language.", "es"))
     headline = fields.String(metadata=describe("What is going on.", "Pagada en BNB Chain"))
     now = fields.String(metadata=describe("Where the money is."))
@@ -245,8 +229,6 @@ class TransferWords(Shape):
 
 
 class FoundTransfer(HistoryTransfer, ProgressFields):
-    """A transfer that was found, with all that its status answer has."""
-
     wd_onchain = WD_ONCHAIN
     sorted_sigs = SORTED_SIGS
     signers = SIGNERS
@@ -259,8 +241,6 @@ class FoundTransfer(HistoryTransfer, ProgressFields):
 
 
 class ReadTo(Shape):
-    """How far a chain has been read."""
-
     block = fields.Integer(
         allow_none=True, metadata=describe("Highest block; null if no event named one.", 21_000_000)
     )
@@ -268,8 +248,6 @@ class ReadTo(Shape):
 
 
 class FindAnswer(Answer):
-    """The transfers of a key."""
-
     state = fields.String(
         dump_default=TransferKnowledge.UNKNOWN.value,
         metadata=describe(
@@ -288,7 +266,6 @@ class FindAnswer(Answer):
 
 
 def history_json(page: HistoryPage) -> dict[str, Any]:
-    """A page in the shape of :class:`HistoryAnswer`."""
     return {
         "history": [_history_transfer(transfer) for transfer in page.transfers],
         "next_page_token": page.next_page_token,
@@ -297,7 +274,6 @@ def history_json(page: HistoryPage) -> dict[str, Any]:
 
 
 def found_json(found: FoundTransfers) -> dict[str, Any]:
-    """What was found, in the shape of :class:`FindAnswer`."""
     return {
         "state": found.state.value,
         "transfers": [

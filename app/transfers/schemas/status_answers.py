@@ -35,8 +35,6 @@ _IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
 
 
 class StatusBody(Question):
-    """Body of a request for a status."""
-
     transfer_id = TransferIdHex(
         required=True,
         metadata=describe(
@@ -116,8 +114,6 @@ BRIDGE_TYPE: Final = fields.Integer(
 
 
 class StatusAnswer(Answer):
-    """Where a transfer is, and the evidence for a refund where one is to be confirmed."""
-
     status = STATUS
     wd_onchain = WD_ONCHAIN
     sorted_sigs = SORTED_SIGS
@@ -139,7 +135,6 @@ _STATUS_ANSWERS: Final = {False: StatusAnswer(), True: CompatStatusAnswer()}
 
 
 def status_answer(compat_clients: bool) -> StatusAnswer:
-    """The shape of a status, by ``COMPAT_CLIENTS``."""
     return _STATUS_ANSWERS[compat_clients]
 
 
@@ -184,8 +179,6 @@ class ProgressFields(Shape):
 
 
 class StatusesBody(Question):
-    """Body of a request for the status of several transfers."""
-
     transfer_ids = fields.List(
         TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
         required=True,
@@ -201,8 +194,6 @@ class StatusesBody(Question):
 
 
 class OneStatus(CompatStatusAnswer, ProgressFields):
-    """The status of one of them, or why there is none."""
-
     transfer_id = fields.String(metadata=describe("The transfer's id.", ID_EXAMPLE))
 
 
@@ -236,7 +227,6 @@ def _one_status(status: TransferStatus) -> dict[str, Any]:
 
 
 def progress_json(status: TransferStatus) -> dict[str, Any]:
-    """In the shape of :class:`ProgressFields`."""
     progress = status.progress
     known = (
         {}
@@ -256,11 +246,7 @@ def _refusal(error: GatewayError) -> dict[str, Any]:
 
 
 def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
-    """The progress in the headers of a single status: names and values.
-
-    Where the transfer is over, there is no time of the next question; where it is not, no reason why it is.
-    There is no time of the newest fact where nothing was taken in.
-    """
+    """Names and values of the headers of a single status (docs/interface.md#progress)."""
     progress = status.progress
     headers: list[tuple[str, str]] = []
     if progress is not None:
@@ -277,7 +263,7 @@ def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
     return headers
 
 
+# Many answers in a row have the same time, and formatting it costs more than all else.
 @lru_cache(maxsize=64)
 def _written(at: datetime) -> str:
-    """Cached: many answers in a row have the same time, and formatting it costs more than all else."""
     return rfc3339(at, "seconds")

@@ -34,8 +34,6 @@ from app.values.wire_values import parse_transfer_id
 
 
 class TransferKnowledge(StrEnum):
-    """What is known of a key: nothing, only an announcement, or a transfer."""
-
     UNKNOWN = "unknown"
     ANNOUNCED = "announced"
     KNOWN = "known"
@@ -123,8 +121,8 @@ def _as_transfer_id(key: str) -> TransferId | None:
 def _find(
     connection: Connection, key: str, transfer_id: TransferId | None, chain_id: ChainId | None
 ) -> tuple[list[TransferEntry], list[Certainty], Mapping[ChainId, ReadTo]]:
-    """Everything from one snapshot: the search covers all blocks up to the progress, and what is sure is the
-    status that is returned.
+    """Needs one snapshot: the search covers all blocks up to the progress, and what is sure is the status
+    returned.
     """
     read_to = {
         row.chain_id: ReadTo(row.highest_block, row.newest_at)
@@ -136,7 +134,6 @@ def _find(
 
 
 def certainties_of(connection: Connection, entries: Sequence[TransferEntry]) -> list[Certainty]:
-    """How sure the status of each transfer is, in a few statements however many they are."""
     if not entries:
         return []
     histories = reported_histories(connection, [entry.transfer_id for entry in entries])
@@ -203,12 +200,12 @@ def transfer_history(
 ) -> HistoryPage:
     """A page of what the accounts sent and received, each transfer once.
 
-    Only transfers that began before ``before_ms`` are in it, and all of the last one's millisecond: following
-    the tokens shows every transfer once, also while new ones arrive.
+    It has the transfers that began before ``before_ms``, and all of the last one's millisecond: following the
+    tokens shows every transfer once, also while new ones arrive.
 
     :param accounts: distinct ``account_key`` values.
     :param before_ms: milliseconds since 1970; None for the newest page.
-    :param size: how many are wanted: at most ``MAX_PAGE`` are given, and those of the last's millisecond.
+    :param size: counts as ``MAX_PAGE`` where it is more.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
@@ -226,7 +223,6 @@ def listed_transfer(
     progress: Progress | None = None,
     as_of: datetime | None = None,
 ) -> ListedTransfer:
-    """The transfer as histories show it."""
     row, index = entry.status, snapshot.config_index
     src_token, dst_token = index.tokens(row.kind, row.symbol, row.src_chain_id, row.dst_chain_id)
     if row.symbol is None and entry.token is not None:

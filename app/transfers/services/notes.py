@@ -1,5 +1,4 @@
-"""What operators note: on transfers in addition to the facts, and on stuck transfers and anomalies that they
-acknowledge, so that new ones are seen.
+"""What operators note on transfers, and on stuck transfers and anomalies that they acknowledge.
 
 The audit log has who wrote or removed which note on a transfer, but not its text: a note may name a
 person, and the audit log is never deleted.
@@ -39,13 +38,11 @@ class NoteRefused(EditRefused):
 
 
 def transfer_notes(database: Database, transfer_id: TransferId) -> Sequence[queries.NoteRow]:
-    """The notes on a transfer, the newest first."""
     with reading(database.reads) as connection:
         return queries.notes_of(connection, transfer_id)
 
 
 def count_notes(database: Database, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
-    """How many notes each of the transfers has; those without any are left out."""
     with reading(database.reads) as connection:
         return queries.count_notes(connection, transfer_ids) if transfer_ids else {}
 
@@ -141,9 +138,8 @@ def _subject(transfer_id: TransferId) -> str:
 def acknowledge(
     database: Database, audit_keys: AuditKeys, shown: Mapping[int, str], *, actor: Actor
 ) -> Saved:
-    """Acknowledge the anomalies, all of them or none, with a record in the audit log.
-
-    For those acknowledged already the first operator and time remain.
+    """Acknowledge the anomalies, all of them or none, with a record in the audit log. Those acknowledged
+    already keep their first operator and time.
 
     :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
     :raises Conflict: one of them is gone, or rests on other events now.
@@ -178,15 +174,12 @@ def acknowledge(
 
 
 def anomaly_fingerprint(row: AnomalyRow | table.Anomaly) -> str:
-    """The fingerprint of an anomaly that is shown, for the acknowledgement to hand back."""
     return fingerprint(_facts(row))
 
 
 def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
-    """The facts that must not have changed since the anomaly was shown: the events it follows from.
-
-    An anomaly without events, such as a pool under zero, is reported again with every transfer and in
-    other figures. Its time and figures may change.
+    """What must not have changed since the anomaly was shown: the events it follows from. One without events,
+    such as a pool under zero, is reported again with every transfer: its time and figures may change.
     """
     facts = {"kind": row.kind, "subject": row.subject, "event_ids": list(row.event_ids)}
     return facts | {"last_at": row.last_at.isoformat()} if row.event_ids else facts
@@ -276,10 +269,7 @@ def acknowledge_stuck(
 
 
 def _usable(note: str) -> str:
-    """The note in one line.
-
-    :raises NoteRefused: there is none, or it is too long.
-    """
+    """In one line. Raises NoteRefused where it is empty or too long."""
     said = one_line(note)
     if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
         raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
@@ -287,10 +277,7 @@ def _usable(note: str) -> str:
 
 
 def _unmoved(connection: Connection, shown: Mapping[bytes, str]) -> list[ListedTransfer]:
-    """The transfers that were shown.
-
-    :raises Conflict: one of them has moved on since, or is gone.
-    """
+    """The transfers that were shown. Raises Conflict where one of them has moved on since, or is gone."""
     rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
     for transfer_id, shown_fingerprint in shown.items():
         row = rows.get(transfer_id)
@@ -301,7 +288,6 @@ def _unmoved(connection: Connection, shown: Mapping[bytes, str]) -> list[ListedT
 
 
 def stuck_fingerprint(row: ListedTransfer) -> str:
-    """The fingerprint of a stuck transfer that is shown, for the acknowledgement to hand back."""
     return fingerprint(_state(row))
 
 
@@ -310,7 +296,6 @@ def _state(row: ListedTransfer) -> dict[str, Any]:
 
 
 def _stored_state(row: ListedTransfer) -> dict[str, Any]:
-    """The state that an acknowledgement is about, as columns."""
     return {"transfer_id": row.transfer_id, "status": row.status, "status_since": row.status_since}
 
 

@@ -1,7 +1,4 @@
-"""The status of transfers, as getTransferStatus answers it, and how far each has come, for programs.
-
-the gateway's view is (docs/interface.md#progress).
-"""
+"""The status of transfers, and how far each has come (docs/interface.md#progress)."""
 
 from __future__ import annotations
 
@@ -112,7 +109,6 @@ def _newest_taken_in(connection: Connection) -> datetime | None:
 
 
 def progress_of_row(database: Database, snapshot: NetworkSnapshot, row: Known) -> Progress:
-    """The progress of a transfer now."""
     status = TransferHistoryStatus(row.status)
     return progress_of(
         status,
@@ -244,9 +240,8 @@ def transfer_status_by_transaction(
 
 
 def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
-    """The transfer that the transaction sent, the first in the block where it sent several.
-
-    Where it is the send of none, the one whose log names it otherwise.
+    """The transfer that the transaction sent, the first in the block where it sent several; where it is the
+    send of none, the one whose log names it otherwise.
     """
     entries = transfers_sent_by(connection, chain_id, tx_hash)
     sent = [entry for entry in entries if entry.status.src_tx_hash == tx_hash] or entries
@@ -265,10 +260,9 @@ def transfer_not_found(
 ) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
-    Its message says which block of each chain was seen last, and how long ago its newest event happened, so
-    that users whose transfer is missing see whether their chain is being read. It names the configured chains
-    first, and not more than ``NAMED_CHAINS``. Of the hash of a transaction it names the transfer instead
-    (docs/interface.md#transaction-as-id).
+    Its message says how far each chain was read and how long ago, the configured chains first and not more
+    than ``NAMED_CHAINS``: users whose transfer is missing see whether their chain is read. Of the hash of a
+    transaction it names the transfer instead (docs/interface.md#transaction-as-id).
     """
     return _not_found(database, snapshot.terms, [transfer_id])[transfer_id]
 
@@ -276,10 +270,7 @@ def transfer_not_found(
 def _not_found(
     database: Database, terms: NetworkTerms, transfer_ids: Sequence[TransferId]
 ) -> dict[TransferId, GatewayError]:
-    """:func:`transfer_not_found` of several, in one select however many they are.
-
-    All ids of which nothing is known have the same error: its message is made once.
-    """
+    """:func:`transfer_not_found` of several, in one select. All unknown ids share one error."""
     pruned, named = database.public.run_read(unknown_ids, transfer_ids)
     errors = dict[TransferId, GatewayError]()
     for tx_hash, meant in _transfers_meant(database, named).items():
@@ -298,9 +289,7 @@ def _no_transfer(more: str, meant: TransferId | None = None) -> GatewayError:
 
 
 def _transfers_meant(database: Database, named: Iterable[NamedBy]) -> Mapping[str, TransferId]:
-    """The transfer that is meant by each transaction.
-
-    That is the one which the transaction sent, the first in the block where it sent several; otherwise the
+    """The transfer that each transaction sent, the first in the block where it sent several; otherwise the
     earliest whose log names it.
     """
     by_hash: dict[str, list[NamedBy]] = {}
@@ -335,7 +324,6 @@ def _freshness(database: Database, terms: NetworkTerms) -> str:
 
 
 def _freshness_of(database: Database, terms: NetworkTerms, chain_id: ChainId) -> str:
-    """As :func:`_freshness`, only for the requested chain."""
     progress = database.public.run_read(newest_of_chain, chain_id)
     if progress is None:
         return f"{_chain_name(terms, chain_id)} has not reported anything yet"

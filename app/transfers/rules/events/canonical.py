@@ -28,10 +28,8 @@ from app.values.identifiers import BlockNumber, ChainId
 
 
 def is_ahead(event: Event, now: datetime) -> bool:
-    """Whether the event has no effect yet, because its time is in the future.
-
-    Reorgs and retractions take effect at once. Otherwise both the old and the new blocks of a chain would
-    count.
+    """Whether the event has no effect yet, because its time is in the future. Reorgs and retractions take
+    effect at once: otherwise both the old and the new blocks of a chain would count.
     """
     return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
 
@@ -45,12 +43,11 @@ class Retraction(Struct, frozen=True):
 
 
 def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
-    """The events that canonical retractions name, with the position in the log of the latest of these.
-
-    A retraction is canonical unless a later canonical one names it, so the latest is checked first
+    """The events that canonical retractions name, with the position in the log of the latest of these
     (docs/interface.md#retractions).
     """
     retracted: dict[EventKey, int] = {}
+    # The latest first: a retraction is canonical unless a later canonical one names it.
     for retraction in sorted(retractions, key=lambda r: r.seq, reverse=True):
         if retracted.get(retraction.key, 0) < retraction.seq:
             for target in retraction.targets:
@@ -82,7 +79,7 @@ def standing_of_transfer(
 def standing_acceptances(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
 ) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances of one transfer's events that no reorg took back.
+    """The acceptances of one transfer's events that no reorg reached.
 
     :param log: every acceptance that counts, of all events of the transfer, in the order of the log.
     :param reorgs: at least those of the transfer's chains accepted after its first event.
@@ -99,7 +96,7 @@ def standing_acceptances(
 
 
 def _confirms_any(logged: Logged[TransferEvent], sends_gone: Iterable[Reorg]) -> bool:
-    """Whether it is a confirmation that was taken back with its send."""
+    """Whether it is a confirmation that is invalid without its send."""
     return isinstance(logged.event, TransferConfirmed) and any(gone.takes(logged) for gone in sends_gone)
 
 
@@ -110,7 +107,6 @@ def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[
 
 
 def _orphaning(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> Reorg | None:
-    """The first reorg that reaches this acceptance."""
     event = logged.event
     if not isinstance(event, BlockEvent) or event.block is None:
         return None
@@ -122,11 +118,9 @@ def _orphaning(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[R
 def not_retracted(
     log: Sequence[Logged[TransferEvent]], retracted: Retracted, reorgs: Sequence[Reorg] = ()
 ) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances that no canonical retraction names.
-
-    As with a reorg, a retracted send invalidates the confirmations accepted before its retraction. If a reorg
-    orphaned the send earlier, only the confirmations before that reorg are invalid: later ones belong to
-    another send.
+    """The acceptances that no canonical retraction names. As with a reorg, a retracted send invalidates the
+    confirmations accepted before its retraction. If a reorg orphaned the send earlier, only the confirmations
+    before that reorg are invalid: later ones belong to another send.
     """
     if not retracted:
         return log
@@ -140,7 +134,7 @@ def not_retracted(
 
 
 def _gone(send: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> Reorg | None:
-    """What first took a retracted send back, its retraction as if it were a reorg; None if none did."""
+    """What first invalidated a retracted send, its retraction as if it were a reorg; None if none did."""
     by_operator = retracted.get(send.event.id, 0)
     if by_operator <= send.seq:
         return None
@@ -153,7 +147,6 @@ def _gone(send: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Re
 def highest_blocks(
     events: Iterable[TransferEvent], origin: Origin
 ) -> tuple[tuple[ChainId, BlockNumber], ...]:
-    """The highest block of the events by chain."""
     highest: dict[ChainId, BlockNumber] = {}
     for event in _block_events(events):
         chain_id = origin.chain_of(event)
@@ -163,10 +156,7 @@ def highest_blocks(
 
 
 def readings(standing: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """How far chains were read, as the canonical events show; nothing before the send is known.
-
-    A submission may name other chains than the send (docs/interface.md#reorgs).
-    """
+    """Nothing before the send is known: a submission may name other chains (docs/interface.md#reorgs)."""
     if not origin.is_sent:
         return ()
     found: dict[ChainId, ChainReading] = {}

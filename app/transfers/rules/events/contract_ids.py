@@ -1,9 +1,8 @@
-"""Ids that the bridge contracts compute, and whether the fields of a reported send give its id.
+"""Ids that the bridge contracts compute, and whether the fields of a reported send give its id: the contracts
+hash these fields into it.
 
-Addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes.
-Arguments outside their EVM type raise ValueError.
-
-The contracts hash the fields of a send into its id, so a send reported with wrong fields has another id.
+Addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes. Arguments outside
+their EVM type raise ValueError.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ def pool_transfer_id(
     nonce: int,
     src_chain_id: int,
 ) -> bytes:
-    """Return the transfer id of a pool send."""
     return keccak256(
         _address(sender)
         + _address(receiver)
@@ -55,7 +53,7 @@ def deposit_transfer_id(
     src_chain_id: int,
     vault: bytes | None,
 ) -> bytes:
-    """Return the transfer id of a deposit. ``vault`` is None for version 1, whose id does not contain it."""
+    """``vault`` is None for version 1, whose id does not contain it."""
     return keccak256(
         _address(depositor)
         + _address(token)
@@ -79,9 +77,8 @@ def burn_transfer_id(
     src_chain_id: int,
     bridge: bytes,
 ) -> bytes:
-    """Return the transfer id of a burn at a version 2 pegged bridge.
-
-    ``to_chain_id`` is the number in the burn itself, where 0 means the original chain.
+    """At a version 2 pegged bridge. ``to_chain_id`` is the number in the burn itself, where 0 means the
+    original chain.
     """
     return keccak256(
         _address(account)
@@ -98,7 +95,7 @@ def burn_transfer_id(
 def burn_transfer_id_v1(
     *, account: bytes, token: bytes, amount: int, to_account: bytes, nonce: int, src_chain_id: int
 ) -> bytes:
-    """Return the transfer id of a burn at a version 1 pegged bridge, which pays on the original chain."""
+    """At a version 1 pegged bridge, which pays on the original chain."""
     return keccak256(
         _address(account)
         + _address(token)
@@ -110,7 +107,7 @@ def burn_transfer_id_v1(
 
 
 def pool_withdraw_id(*, chain_id: int, seqnum: int, receiver: bytes, token: bytes, amount: int) -> bytes:
-    """Return the id under which the pool bridge stores that a withdraw request has been paid."""
+    """The id under which the pool bridge stores that a withdraw request has been paid."""
     return keccak256(
         _uint64(chain_id) + _uint64(seqnum) + _address(receiver) + _address(token) + _uint256(amount)
     )
@@ -192,10 +189,8 @@ _BARE: Final = 2 * ADDRESS_BYTES
 
 
 def in_one_form(send: TransferSent) -> TransferSent:
-    """The send with each account in its one form.
-
-    40 hex digits without 0x are an EVM address where the transfer id follows from it. Otherwise they are the
-    account of some other chain, and stay as they are.
+    """40 hex digits without 0x are an EVM address where the transfer id follows from it. Otherwise they are
+    the account of some other chain, and stay as they are.
     """
     bare = {
         name: spelled

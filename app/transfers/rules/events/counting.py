@@ -43,16 +43,12 @@ class Logged(Struct, Generic[E_co], frozen=True):
 
     @property
     def known_since(self) -> int:
-        """The position of the event's first acceptance."""
         return self.seq if self.first is None else self.first
 
 
 def as_reported(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
-    """Acceptances of one subject, each with all that reporters with the same limits said under its id.
-
-    Each has the position of the first of these, too.
-
-    :param log: in its order.
+    """Acceptances of one subject, each with all that reporters with the same limits said under its id, and
+    with the position of the first of these. ``log`` is in its order.
     """
     known: dict[tuple[str, frozenset[int] | None], Any] = {}
     for logged in log:
@@ -87,11 +83,8 @@ def merged(log: Sequence[Logged[T_co]]) -> Sequence[Logged[T_co]]:
 
 
 def _contents(reports: Sequence[Logged[T_co]]) -> dict[int, T_co]:
-    """The contents of the facts that reports under one id are of, by their positions.
-
-    A submission adds nothing to another: it is only a claim.
-
-    :param reports: the most trusted first.
+    """The contents of the facts that reports under one id are of, by their positions. ``reports`` are the
+    most trusted first. A submission adds nothing to another: it is only a claim.
     """
     facts: list[T_co] = []
     numbers: dict[int, int] = {}
@@ -153,7 +146,7 @@ _NONE: Final[Retracted] = MappingProxyType({})
 
 
 def origin_of(log: Sequence[Logged[TransferEvent]], retracted: Retracted = _NONE) -> Origin:
-    """The origin that follows from all acceptances of one transfer that operators did not take back.
+    """The origin that follows from all acceptances of one transfer that operators did not retract.
 
     It is that of its send: a proven one first, then one of a reporter without limits, then the earliest in
     the chain. Without a send it is that of the first submission of a reporter without limits. The submission
@@ -255,9 +248,8 @@ def _names(submission: TransferSubmitted, origin: Origin) -> bool:
 
 
 def announcing_only(counted: Sequence[Logged[TransferEvent]]) -> Set[str]:
-    """Ids of the submissions that give status 1 and nothing else: no link, no amount, no account.
-
-    These are submissions that only limited reporters sent, where somebody else reported anything, too.
+    """Ids of the submissions that give status 1 and nothing else: no link, no amount, no account. Only
+    limited reporters sent these, and somebody else reported anything, too.
     """
     if all(each.chains is None for each in counted):
         return frozenset()
@@ -270,11 +262,9 @@ def announcing_only(counted: Sequence[Logged[TransferEvent]]) -> Set[str]:
 
 
 def most_trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
-    """Each canonical event once, as the report that is trusted most.
-
-    Two events with one id are two facts, of which reporters with other limits spoke (:func:`merged`).
-
-    Where a send of a reporter without limits is proven, sends of limited reporters are left out.
+    """Each canonical event once, as the report that is trusted most. Two events with one id are two facts, of
+    which reporters with other limits spoke (:func:`merged`). Where a send of a reporter without limits is
+    proven, sends of limited reporters are left out.
     """
     if all(each.chains is None for each in standing):
         return list({each.event.id: each for each in standing}.values())

@@ -37,8 +37,7 @@ class Event(Struct, frozen=True, kw_only=True):
     at: fields.Time
 
     def __init_subclass__(cls) -> None:
-        """Register each class that has an event type; others are base classes."""
-        if "type" in vars(cls):
+        if "type" in vars(cls):  # the others are base classes
             EVENT_CLASSES[cls.type] = cls
 
     @property
@@ -57,19 +56,15 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> EventKey:
-        """The subject and the id, which identify the event."""
         return EventKey(self.subject, self.id)
 
 
 class TransferEvent(Event, frozen=True, kw_only=True):
-    """An event about one transfer."""
-
     side: ClassVar[Side | None] = None
     transfer_id: fields.TransferId
 
     @property
     def subject(self) -> str:
-        """The transfer."""
         return subject_of_transfer(self.transfer_id)
 
 
@@ -93,8 +88,6 @@ class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
 
 
 class TransferSubmitted(TransferEvent, frozen=True, kw_only=True):
-    """The source transaction was announced."""
-
     type = "transfer.submitted"
     label = "Source transaction announced"
 
@@ -108,8 +101,6 @@ class TransferSubmitted(TransferEvent, frozen=True, kw_only=True):
 
 
 class TransferSent(BlockEvent, frozen=True, kw_only=True):
-    """The source transaction is in a block."""
-
     type = "transfer.sent"
     label = "Source transaction in a block"
     side = Side.SOURCE
@@ -167,8 +158,6 @@ class NetworkStatus(TransferEvent, frozen=True, kw_only=True):
 
 
 class TransferDelayed(PlacedEvent, frozen=True, kw_only=True):
-    """The release was queued by the delay rule."""
-
     type = "transfer.delayed"
     label = "Payout queued by the delay rule"
     side = Side.DESTINATION
@@ -189,8 +178,6 @@ class TransferReleased(PlacedEvent, frozen=True, kw_only=True):
 
 
 class RefundRequested(TransferEvent, frozen=True, kw_only=True):
-    """The refund flow has begun."""
-
     type = "refund.requested"
     label = "Refund requested"
 
@@ -205,8 +192,6 @@ class RefundPrepared(TransferEvent, frozen=True, kw_only=True):
 
 
 class RefundSigned(TransferEvent, frozen=True, kw_only=True):
-    """One validator's signature over a withdraw request."""
-
     type = "refund.signed"
     label = "Refund request signed"
 
@@ -264,13 +249,10 @@ class ChainEvent(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """The chain."""
         return subject_of_chain(self.chain_id)
 
 
 class LiquidityAdded(ChainEvent, frozen=True, kw_only=True):
-    """A liquidity provider's deposit."""
-
     type = "liquidity.added"
     label = "Liquidity added"
 
@@ -279,7 +261,7 @@ class LiquidityAdded(ChainEvent, frozen=True, kw_only=True):
 
 
 class LiquidityWithdrawn(ChainEvent, frozen=True, kw_only=True):
-    """A liquidity provider's withdrawal. ``withdraw_id`` is the id that it used up (32 bytes)."""
+    """``withdraw_id`` is the id that it used up (32 bytes)."""
 
     type = "liquidity.withdrawn"
     label = "Liquidity withdrawn"
@@ -312,12 +294,10 @@ class FeeUpdated(Event, frozen=True, kw_only=True):
 
     @property
     def route_key(self) -> RouteKey:
-        """The route whose fee it is."""
         return RouteKey(self.symbol, self.src_chain_id, self.dst_chain_id)
 
     @property
     def subject(self) -> str:
-        """The route."""
         return subject_of_route(self.route_key)
 
 
@@ -331,7 +311,6 @@ class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
     powers: fields.Powers
 
     def fault(self) -> tuple[str, str] | None:
-        """Each signer must have a power and be listed once."""
         if len(self.signers) != len(self.powers):
             return "powers", "must have as many entries as signers"
         if len(set(self.signers)) != len(self.signers):
@@ -347,8 +326,6 @@ class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
 
 
 class ChainHead(ChainEvent, frozen=True, kw_only=True):
-    """The chain has been read up to ``block``."""
-
     type = "chain.head"
     label = "Chain read up to a block"
 
@@ -366,15 +343,15 @@ class ChainReorged(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """The chain."""
         return subject_of_chain(self.chain_id)
 
 
 class EventsRetracted(Event, frozen=True, kw_only=True):
-    """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
+    """An operator or the watcher retracts events by their ids. Reporters cannot send it. A retraction can be
+    retracted.
 
-    Reporters cannot send it. ``subjects`` has the subject of each target. Retractions from before ids were
-    unique within a subject only lack it: they name whatever event had the id then.
+    ``subjects`` has the subject of each target. Retractions from before ids were unique only within a subject
+    lack it: they name whatever event had the id then.
     """
 
     type = "events.retracted"
@@ -385,14 +362,12 @@ class EventsRetracted(Event, frozen=True, kw_only=True):
     reason: fields.Reason
 
     def fault(self) -> tuple[str, str] | None:
-        """Each target has a subject, where any has."""
         if self.subjects is not None and len(self.subjects) != len(self.targets):
             return "subjects", "must have as many entries as targets"
         return None
 
     @property
     def subject(self) -> str:
-        """The subject of operators' events."""
         return OPERATORS
 
 

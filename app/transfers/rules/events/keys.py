@@ -31,7 +31,6 @@ class EventKey(NamedTuple):
 
 
 def subject_of_transfer(transfer_id: bytes) -> str:
-    """The subject of everything about a transfer."""
     return f"transfer:0x{transfer_id.hex()}"
 
 
@@ -42,17 +41,16 @@ def transfer_of_subject(subject: str) -> bytes | None:
 
 
 def subject_of_chain(chain_id: int) -> str:
-    """The subject of everything about a chain but not about a transfer."""
+    """Of everything about a chain but not about a transfer."""
     return f"chain:{chain_id}"
 
 
 def subject_of_route(route: RouteKey) -> str:
-    """The subject of everything about a route."""
     return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
 
 
 def route_of_subject(subject: str) -> RouteKey:
-    """The route of a subject that :func:`subject_of_route` wrote."""
+    """The route that :func:`subject_of_route` was called with."""
     _, src, dst, symbol = subject.split(":", 3)
     return RouteKey(symbol, ChainId(int(src)), ChainId(int(dst)))
 

@@ -73,19 +73,13 @@ def together(known: E, reported: E) -> E:
 
 
 def without_optional(event: E) -> E:
-    """The event with its required fields only."""
     nothing: dict[str, Any] = dict.fromkeys(OPTIONAL_FIELDS[type(event)])
     return replace(event, **nothing)
 
 
 CONTENT_BYTES: Final = 8
-
-
 NAME_BYTES: Final = 2
-
-
 VALUE_BYTES: Final = 4
-
 
 Canonical = Callable[[Event], str]
 """The text of an event, equal for equal content."""
@@ -102,9 +96,8 @@ def subject_digest(subject: str) -> bytes:
 
 
 def content_digest(event: Event, canonical: Canonical) -> bytes:
-    """The stored digest of an event's content: enough to recognise another content of the same id.
-
-    Eight bytes for the required fields, and six for each further field: two for its name, four for its value.
+    """The stored digest of an event's content, which shows another content of the same id: ``CONTENT_BYTES``
+    for the required fields, and ``NAME_BYTES`` and ``VALUE_BYTES`` for each further field.
     """
     further = (
         _name_digest(name) + _digest(f"{name} {value!r}", VALUE_BYTES)
@@ -115,7 +108,7 @@ def content_digest(event: Event, canonical: Canonical) -> bytes:
 
 
 def whole_digest(event: Event, canonical: Canonical) -> bytes:
-    """The eight bytes that were stored of the whole content before fields could be missing."""
+    """What was stored of the whole content before fields could be missing."""
     return _digest(f"{event.type} {canonical(event)}", CONTENT_BYTES)
 
 

@@ -1,10 +1,10 @@
-"""Which reorganisation is believed, what it takes back, and what of that the log has to keep.
+"""Which reorganisation is believed, what it takes back, and what of that the log has to retain.
 
 The rule is in docs/interface.md#reorgs, also for one that is repeated too late and so is *belated*. Why it is
 so is in docs/decisions/0004-what-is-canonical.md#belated. Only this module applies it to acceptances.
 
-What was accepted once falls with the first acceptance of a reorganisation or not at all. So a belated one
-matters to nothing but events that were accepted again.
+An event that was accepted once is orphaned by the first acceptance of a reorganisation or not at all. So a
+belated one only matters to events that were accepted again.
 """
 
 from __future__ import annotations
@@ -53,9 +53,8 @@ def reaches_too_far(reorg: ChainReorged, limits: ChainLimits, max_reorg_blocks: 
 def repeated_too_late(
     repeated: Iterable[ChainReorged], limits: Mapping[int, ChainLimits], max_reorg_blocks: int
 ) -> list[ChainReorged]:
-    """Those of some reorgs that are in the log which are belated when they are repeated now.
-
-    :param limits: of their chains.
+    """Those of some reorgs in the log that are belated when they are repeated now. ``limits`` are of their
+    chains.
     """
     return [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
 
@@ -131,7 +130,7 @@ def still_needed(sent: Iterable[tuple[int, Hashable]], new: Mapping[int, bool]) 
     """The positions of those acceptances on which an answer may depend, after some of them were added.
 
     Of what one reporter sent of an event these are the first, by which a belated reorg goes, the newest, and
-    the newest that was taken back: a send takes confirmations with it.
+    the newest that was orphaned: a send takes confirmations with it.
 
     :param sent: the position of each acceptance, in the order of the log, with what was sent and by whom. A
         belated reorg is not the same as the one that it repeats: of those the newest reaches all that earlier

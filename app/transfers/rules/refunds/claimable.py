@@ -2,8 +2,7 @@
 
 The rules are the contract's (docs/interface.md#contracts): it takes the request's bytes, signatures in
 strictly ascending order of signer, and the whole validator set whose hash it stores. The power of the signers
-must reach the quorum. All functions are pure, and order and repetition of requests and signatures do not
-matter, so a transfer can be validated again whenever a fact about it is added or removed.
+must reach the quorum.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +65,7 @@ class RequestValidation(Struct, frozen=True):
 
     @property
     def sorted_sigs(self) -> tuple[bytes, ...]:
-        """The signatures in the order that the contract requires: ascending by their signer."""
+        """In the order that the contract requires."""
         return tuple(signature for _, signature in self.signed)
 
 
@@ -100,13 +99,12 @@ def validate_refund(
     signatures: Iterable[bytes],
     validators: ValidatorSet | None,
 ) -> RefundVerdict:
-    """Validate every request of a transfer with all signatures, by the source chain's current set.
+    """Validate every request of a transfer with all signatures, by the source chain's current set. Their
+    order and repetition change nothing, so it can be repeated whenever a fact is added or removed.
 
-    A pure function of the sets of requests and signatures: order and repetition change nothing. A
-    signature counts for the request it was made over, if its signer is a current validator. Of several
+    A signature counts for the request it was made over, if its signer is a current validator. Of several
     signatures by one signer the one with the smallest bytes counts. If two requests have a quorum, none is
-    served.
-    Raises ValueError when ``validators`` is another chain's set.
+    served. Raises ValueError when ``validators`` is another chain's set.
     """
     _refuse_other_chain(ctx, validators)
     distinct = {bytes(signature) for signature in signatures}
@@ -126,10 +124,8 @@ def validate_refund(
 
 
 def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestValidation, ...], frozenset[bytes]]:
-    """The requests and signatures that are shown, and that give the same verdict.
-
-    These are all requests signed by current validators, a few of the others, the foremost first, and the
-    signatures that count.
+    """The requests and signatures that are shown, and that give the same verdict: all requests signed by
+    current validators, a few of the others, the foremost first, and the signatures that count.
     """
     ordered = sorted(verdict.requests, key=_rank)
     signed = [each for each in ordered if each.signed]
@@ -144,7 +140,7 @@ def signature_is_provably_false(
     signature: bytes,
     validators: ValidatorSet | None,
 ) -> str | None:
-    """Return why ``signature`` can be refused, or None when it is valid or may become so.
+    """Why ``signature`` can be refused, or None when it is valid or may become so.
 
     Malformed and malleable ones are always refused. One that no current validator made over any known
     request is refused once a provable request and the validator set are known; until then it waits.
@@ -190,8 +186,7 @@ def signers_of(
 def collect_signed(
     digest: bytes, signatures: Iterable[bytes], validators: ValidatorSet
 ) -> tuple[tuple[bytes, bytes], ...]:
-    """Return (signer, signature) of the set's members over ``digest``, ascending by signer, one each.
-
+    """(signer, signature) of the set's members over ``digest``, ascending by signer, one each.
     Malformed signatures and those of others are left out; of two by one signer the smaller counts.
     """
     found: dict[bytes, bytes] = {}

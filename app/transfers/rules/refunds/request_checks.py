@@ -83,9 +83,8 @@ class RefundContext(Struct, frozen=True):
 
 
 def domain_separator(kind: SendKind, chain_id: ChainId, contract: bytes) -> bytes:
-    """Return the 32 bytes that bind a signature to one chain, one contract and one kind of call.
-
-    Raises ValueError for a contract that is not 20 bytes or a chain id that is no uint256.
+    """The 32 bytes that bind a signature to one chain, one contract and one kind of call. Raises ValueError
+    for a contract that is not 20 bytes or a chain id that is no uint256.
     """
     if not is_uint256(chain_id):
         raise ValueError(f"{chain_id} is not a chain id")
@@ -95,7 +94,7 @@ def domain_separator(kind: SendKind, chain_id: ChainId, contract: bytes) -> byte
 
 
 def signing_digest(kind: SendKind, chain_id: ChainId, contract: bytes, wd_onchain: bytes) -> bytes:
-    """Return the 32-byte digest that validators sign: EIP-191 over keccak-256 of domain and request."""
+    """The 32-byte digest that validators sign: EIP-191 over keccak-256 of domain and request."""
     inner = keccak256(domain_separator(kind, chain_id, contract) + wd_onchain)
     return keccak256(_SIGNED_MESSAGE_PREFIX + inner)
 
@@ -118,7 +117,7 @@ def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
 
 
 def digest_in(wd_onchain: bytes, ctx: RefundContext) -> bytes | None:
-    """Return what validators sign for this transfer, None while kind, chain or contract are unknown."""
+    """What validators sign for this transfer, None while kind, chain or contract are unknown."""
     if ctx.kind is None or ctx.src_chain_id is None or ctx.contract is None:
         return None
     return signing_digest(ctx.kind, ctx.src_chain_id, ctx.contract, wd_onchain)

@@ -42,9 +42,7 @@ class UnreadableRequest(ValueError):
 
 
 class RefundRequest(Struct, frozen=True):
-    """A decoded refund request.
-
-    Addresses are 20 bytes, ``amount`` is in the source token's smallest unit. ``ref_id`` is the transfer
+    """Addresses are 20 bytes, ``amount`` is in the source token's smallest unit. ``ref_id`` is the transfer
     id (32 bytes); on a pool's liquidity withdrawal it is empty or short. ``chain_id`` and ``seqnum``
     belong to the pool kind, ``ref_chain_id`` to the other two, ``burn_account`` (deposit) and
     ``depositor`` (burn) too, None where the message leaves them out.
@@ -70,12 +68,10 @@ class RefundRequest(Struct, frozen=True):
 def decode_request(kind: SendKind, wd_onchain: bytes) -> RefundRequest:
     """Decode ``wd_onchain`` as the request that pays a send of ``kind`` back. Raises UnreadableRequest.
 
-    Only the canonical encoding is accepted: encoding the decoded request again must give the same bytes.
-    Protobuf does not require that. But the contract has its own decoder, which reads only field numbers:
-    it ignores the wire type of a field it knows, uses the last of repeated fields, cuts integers to 64
-    bits and skips unknown fields. So other encodings may mean one thing here and another there. The
-    validators' encoder writes fields in ascending order, each once, in the shortest form, so nothing that
-    they sign is refused.
+    Only the canonical encoding is accepted, as the validators' encoder writes it: fields in ascending order,
+    each once, in the shortest form. The contract's own decoder reads only field numbers: it ignores the wire
+    type of a field it knows, uses the last of repeated fields, cuts integers to 64 bits and skips unknown
+    fields. So other encodings may mean one thing here and another there.
     """
     if len(wd_onchain) > MAX_REQUEST_BYTES:
         raise UnreadableRequest(f"it has {len(wd_onchain)} bytes, more than a refund request can have")
@@ -92,9 +88,8 @@ def decode_request(kind: SendKind, wd_onchain: bytes) -> RefundRequest:
 
 
 def encode_request(request: RefundRequest) -> bytes:
-    """Return the canonical protobuf of ``request``, as the validators produce it.
-
-    Raises ValueError for a request that :func:`decode_request` would refuse.
+    """The canonical protobuf of ``request``. Raises ValueError for one that :func:`decode_request` would
+    refuse.
     """
     if fault := _fault(request):
         raise ValueError(fault)
@@ -230,7 +225,7 @@ def withdraw_id(request: RefundRequest) -> bytes | None:
 
 
 def withdraw_id_of(wd_onchain: bytes) -> bytes | None:
-    """The id of these bytes where they are a pool's request. Does not depend on the transfer."""
+    """The id of these bytes where they are a pool's request."""
     try:
         return withdraw_id(decode_request(SendKind.POOL, wd_onchain))
     except UnreadableRequest:
@@ -268,7 +263,6 @@ def paid_elsewhere(
 
 
 def paid_for_words(other: TransferId) -> str:
-    """What an id was paid for, in words."""
     return f"for transfer 0x{other.hex()}" if other else "for a withdrawal of liquidity"
 
 
