@@ -24,7 +24,7 @@ NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime], None]("network
 
 
 def raise_versions(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
-    """Raise the version of each part by one, in the writing transaction of the change."""
+    """In the writing transaction of the change."""
     before = load_versions(connection)
     upsert(
         connection,
@@ -68,7 +68,7 @@ class Change(Struct, frozen=True):
 
     @property
     def row(self) -> Row:
-        """The new row, or the old one where there is no new one."""
+        """The row before the change; the new one where it is added."""
         return cast(Row, self.before or self.after)
 
     @property
@@ -155,7 +155,6 @@ def _in_a_message(value: Any) -> str | None:
 
 
 def audited(changes: Iterable[Change]) -> list[AuditedChange]:
-    """Changes as the audit log stores them. With very many, other requests run meanwhile."""
     return [change.audited for change in in_turns(changes)]
 
 
@@ -169,7 +168,7 @@ def in_brief(changes: Sequence[Change], decimals: Decimals, *, done: bool = True
 
 
 def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
-    """The differences of the present rows from those of the document. Equal rows are omitted."""
+    """Equal rows are omitted."""
     rest = {section.identity(row): row for row in in_turns(present)}
     found = []
     for index, after in enumerate(in_turns(wanted)):
@@ -180,13 +179,11 @@ def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> 
 
 
 def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
-    """Write the changes, raise the versions of their parts, and call what follows from them.
-
-    Rows are removed from the last section to the first, then added in the document's order.
-    """
+    """Write the changes, raise the versions of their parts, and call ``NETWORK_CHANGED``."""
     by_section: dict[str, list[Change]] = {}
     for change in changes:
         by_section.setdefault(change.section.name, []).append(change)
+    # Each section refers only to earlier ones.
     for section in reversed(SECTIONS):
         _delete(connection, section, by_section.get(section.name, ()))
     for section in SECTIONS:
@@ -218,8 +215,8 @@ def _write(connection: Connection, section: Section, changes: Iterable[Change], 
 
 
 def _times(section: Section, written: Mapping[str, Any], now: datetime) -> dict[str, datetime | None]:
-    """The times of the last change of a column: for the age of a configured base fee
-    (docs/interface.md#base-fee-age), and since when a chain is stopped.
+    """For the age of a configured base fee (docs/interface.md#base-fee-age), and since when a chain is
+    stopped.
     """
     if section.name == "routes" and "base_fee" in written:
         return {"base_fee_changed_at": now}

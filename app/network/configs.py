@@ -1,7 +1,7 @@
 """The transfer configs: chains, tokens, pairs and ways for clients (docs/interface.md#transfer-configs).
 
 A client assumes a way through the pools for every symbol that two chains list with
-``token.xfer_disabled`` false, unless ``blocked_bridge_direct`` names it (docs/interface.md#transfer-configs).
+``token.xfer_disabled`` false, unless ``blocked_bridge_direct`` names it.
 """
 
 from __future__ import annotations
@@ -146,14 +146,13 @@ Json = dict[str, Any]
 
 
 def build_configs(rows: Rows) -> TransferConfigs:
-    """The answer from the rows of the core sections, sorted so that the same network gives the same bytes."""
+    """From the rows of the core sections, sorted so that the same network gives the same bytes."""
     answer = configs_answer(rows)
     body = orjson.dumps(answer)
     return TransferConfigs(answer, body, hashlib.sha256(body).hexdigest()[:32])
 
 
 def configs_answer(rows: Rows) -> Json:
-    """The answer as plain data."""
     chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
     tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
     ways = offered_ways(rows)
@@ -211,10 +210,8 @@ _NO_POOL: Final[Row] = dict.fromkeys(Pool.__table__.columns.keys())
 
 
 def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
-    """A token of a chain, with the caps of its pool.
-
-    :param disabled: whether its chain is.
-    :param closed: whether it cannot be sent through the pool: ``xfer_disabled`` says so to clients here.
+    """With the caps of its pool. ``closed``: whether it cannot be sent through the pool, which
+    ``xfer_disabled`` says to clients here; ``disabled``: whether its chain is.
     """
     stops = {"xfer_disabled": closed, "transfer_disabled": row["transfer_disabled"] or disabled}
     answered = _answered({**(pool or _NO_POOL), **row, **stops}, TokenTable, Pool)
@@ -224,7 +221,7 @@ def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
 
 
 def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> dict[str, Any]:
-    """A pair. ``xfer_disabled`` of both its tokens says to clients whether it works."""
+    """``xfer_disabled`` of both its tokens says to clients whether the pair works."""
     symbol, ids = row["symbol"], (row["org_chain_id"], row["pegged_chain_id"])
     listed = [tokens.get((chain_id, symbol)) for chain_id in ids]
     own = row["org_token"], row["pegged_token"]
@@ -269,9 +266,8 @@ its chain does not list it."""
 def _pair_token(
     symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
 ) -> Json:
-    """A pair's token: the chain's, unless the pair has its own values. Fields of the pool are zero.
-
-    :param own: the values of the pair, its bounds included.
+    """A pair's token: the chain's, unless the pair has its own values (``own``, its bounds included). Fields
+    of the pool are zero.
     """
     of_chain = {"name": symbol, "icon": ""} if listed is None else {key: listed[key] for key in _OF_PAIRS}
     of_pair = {key: value for key, value in own.items() if key in _OF_PAIRS}

@@ -129,8 +129,8 @@ def import_network(
 ) -> ImportResult:
     """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
-    Rows that agree with it are not written. So the versions of unchanged parts stay, and
-    the age of the base fee of unchanged routes.
+    Rows that agree with it are not written: the versions of unchanged parts stay, and the age of the base fee
+    of unchanged routes.
 
     :param break_glass: why one person changes sections that ``TWO_PERSONS`` names without a second.
     :param only_first: refuse it unless the configuration is empty.
@@ -150,8 +150,8 @@ def import_network(
 
 def import_within(connection: Connection, document: Document, now: datetime) -> Sequence[Change]:
     """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
+    Returns what changed, in the document's order.
 
-    :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
     changes = _planned(connection, document, now).rows
@@ -180,7 +180,6 @@ def document_of(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
 
 
 def written(document: Mapping[str, object]) -> bytes:
-    """A document as it is exported."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

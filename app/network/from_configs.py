@@ -1,7 +1,6 @@
 """Makes a network document of the transfer configs that another gateway returns.
 
-Such an answer has no prices: rates are 1, and no fee is known
-(docs/network.md#from-configs).
+Such an answer has no prices: rates are 1, and no fee is known (docs/network.md#from-configs).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Way = tuple[str, int, int]
 
 
 class FromConfigs(Struct, frozen=True):
-    """The document, and sentences about what this gateway answers differently."""
+    """``different`` are sentences about what this gateway answers differently."""
 
     document: Json
     different: tuple[str, ...]
@@ -237,7 +236,6 @@ def _flat(token: Json) -> Json:
 
 
 def _extra(row: Json, known: Iterable[str]) -> Json:
-    """Fields that this gateway does not know."""
     unknown = row.keys() - set(known)
     extra = {field: value for field, value in row.items() if field in unknown}
     return {"extra": extra} if extra else {}

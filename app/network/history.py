@@ -52,9 +52,8 @@ class BeforeTheLog(Exception):
 
 
 class _Rows:
-    """The documented rows of every section by their keys.
-
-    :ivar gaps: rows that a change does not fit, in the order in which they were found.
+    """The documented rows of every section by their keys. ``gaps`` are rows that a change does not fit, in
+    the order in which they were found.
     """
 
     def __init__(self, rows: Mapping[str, Iterable[Documented]]) -> None:
@@ -82,10 +81,7 @@ class _Rows:
 
 
 def network_at(database: Database, at: datetime) -> NetworkAt:
-    """The configuration at a time, and what differs now.
-
-    :raises BeforeTheLog: changes since then were archived.
-    """
+    """:raises BeforeTheLog: changes since then were archived."""
     count = 0
     with reading_consistently(database.engine) as connection:
         if (begins := log_begins(connection)) is not None and at < begins:
@@ -127,7 +123,7 @@ _LONGEST_NUMBER: Final = 18
 
 
 class RowChange(Struct, frozen=True):
-    """A change of one row: its audit record, and the number of the change in it."""
+    """``number`` is that of the change in the record."""
 
     record: AuditRow
     number: int
@@ -150,10 +146,7 @@ class RowHistory(Struct, frozen=True):
 
 
 def row_history(database: Database, subject: str, *, before: int | None, limit: int) -> RowHistory:
-    """A page of the changes of a row.
-
-    :param subject: the row as the log names it, such as ``chain 56``.
-    """
+    """A page of the changes of a row, which the log names ``subject``, such as ``chain 56``."""
     with reading(database.reads) as connection:
         records = records_of_row(connection, subject, before=before, limit=limit + 1)
         found = tuple(
@@ -227,7 +220,7 @@ def chains_stopped_now(database: Database) -> list[StoppedChain]:
 def _stopped_by(
     connection: Connection, chain_id: int, at: datetime | None
 ) -> tuple[str, int] | tuple[None, None]:
-    """Who stopped the chain, and the audit record. It has the row's time, as both were written together."""
+    """The audit record has the row's time, as both were written together."""
     made = None if at is None else maker_of_row_at(connection, f"chain {chain_id}", at)
     return made or (None, None)
 

@@ -1,4 +1,4 @@
-"""What the application takes of the network."""
+"""Adds the network in memory, which transactions use as well."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from app.network.snapshot import SnapshotSource
 
 
 def add(app: Flask, database: Database, *, max_age_seconds: float) -> NetworkSnapshots:
-    """Add the network in memory, which transactions use as well."""
     snapshots = NetworkSnapshots(
         database.engine,
         max_age_seconds,

@@ -92,9 +92,8 @@ _AT_ONCE: Final = 500
 def rows_with(
     connection: Connection, model: type[Base], column: str, values: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """The rows whose column has one of the values; accounts without regard to case.
-
-    :param values: maybe a hundred thousand, of which some hundreds are read at once.
+    """The rows whose column has one of the values, maybe a hundred thousand; accounts without regard to
+    case.
     """
     table, found = model.__table__, list[dict[str, Any]]()
     for start in range(0, len(values), _AT_ONCE):
@@ -134,8 +133,6 @@ _OPTION: Final = "gateway_facts"
 
 
 class FactsInMemory(Protocol):
-    """The configuration that a process has in memory."""
-
     def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
         """The facts of the configuration of these versions, with the configured validators. None where other
         versions are in memory."""
@@ -145,7 +142,6 @@ class FactsInMemory(Protocol):
 
 
 def share_facts(engine: Engine, in_memory: FactsInMemory) -> None:
-    """Let the transactions of an engine use the configuration in memory."""
     engine.update_execution_options(**{_OPTION: in_memory})
 
 
@@ -155,9 +151,8 @@ _REPORTED_SETS: Final = select(
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
-    """Everything that the projection depends on, the validator sets included.
-
-    Each chain's latest canonical ``validators.updated`` takes precedence over its opening set.
+    """The facts with validator sets: each chain's latest canonical ``validators.updated`` takes precedence
+    over its opening set.
     """
     configured = load_configured_facts(connection)
     rows = connection.execute(_REPORTED_SETS)
@@ -169,11 +164,7 @@ def load_network_facts(connection: Connection) -> NetworkFacts:
 
 
 def load_configured_facts(connection: Connection) -> NetworkFacts:
-    """The facts of the configuration, with the configured validators.
-
-    They are of the versions that the transaction sees. Where other versions are in memory the tables are
-    read: in a transaction that changes the configuration, or on a replica that is behind.
-    """
+    """The facts of the configuration that the transaction sees, with the configured validators."""
     in_memory: FactsInMemory | None = connection.get_execution_options().get(_OPTION)
     if in_memory is not None:
         facts = in_memory.facts_of(load_versions(connection))
@@ -183,6 +174,7 @@ def load_configured_facts(connection: Connection) -> NetworkFacts:
             # In a process that only writes, nothing else renews it. It runs after the transaction: the
             # writer's lock is not held for that, and what is rolled back was never the configuration.
             after_commit(connection, in_memory.renew)
+    # Other versions are in memory, as in a transaction that changes them, or on a replica that is behind.
     rows = {model.__tablename__: load_rows(connection, model) for model in _OF_FACTS}
     return replace(build_facts(rows), validators=load_opening_sets(connection))
 
@@ -191,9 +183,8 @@ _OF_FACTS: Final = (Chain, Token, Pool, Route, PeggedPair)
 
 
 def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
-    """Each chain's configured set, in force until a rotation is reported.
-
-    :param chain_id: only of this chain; None: of all.
+    """Each chain's configured set, in force until a rotation is reported; only of ``chain_id`` where it is
+    given.
     """
     opening: dict[ChainId, list[tuple[bytes, int]]] = {}
     table = OpeningValidator

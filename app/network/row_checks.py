@@ -275,7 +275,6 @@ def _of_pair(connection: Connection, in_use: UsedRows, change: Change) -> Iterat
 
 
 def _as_text(value: Any) -> str:
-    """The value of a column, in words."""
     if isinstance(value, list):
         return ", ".join(value)
     if isinstance(value, dict):
@@ -315,10 +314,8 @@ def sent_through(
 
 
 def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
-    """The reason for each pin that would last too long, after its JSON path.
-
-    A pin that is already stored is not validated again. One that has ended may be imported, as an export
-    contains both.
+    """The reason for each pin that would last too long, after its JSON path. A stored pin is not validated
+    again. One that has ended may be imported, as an export contains both.
     """
     for change in changes:
         row = change.after

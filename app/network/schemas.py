@@ -44,7 +44,7 @@ class _BoundRow(Strict):
 
 
 class _RouteSchema(_BoundRow):
-    """``routes``. The rate is three columns of the row."""
+    """The rate is three columns of the row."""
 
     @post_load
     def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
@@ -57,8 +57,6 @@ class _RouteSchema(_BoundRow):
 
 
 class _ConfigFieldSchema(Strict):
-    """``config_fields``: fields next to the lists of the transfer configs."""
-
     @validates_schema
     def _check_known(self, data: dict[str, Any], **_kwargs: Any) -> None:
         name = data.get("name")
@@ -75,7 +73,6 @@ _OWN_RULES: Final[Mapping[type[Base], type[Strict]]] = {
 
 
 def row_schema(model: type[Base]) -> Strict:
-    """The schema of the rows of a table."""
     columns = declared(model)
     bound = {name: each for name, each in columns.items() if each.least or each.both}
     base = _OWN_RULES.get(model) or (_BoundRow if bound else Strict)
@@ -85,10 +82,7 @@ def row_schema(model: type[Base]) -> Strict:
 
 
 def document_schema(rows: Mapping[str, Strict]) -> Strict:
-    """The schema of the whole document. A list that is missing is empty.
-
-    :param rows: the schema of the rows of each section.
-    """
+    """A list that is missing is empty. ``rows`` are the schemas of the rows by section."""
     version = WholeNumber(DOCUMENT_VERSION, DOCUMENT_VERSION, required=True)
     lists = {name: ListOf(fields.Nested(schema), load_default=list) for name, schema in rows.items()}
     schema: Strict = type("NetworkDocumentSchema", (Strict,), {"version": version, **lists})()
@@ -106,7 +100,7 @@ _ANSWERED: Final[tuple[tuple[type[fields.Field[Any]], type[fields.Field[Any]]], 
 def _answered(*tables: type[Base], briefly: bool | None = None) -> dict[str, fields.Field[Any]]:
     """The fields that clients get of the tables' rows.
 
-    :param briefly: those that messages have as well, or the others; None: all of them.
+    :param briefly: only those that messages have as well, or only the others; None: all of them.
     """
     return {
         name: next((answer for of, answer in _ANSWERED if isinstance(each.shape, of)), fields.String)(
@@ -117,34 +111,24 @@ def _answered(*tables: type[Base], briefly: bool | None = None) -> dict[str, fie
     }
 
 
-def _shape(name: str, text: str, shown: dict[str, Any], base: type[Shape] = Shape) -> type[Shape]:
-    """A class of answers; ``text`` is what OpenAPI says of it."""
-    return type(name, (base,), {"__doc__": text, **shown})
+def _shape(name: str, shown: dict[str, Any], base: type[Shape] = Shape) -> type[Shape]:
+    return type(name, (base,), shown)
 
 
-Chain: Final = _shape(
-    "Chain",
-    "A chain, as transfers name it: the fields of the message.",
-    _answered(models.Chain, briefly=True),
-)
-ChainConfig: Final = _shape("ChainConfig", "A chain.", _answered(models.Chain, briefly=False), Chain)
-Token: Final = _shape("Token", "A token on one chain.", _answered(models.Token, briefly=True))
+Chain: Final = _shape("Chain", _answered(models.Chain, briefly=True))
+ChainConfig: Final = _shape("ChainConfig", _answered(models.Chain, briefly=False), Chain)
+Token: Final = _shape("Token", _answered(models.Token, briefly=True))
 TokenInfo: Final = _shape(
-    "TokenInfo",
-    "A token with its limits.",
-    {"token": fields.Nested(Token), **_answered(models.Token, models.Pool, briefly=False)},
+    "TokenInfo", {"token": fields.Nested(Token), **_answered(models.Token, models.Pool, briefly=False)}
 )
 
 
 class ChainTokens(Shape):
-    """The tokens of one chain."""
-
     token = fields.List(fields.Nested(TokenInfo))
 
 
 PeggedPair: Final = _shape(
     "PeggedPair",
-    "A token locked on its original chain and minted on another.",
     {
         "org_chain_id": fields.Integer(metadata=describe("Original chain.", 1)),
         "org_token": fields.Nested(TokenInfo),
@@ -158,16 +142,12 @@ PeggedPair: Final = _shape(
 
 
 class BlockedDirection(Shape):
-    """A token that cannot be transferred in one direction."""
-
     symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
     src_chain_id = fields.String(metadata=describe("Source chain, in digits.", "1"))
     dst_chain_id = fields.String(metadata=describe("Destination chain, in digits.", "137"))
 
 
 class ConfigsAnswer(Answer):
-    """What can be transferred where."""
-
     chains = fields.List(fields.Nested(ChainConfig), dump_default=list)
     chain_token = fields.Dict(
         keys=fields.String(),

@@ -79,7 +79,6 @@ class Section:
         return self.label.format_map(row)
 
     def documented(self, row: Row) -> dict[str, Any]:
-        """The row as the document writes it."""
         return {
             key: value
             for key, value in self.written_out(row).items()
@@ -91,7 +90,7 @@ class Section:
         return {key: self.columns[key].default for key in self.left_out} | dict(values)
 
     def written_out(self, row: Row) -> dict[str, Any]:
-        """As :meth:`documented`, with every key."""
+        """The row as the document writes it, with every key."""
         written: dict[str, Any] = self.schema.dump(row)
         return written
 

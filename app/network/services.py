@@ -97,9 +97,9 @@ class _CachedSnapshot(Struct, frozen=True):
 class NetworkSnapshots:
     """One for each process, shared by its threads.
 
-    A thread renews the view before it is too old, so that no request waits for that: else all of them would
-    wait, again and again, for a database that is silent. A request renews the view itself only where that
-    thread has not run for a while, and waits for it only while the database answers.
+    A thread renews the view before it is too old: else all requests would wait, again and again, for a
+    database that is silent. A request renews the view itself only where that thread has not run for a while,
+    and waits for it only while the database answers.
     """
 
     def __init__(
@@ -142,7 +142,6 @@ class NetworkSnapshots:
 
     @property
     def good_at(self) -> float | None:
-        """When the cached configuration was last known to be the newest, in monotonic seconds."""
         cached = self._cached
         return None if cached is None else cached.good_at
 
@@ -160,22 +159,15 @@ class NetworkSnapshots:
         return self._within(self._max_age)
 
     def newest(self) -> NetworkSnapshot:
-        """The configuration as it is now: for a page that somebody opens after their own change.
-
-        :raises Unavailable: as ``current`` does.
-        """
         return self._within(0)
 
     def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
-        """The facts of the configuration of these versions, with the configured validators. None where other
-        versions are in memory."""
         held = self._cached.snapshot if self._cached else _NOTHING
         if Part.CORE not in versions or any(held.versions.get(p) != versions.get(p) for p in _OF_FACTS):
             return None
         return replace(held.facts, validators=held.opening_sets)
 
     def renew(self) -> None:
-        """Load the newest versions where others are in memory. A failure is only logged."""
         self._renewed(self._monotonic(), 0)
 
     def _within(self, max_age: float) -> NetworkSnapshot:
@@ -188,7 +180,7 @@ class NetworkSnapshots:
         return cached.snapshot
 
     def _is_silent(self, now: float) -> bool:
-        """Whether the database is silent, as the thread has found."""
+        """As the thread has found."""
         if not self._ahead:
             return False
         begun_at, failed_at, seconds = self._begun_at, self._failed_at, self._ahead / 2
@@ -198,7 +190,7 @@ class NetworkSnapshots:
         return failed_at is not None and now - failed_at < RETRY_SECONDS + VERSIONS_SECONDS
 
     def _start(self) -> None:
-        """Start the thread, once for each process, as threads do not survive a fork."""
+        """Once for each process, as threads do not survive a fork."""
         with self._starting:
             if self._renewed_in == os.getpid():
                 return
@@ -253,7 +245,6 @@ class NetworkSnapshots:
 
 
 def _is_at_most(seconds: float, cached: _CachedSnapshot | None, now: float) -> bool:
-    """Whether there is a view, and it is so old at most."""
     return cached is not None and now - cached.good_at <= seconds
 
 

@@ -39,19 +39,14 @@ _NO_TOKEN: Final = _zeroes(Token)
 
 
 class ConfigIndex:
-    """Chain and token objects as in the configs' answer, with only the fields of the messages.
-
-    Never changed once built.
-
-    A chain or token that the configs do not have gets the same fields, each with its zero value.
+    """Chain and token objects as in the configs' answer, with only the fields of the messages. Never changed
+    once built. One that the configs do not have gets the same fields, each with its zero value.
     """
 
     __slots__ = ("_chains", "_pair_tokens", "_pairs", "_tokens")
 
     def __init__(self, answer: Json) -> None:
-        """
-        :param answer: of getTransferConfigs, as plain data.
-        """
+        """``answer`` is that of getTransferConfigs, as plain data."""
         self._chains: dict[int, Json] = {
             chain["id"]: {name: chain[name] for name in _NO_CHAIN} for chain in answer["chains"]
         }
@@ -83,11 +78,8 @@ class ConfigIndex:
     def tokens(
         self, kind: str | None, symbol: str | None, src: ChainId | None, dst: ChainId | None
     ) -> tuple[Json, Json]:
-        """The tokens that a transfer takes on its source and pays on its destination chain.
-
-        A pair's own tokens where it is pegged: they may differ from the ones that the chains list.
-
-        :param kind: of the send, None while it is not known.
+        """The tokens that a transfer takes on its source and pays on its destination chain: a pair's own
+        where it is pegged, which may differ from those that the chains list. ``kind`` is that of the send.
         """
         ends = (PoolKey(src or ChainId(0), symbol or ""), PoolKey(dst or ChainId(0), symbol or ""))
         if kind in (SendKind.DEPOSIT, SendKind.BURN):

@@ -17,12 +17,10 @@ _REVALIDATED: Final = ("Cache-Control", "no-cache")
 
 
 def get_transfer_configs(_requested: dict[str, Any]) -> TransferConfigs:
-    """What can be transferred where?"""
     return transfer_configs(current(SnapshotSource))
 
 
 def serve_transfer_configs() -> Response:
-    """The body, or status 304 where the client has it already."""
     configured = get_transfer_configs({})
     headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{configured.etag}"'))
     if request.if_none_match.contains_weak(configured.etag):

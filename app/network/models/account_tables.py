@@ -86,14 +86,13 @@ class ConfigField(Base):
 
 
 class NetworkPart(Base):
-    """The version of one part of the configuration. Each change of the part adds one.
-
-    Readers compare versions to learn which part to read again. A part without a row is at 0.
+    """The version of one part of the configuration, to which each change adds one: so readers learn which
+    part to read again. A part without a row is at 0.
     """
 
     __tablename__ = "network_parts"
 
-    part: Mapped[str] = mapped_column(String(32), primary_key=True, doc="a value of PartName")
+    part: Mapped[str] = mapped_column(String(32), primary_key=True, doc="a value of sections.Part")
     version: Mapped[int] = mapped_column(BigInteger)
     changed_at: Mapped[datetime] = mapped_column(UtcTime)
 
@@ -104,7 +103,7 @@ class ReportedValidatorSet(Projected, Base):
     __tablename__ = "fed_validator_sets"
 
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
-    version: Mapped[int] = mapped_column(doc="how many standing updates the chain has had")
+    version: Mapped[int] = mapped_column(doc="how many canonical updates the chain has had")
     members: Mapped[list[list[str]]] = mapped_column(JSON, doc="[address, power] pairs, sorted by address")
     at: Mapped[datetime] = mapped_column(UtcTime)
     event_id: Mapped[str] = mapped_column(String(256))

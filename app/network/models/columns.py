@@ -124,7 +124,7 @@ def column(
 
     :param type_: in the database, where the shape does not say it (``_stored``).
     :param reference: to the column of another table, which has the type then.
-    :param validates: stored events are validated by it, so they are validated again after a change of it.
+    :param validates: stored events are validated again after a change of it.
     :param more: further attributes of ``Declared``.
     """
     default = {} if shape.load_default in (missing, None) else {"default": shape.load_default}
@@ -177,7 +177,6 @@ def declared(model: type[Base]) -> Mapping[str, Declared]:
 
 
 def validating_columns(model: type[Base]) -> tuple[str, ...]:
-    """The columns by which stored events are validated."""
     return tuple(column.key for column in model.__table__.columns if _VALIDATES in column.info)
 
 

@@ -80,8 +80,6 @@ class ListOf(fields.List[Any]):
 
 
 class Flag(fields.Field[bool]):
-    """JSON's true or false."""
-
     default_error_messages = {"invalid": "must be true or false"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
@@ -120,10 +118,8 @@ class Label(Name):
 
 class ConfiguredAccount(Account):
     """An account or contract on any chain. An EVM address is accepted in any letter case and stored with its
-    checksum.
-
-    Visible typing errors are refused: what begins with 0x must be an EVM address or 32 bytes (the long form
-    of other chains).
+    checksum. Visible typing errors are refused: what begins with 0x must be an EVM address or 32 bytes (the
+    long form of other chains).
     """
 
     default_error_messages = {
@@ -221,10 +217,7 @@ class PlainNumber(fields.Field[float]):
 
 
 class Extra(fields.Field[dict[str, Any]]):
-    """Fields that clients get unchanged: at most 4 KiB of JSON, none with a known name.
-
-    :param known: returns the names of the fields that the answer has in addition to them.
-    """
+    """Fields that clients get unchanged: at most 4 KiB of JSON, none with a name that ``known`` returns."""
 
     default_error_messages = {
         "invalid": "must be an object",
@@ -247,8 +240,6 @@ class Extra(fields.Field[dict[str, Any]]):
 
 
 class AnyJson(fields.Field[Any]):
-    """Any JSON value of at most 4 KiB."""
-
     default_error_messages = Extra.default_error_messages
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
@@ -294,8 +285,6 @@ class Cidr(fields.Field[str]):
 
 
 class ChainNumber(WholeNumber):
-    """The id of a chain."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(1, MAX_CHAIN_ID, required=True, **kwargs)
 
@@ -341,11 +330,7 @@ class Passed(Text):
 
 
 class Different(ListOf):
-    """Different values, none at all included.
-
-    :param of: what each of them looks like.
-    :param most: how many there may be.
-    """
+    """At most ``most`` different values, none at all included."""
 
     def __init__(self, of: fields.Field[Any], most: int) -> None:
         super().__init__(of, load_default=list)

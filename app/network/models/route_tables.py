@@ -97,9 +97,8 @@ _END: Final = "Leave empty for no end."
 
 
 class RouteBlock(Base):
-    """Transfers of a token that are stopped, in one direction or in both.
-
-    It may name chains and tokens that are not configured (yet): a block comes first.
+    """Transfers of a token that are stopped, in one direction or in both. It may name chains and tokens that
+    are not configured yet: a block comes first.
     """
 
     __tablename__ = "route_blocks"
@@ -148,8 +147,6 @@ class PairTokenSchema(shapes.Strict):
 
 
 class PairToken(fields.Nested):
-    """One of the two tokens of a pair."""
-
     def __init__(self) -> None:
         super().__init__(PairTokenSchema, load_default=dict)
 
@@ -163,7 +160,6 @@ _PEGGED: Final = Unit("pegged_chain_id", "pegged_token.decimal")
 
 
 def known_of_pairs() -> tuple[str, ...]:
-    """The fields of a pair in the transfer configs."""
     return ("org_chain_id", "org_token", "pegged_chain_id", "pegged_token", *published_columns(PeggedPair))
 
 

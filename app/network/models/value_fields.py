@@ -1,6 +1,4 @@
-"""Marshmallow fields of columns' values: rates, tiers of the protocol fee, bounds of amounts, and how a chain
-is watched.
-"""
+"""Marshmallow fields of columns' values: rates, fee tiers, bounds of amounts, and how a chain is watched."""
 
 from __future__ import annotations
 

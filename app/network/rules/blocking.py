@@ -31,16 +31,11 @@ class BlockedAddresses:
         return len(self._until)
 
     def blocks(self, address: str, now: datetime) -> bool:
-        """Whether the account is blocked at this moment."""
         return _lasts(self._until, account_key(address), now)
 
 
 class BlockedNetworks:
-    """Ranges of caller addresses. Never changes once built.
-
-    One dictionary for each prefix length that occurs, from the leading bits to the end of the
-    block: a lookup costs one probe a length, however many networks there are.
-    """
+    """Ranges of caller addresses. Never changes once built."""
 
     __slots__ = ("_size", "_tables")
 
@@ -49,6 +44,8 @@ class BlockedNetworks:
 
         :raises ValueError: a text is not a network.
         """
+        # One dictionary for each prefix length, from the leading bits to the end of the block: a look-up
+        # probes each length once, however many networks there are.
         tables: dict[tuple[int, int], dict[int, datetime | None]] = {}
         for cidr, until in blocks:
             version, shift, prefix = _leading_bits(cidr)

@@ -76,7 +76,6 @@ class ValidatorSet:
         return self.cannot_sign is None and power >= self.quorum
 
     def power_of(self, address: bytes) -> int | None:
-        """Return the member's power, None for an address that is not in the set."""
         return self._powers.get(address)
 
     @property
@@ -96,9 +95,8 @@ class ValidatorSet:
         return keccak256(signers + b"".join(power.to_bytes(32, "big") for _, power in self.members))
 
     def retained_power_share(self, previous: "ValidatorSet") -> Fraction:
-        """Return the share of ``previous``'s power that is still in this set, 0 to 1 exactly.
-
-        A remaining member counts with the lesser of the old and the new power. 1 when there was no power.
+        """The share of ``previous``'s power that is still in this set, 0 to 1 exactly. A remaining member
+        counts with the lesser of the old and the new power. 1 when there was no power.
         """
         if previous.total_power == 0:
             return Fraction(1)
@@ -107,9 +105,8 @@ class ValidatorSet:
 
 
 def power_bytes(power: int) -> bytes:
-    """A power as answers carry it: big-endian without leading zeros, and 0 as one zero byte.
-
-    No bytes at all are no number to JavaScript's BigInt and to ethers.
+    """Big-endian without leading zeros, and 0 as one zero byte: no bytes are no number to JavaScript's BigInt
+    and to ethers.
     """
     return minimal_big_endian(power) or b"\0"
 

@@ -167,9 +167,8 @@ def outranking(pin: PinnedFee | None, reported: Reported | None, now: datetime) 
 
 
 def overdue_by_limit(fee: BaseFee | None, limit_seconds: int | None, now: datetime) -> int | None:
-    """The greatest age of a route's base fee in seconds, where the fee is older. An unknown age is too old.
-
-    A pinned fee has no age.
+    """The greatest age of a route's base fee in seconds, where the fee is older. An unknown age is too old. A
+    pinned fee has no age.
 
     :param limit_seconds: ``base_fee_max_age_seconds`` of the route; None: any age.
     """
@@ -321,12 +320,11 @@ def _token_terms(row: Row) -> TokenTerms:
 
 
 def _pair_tokens(row: Row, tokens: Mapping[PoolKey, TokenTerms]) -> Iterator[tuple[PoolKey, TokenTerms]]:
-    """The original token of a pair and the pegged one: the chain's, unless the pair has its own values.
+    """The original token of a pair and the pegged one: the chain's (``tokens``), unless the pair has its own
+    values.
 
-    The pair's switch, on either side, stops both. Each of its bounds of deposits and burns takes
-    precedence over the token's: they are of other contracts than the pool's (docs/network.md#bounds).
-
-    :param tokens: those that chains list.
+    The pair's switch, on either side, stops both. Each of its bounds of deposits and burns takes precedence
+    over the token's: they are of other contracts than the pool's (docs/network.md#bounds).
     """
     stopped = any(row[side].get("xfer_disabled", False) for side in ("org_token", "pegged_token"))
     for of, side, send in (("org", "org_token", "deposit"), ("pegged", "pegged_token", "burn")):
@@ -355,7 +353,6 @@ def _pool_state(row: Row) -> PoolState:
 
 
 def route_terms(row: Row) -> RouteTerms:
-    """The price of a route, as its row has it."""
     fixed = row["rate_model"] == "fixed"
     return RouteTerms(
         rate=FixedRate.parse(row["rate_value"]) if fixed else StableSwapRate(row["amplification"]),

@@ -43,7 +43,6 @@ class PairFacts(Struct, frozen=True):
         return self.org_chain_id if kind is SendKind.DEPOSIT else self.pegged_chain_id
 
     def destination(self, kind: SendKind) -> ChainId:
-        """The other chain."""
         return self.pegged_chain_id if kind is SendKind.DEPOSIT else self.org_chain_id
 
     def contracts(self, kind: SendKind) -> tuple[bytes | None, ...]:
@@ -127,9 +126,8 @@ class NetworkFacts(Struct, frozen=True):
     def paired_symbol(
         self, kind: SendKind, address: bytes, src: ChainId, dst: ChainId, contract: bytes | None
     ) -> str | None:
-        """The symbol of a token that was deposited or burned; None while the pairs do not agree.
-
-        The pairs of the destination count, where there are any.
+        """The symbol of a token that was deposited or burned; None while the pairs do not agree. The pairs of
+        the destination count, where there are any.
 
         :param contract: the vault or bridge that took it; None where any may have.
         """
@@ -156,10 +154,7 @@ class NetworkFacts(Struct, frozen=True):
         return own or self.tokens.get(PoolKey(pair.source(kind), pair.symbol))
 
     def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
-        """The pairs whose source chain takes such a deposit or burn.
-
-        :param symbol: only pairs of this symbol; None for any.
-        """
+        """The pairs, of any symbol or of this one, whose source chain takes such a deposit or burn."""
         return [
             pair
             for pair in self.pairs
@@ -319,12 +314,10 @@ Rows = Mapping[str, Sequence[Row]]
 
 
 def pool_key(row: Row) -> PoolKey:
-    """Of which token on which chain a row is."""
     return PoolKey(row["chain_id"], row["symbol"])
 
 
 def route_key(row: Row) -> RouteKey:
-    """Of which token in which direction a row is."""
     return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 

@@ -68,10 +68,8 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
 
 
 def default_finality(block_delay: int) -> int:
-    """The finality of a chain for which none is configured: twice as deep as a send must be.
-
-    After a deeper reorganisation the ranges above it are read twice again. So a value that is too small
-    costs calls, but gives no wrong facts.
+    """Twice as deep as a send must be. After a deeper reorganisation the ranges above it are read twice
+    again: a value that is too small costs calls, but gives no wrong facts.
     """
     return 2 * block_delay
 
@@ -106,11 +104,7 @@ class WatchedNetwork(Struct, frozen=True):
 
 
 def build_watch_terms(rows: Rows, facts: NetworkFacts) -> dict[ChainId, WatchTerms]:
-    """The chains that are to be watched.
-
-    :param rows: of the core sections, by section name.
-    :param facts: what these rows say.
-    """
+    """``rows`` are of the core sections, by section name; ``facts`` is what these rows say."""
     chains = [row for row in rows["chains"] if row["watch_from_block"] is not None]
     return {row["chain_id"]: _terms(row, facts) for row in chains}
 

@@ -64,7 +64,6 @@ def _count(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def count_under_way(connection: Connection, chain_id: ChainId) -> int:
-    """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1."""
     # They are few, and found by their status. The sums stop SQLite from using the chains' indexes, by which
     # it would read every transfer that the chain ever had.
     of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
@@ -213,7 +212,6 @@ def tokens_in_use(connection: Connection, tokens: Collection[tuple[int, str]]) -
 
 
 def tokens_of_open_sends(connection: Connection, tokens: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
-    """Which of these tokens, each by source chain and symbol, a transfer that is not over was sent of."""
     key, found = tuple_(Transfer.src_chain_id, Transfer.symbol), set[tuple[int, str]]()
     for some in _chunks(tokens):
         query = select(Transfer.src_chain_id, Transfer.symbol).where(transfer_is_open, key.in_(some))
@@ -232,7 +230,6 @@ def _exists(condition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 def transfers_use_token(connection: Connection, chain_id: ChainId, symbol: str) -> bool:
-    """Whether any transfer of the token comes from the chain or goes there, or did and was pruned."""
     of_symbol = Transfer.symbol == symbol
     if _any(connection, (PrunedPool.chain_id == chain_id) & (PrunedPool.symbol == symbol)):
         return True
