@@ -1,4 +1,4 @@
-"""What the application takes of estimates."""
+"""Adds what counts the outcomes of estimates, and lets edits of the network be priced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from app.observability.counters import Counters
 
 
 def add(app: Flask, database: Database, counters: Counters, *, counted_every: float) -> None:
-    """Add what counts the outcomes, and let edits of the network be priced."""
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
     for engine in database.engines:
         POOL_USE.hand_in(engine, pool_use)

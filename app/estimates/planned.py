@@ -27,10 +27,8 @@ def try_routes(
     routes: Sequence[RouteKey],
     now: datetime,
 ) -> Mapping[RouteKey, RouteTrial]:
-    """Trials of planned routes, with what has been reported of pools and fees (``TRIAL_ESTIMATES``).
-
-    :param before: the present configuration.
-    :param after: the planned one, which has all of the routes.
+    """Trials of planned routes, with what has been reported of pools and fees (``TRIAL_ESTIMATES``). All of
+    them are in the configuration ``after``.
     """
     was, will = (_facts(connection, terms, routes, now) for terms in (before, after))
     return {
@@ -43,9 +41,8 @@ def try_routes(
 
 
 def far_routes(database: Database, snapshots: SnapshotSource) -> Mapping[RouteKey, RouteTrial]:
-    """The routes that transfers can take now at a rate which a preview would warn of.
-
-    Liquidity that the feed reported after a change may have led to it.
+    """The routes that transfers can take now at a rate which a preview would warn of, as liquidity that the
+    feed reported after a change may have led to.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -62,7 +59,7 @@ def far_routes(database: Database, snapshots: SnapshotSource) -> Mapping[RouteKe
 
 
 def _may_be_far(terms: NetworkTerms, key: RouteKey) -> bool:
-    """Whether the route is open and its rate is not fixed near 1. That saves most of the work."""
+    """Whether the route is open and its rate is not fixed near 1."""
     rate = terms.routes[key].rate
     near = isinstance(rate, FixedRate) and not is_far(rate.value)
     return not near and key not in terms.blocks and pool_is_open(terms.tokens, terms.routes, key)

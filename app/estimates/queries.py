@@ -107,9 +107,8 @@ _BY_SENDS = _statement(_SUM_OF_SENDS)
 
 
 def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None) -> EstimateFacts:
-    """Read the counters of both pools, the source pool's volume in the epoch, and the reported fee.
-
-    :param epoch: None where no epoch cap needs the volume, which is then 0.
+    """The counters of both pools, the source pool's volume in the epoch (0 without one), and the reported
+    fee.
     """
     statement, values = _with_epoch(epoch)
     values |= route._asdict()
@@ -140,10 +139,7 @@ _POOLS_AT_ONCE: Final = 100
 
 
 def epoch_volumes(connection: Connection, epochs: Mapping[PoolKey, Epoch]) -> dict[PoolKey, int]:
-    """What was sent from each pool in its epoch; a statement for a hundred pools. Those without are left out.
-
-    :param epochs: the epoch of each pool.
-    """
+    """What was sent from each pool in its epoch. Pools without sends are left out."""
     volumes: dict[PoolKey, int] = {}
     for statement in _volume_statements(epochs):
         volumes |= {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(statement)}
@@ -182,9 +178,8 @@ def _volume_statements(epochs: Mapping[PoolKey, Epoch]) -> Iterator[Select[*tupl
 
 
 def estimate_counts(connection: Connection, first_minute: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """How many estimates (``requested``) ended with each code and reason, by minute, from a minute on.
-
-    :param first_minute: Unix time // 60.
+    """How many estimates (``requested``) ended with each code and reason, by minute, from a minute (Unix
+    time // 60) on.
     """
     counts = select(
         EstimateCount.minute, EstimateCount.code, EstimateCount.reason, EstimateCount.count.label("requested")
@@ -198,13 +193,13 @@ _COLUMNS = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounte
 
 
 def pool_counters(connection: Connection) -> dict[PoolKey, PoolCounters]:
-    """The counters of every pool that events moved: as many rows as there are pools."""
+    """Those of every pool that events moved."""
     rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_COLUMNS))
     return {PoolKey(row.chain_id, row.symbol): _counters(row) for row in rows}
 
 
 def counters_of(connection: Connection, pool: PoolKey) -> PoolCounters:
-    """The counters of one pool; all 0 where no event moved it."""
+    """All 0 where no event moved the pool."""
     of_pool = (PoolCounter.chain_id == pool.chain_id, PoolCounter.symbol == pool.symbol)
     row = connection.execute(select(*_COLUMNS).where(*of_pool)).one_or_none()
     return PoolCounters() if row is None else _counters(row)
@@ -217,9 +212,8 @@ def _counters(row: Row[*tuple[Any, ...]]) -> PoolCounters:
 def reported_fees(
     connection: Connection, chain_id: ChainId | None = None
 ) -> dict[RouteKey, tuple[int, datetime]]:
-    """The latest canonical fee of every route that has one, in destination units, and its time.
-
-    :param chain_id: only of the routes from and to this chain; None: of all.
+    """The latest canonical fee of every route that has one, in destination units, and its time; only of the
+    routes from and to ``chain_id`` where it is given.
     """
     ends = ReportedFee.src_chain_id, ReportedFee.dst_chain_id
     rows = connection.execute(

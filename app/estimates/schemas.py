@@ -25,8 +25,6 @@ from app.values.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 
 class EstimateQuery(Question):
-    """Parameters of an estimate."""
-
     src_chain_id = Uint(
         32, required=True, metadata=describe("Source chain id, from the transfer configs.", 1)
     )
@@ -86,13 +84,10 @@ _QUERIES: Final = {False: EstimateQuery(), True: CompatEstimateQuery()}
 
 
 def estimate_query(compat_clients: bool) -> EstimateQuery:
-    """The shape of the request, by ``COMPAT_CLIENTS``."""
     return _QUERIES[compat_clients]
 
 
 class EstimateAnswer(Answer):
-    """The result of an estimate. Amounts are strings in smallest units."""
-
     eq_value_token_amt = AmountString(
         dump_default="",
         metadata=describe("The amount sent, in destination units, before fees.", "1000001000000000000000"),
@@ -140,8 +135,6 @@ _EXACT: Final = "An integer, or an exact fraction written `a/b`."
 
 
 class TermInput(Shape):
-    """A number that a term is calculated from."""
-
     name = fields.String(
         metadata=describe("Its name: a term's, or that of what was asked or configured.", "amt")
     )
@@ -149,8 +142,6 @@ class TermInput(Shape):
 
 
 class ExplainedTerm(Shape):
-    """One number of the estimate."""
-
     name = fields.String(metadata=describe("Its name.", "perc_fee"))
     formula = fields.String(
         metadata=describe("How it is worked out.", "eq_value_token_amt * ppm / 1000000, rounded up")
@@ -167,8 +158,6 @@ class ExplainedTerm(Shape):
 
 
 class ExplainedLimit(Shape):
-    """One limit, and what this transfer leaves of it."""
-
     name = fields.String(metadata=describe("Its name.", "inbound_limit"))
     formula = fields.String(
         metadata=describe(
@@ -193,8 +182,6 @@ class ExplainedLimit(Shape):
 
 
 class ExplainedCheck(Shape):
-    """One check."""
-
     name = fields.String(
         attribute="check.public_name", metadata=describe("Its name.", "inbound_limit", enum=list(CHECK_NAMES))
     )
@@ -208,8 +195,6 @@ class ExplainedCheck(Shape):
 
 
 class ExplainedRefusal(Shape):
-    """Why there is no estimate: what `estimateAmt` answers, which check refused, and what would pass."""
-
     code = fields.Integer(
         metadata=describe("ErrCode of the estimate.", 1005) | enumerated(code for code in ErrCode if code)
     )
@@ -238,14 +223,12 @@ class ExplainedRefusal(Shape):
 
 
 class PassingAmounts(Shape):
-    """The amounts that pass, in source units."""
-
     least_amt = fields.String(metadata=describe("The smallest.", "607261"))
     most_amt = fields.String(metadata=describe("The largest.", "5000000000000"))
 
 
 class ExplainedAnswer(Answer):
-    """The explanation of an estimate. `err` is null also for a refusal, which is explained."""
+    """`err` is null also for a refusal, which is explained."""
 
     refusal = fields.Nested(
         ExplainedRefusal,

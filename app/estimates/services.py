@@ -1,6 +1,4 @@
-"""Estimates: what a transfer or a withdrawal would cost, what its receiver would get, and why; and how many
-ended how.
-"""
+"""Estimates: what a transfer or a withdrawal would cost and bring, and why; and how many ended how."""
 
 from __future__ import annotations
 
@@ -36,13 +34,10 @@ from app.values.times import MINUTE, Epoch, minute_of
 def cached_facts(
     database: Database, route: RouteKey, src: PoolState, now: datetime
 ) -> tuple[EstimateFacts, float]:
-    """The facts of a route, and how many seconds ago they were read. One statement reads all of them.
-
-    The epoch is that of ``now``, and facts are cached by epoch. So the volume of an epoch that has ended is
-    never counted.
-
-    :param src: the pool that the transfer is sent from. Without an epoch cap the volume is 0.
+    """The facts of a route, and how many seconds ago they were read. Without an epoch cap of ``src``, the
+    source pool, the volume is 0.
     """
+    # Cached by the epoch of ``now``: the volume of an epoch that has ended is never counted.
     capped = src.epoch_cap is not None and src.epoch_seconds
     epoch = Epoch.at(now, src.epoch_seconds) if capped and src.epoch_seconds else None
     return database.cached.run_read(
@@ -82,9 +77,8 @@ def estimate_inputs(
     caller: IPAddress | None,
     snapshot: NetworkSnapshot | None = None,
 ) -> EstimateInputs:
-    """Everything that the estimate depends on: the configuration, and pools and fees, cached or read now.
-
-    :param snapshot: the configuration; None for the present one.
+    """Everything that the estimate depends on: the configuration (None: the present one), and pools and fees,
+    cached or read now.
     """
     snapshot = snapshot or snapshots.current()
     now, terms = database.clock(), snapshot.terms
@@ -112,7 +106,7 @@ def _facts(
 def inputs_with(
     terms: NetworkTerms, request: EstimateRequest, facts: EstimateFacts | None, now: datetime
 ) -> EstimateInputs:
-    """Everything that an estimate depends on, in any configuration, for a caller who is not blocked.
+    """As :func:`estimate_inputs`, in any configuration, for a caller who is not blocked.
 
     :param facts: what was reported of the route; None: the route and its pools are as configured.
     """
@@ -143,9 +137,8 @@ def inputs_with(
 def token_bound(
     database: Database, snapshots: SnapshotSource, chain_id: ChainId | int, token_addr: str
 ) -> int | None:
-    """What the inbound limit or the caps of the token's pool leave, whichever is less; at least 0.
-
-    It is the largest amount that an estimate from this chain does not refuse with 1005 or 1017.
+    """What the inbound limit or the caps of the token's pool leave, whichever is less; at least 0. It is the
+    largest amount that an estimate from this chain does not refuse with 1005 or 1017.
 
     :param token_addr: as in the transfer configs, in any case.
     :returns: in the token's smallest units; None where it has no pool, which then bounds nothing.
@@ -174,10 +167,7 @@ def _symbol(tokens: list[dict[str, Any]], address: str) -> str:
 
 
 class ExplainedEstimate(Struct, frozen=True):
-    """An explanation, and the version of the configuration that it is based on.
-
-    ``config_version`` grows with each change of the configuration, the last at ``config_changed_at``.
-    """
+    """``config_version`` grows with each change of the configuration, the last at ``config_changed_at``."""
 
     explanation: Explanation
     config_version: int
@@ -194,9 +184,8 @@ def explain_estimate(
 ) -> ExplainedEstimate:
     """How ``estimate_transfer`` would answer the same request now. A refusal is explained, not raised.
 
-    It is counted by its outcome, as the estimate is. An explanation contains the estimate, so a client may
-    request nothing else, and an operator has to see that its users are refused. A client that requests an
-    estimate and then its explanation counts twice, as one that requests the same estimate twice.
+    It is counted by its outcome, as the estimate is: a client may request nothing else, and an operator has
+    to see that its users are refused.
 
     :raises Unavailable: when the configuration is too old to be trusted.
     """
@@ -317,8 +306,6 @@ CountedOutcome = tuple[int, str]
 
 
 class EstimateCounts(BatchedCounts[CountedOutcome]):
-    """How many estimates of each minute had each outcome."""
-
     what = "estimates"
 
     def __init__(
@@ -328,9 +315,7 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
         seconds: float,
         counters: Counters = NOTHING_COUNTED,
     ) -> None:
-        """
-        :param counters: count each outcome as well, independently of ``seconds``.
-        """
+        """``counters`` count each outcome as well, independently of ``seconds``."""
         super().__init__(engine, clock, seconds)
         self._counters = counters
         self._pruned: int | None = None
@@ -340,18 +325,16 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
         super()._add(counted)
 
     def answered(self) -> None:
-        """Count an estimate that was given."""
         self._add(ANSWERED)
 
     def refused(self, error: Exception) -> None:
-        """Count a refused estimate. Any exception but ``GatewayError`` counts as internal."""
+        """Any exception but ``GatewayError`` counts as internal."""
         if isinstance(error, GatewayError):
             self.refused_for(error.code, error.reason)
         else:
             self._add(_FAILED)
 
     def refused_for(self, code: ErrCode, reason: Reason) -> None:
-        """Count an estimate that was refused with this code and reason."""
         self._add((int(code), reason.value))
 
     def _write(self, connection: Connection, counts: Mapping[CountedOutcome, int]) -> None:

@@ -24,19 +24,16 @@ from app.values.ip_addresses import IPAddress
 
 
 def estimate_amt(requested: dict[str, Any]) -> Estimate:
-    """What would this transfer bring?"""
     return estimate_transfer(*_arguments(requested))
 
 
 def get_explained_estimate(requested: dict[str, Any]) -> ExplainedEstimate:
-    """How is this estimate calculated, or why is there none?"""
     return explain_estimate(*_arguments(requested))
 
 
 def _arguments(
     requested: dict[str, Any],
 ) -> tuple[Database, SnapshotSource, EstimateCounts, EstimateRequest, str | None, IPAddress | None]:
-    """The arguments of both services: parts, the request, the user's account and the caller."""
     user = requested.pop("usr_addr", None)
     if "slippage_tolerance" not in requested:  # some clients send none (COMPAT_CLIENTS)
         requested |= {"slippage_tolerance": 0, "tolerance_left_out": True}
@@ -45,7 +42,6 @@ def _arguments(
 
 
 def estimate_withdraw_amt(requested: dict[str, Any]) -> Mapping[int, Estimate]:
-    """What would these withdrawals bring, by source chain?"""
     return estimate_withdrawals(
         current(Database),
         current(SnapshotSource),
@@ -57,7 +53,6 @@ def estimate_withdraw_amt(requested: dict[str, Any]) -> Mapping[int, Estimate]:
 
 
 def get_token_bound(requested: dict[str, Any]) -> int | None:
-    """How much of the token does its pool take in? None: any amount."""
     return token_bound(
         current(Database), current(SnapshotSource), requested["chain_id"], requested["token_addr"]
     )

@@ -1,4 +1,4 @@
-"""Refunds that users requested, ids that payments use up, signatures that do not count, and how long evidence
+"""Users' refund requests, ids that payments use up, signatures that do not count, and how long evidence
 took.
 """
 
@@ -28,7 +28,7 @@ class UserRefundRequest(Base):
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, unique=True)
     at: Mapped[datetime] = mapped_column(UtcTime)
     log_seq: Mapped[int | None] = mapped_column(
-        BigInteger, index=True, doc="how far the log reached; NULL for asks of earlier releases"
+        BigInteger, index=True, doc="how far the log reached; NULL for requests of earlier releases"
     )
 
 
@@ -65,9 +65,8 @@ class PrunedWithdraw(Base):
 
 
 class WithdrawId(Projected, Base):
-    """The withdraw id of a transfer's refund request, and whether the transfer was paid under it.
-
-    The contract pays an id once, whatever transfer the request refers to.
+    """The withdraw id of a transfer's refund request, and whether the transfer was paid under it. The
+    contract pays an id once, whatever transfer the request refers to.
     """
 
     __tablename__ = "withdraw_ids"
@@ -82,9 +81,8 @@ class WithdrawId(Projected, Base):
 
 
 class WithdrawDone(Projected, Base):
-    """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
-
-    One row for the canonical event that says so. The same id on another chain is another id.
+    """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity: one row for the
+    canonical event that says so. The same id on another chain is another id.
     """
 
     __tablename__ = "withdraws_done"
@@ -96,10 +94,8 @@ class WithdrawDone(Projected, Base):
 
 
 class EvidenceCount(Base):
-    """How many refunds became claimable (status 8) within some seconds, by stage, for a histogram.
-
-    Counted by the transaction that makes a refund claimable, so every process counts and all report the same.
-    It is no projection: a replay leaves it. There is at most one row for each stage and bound.
+    """How many refunds became claimable (status 8) within some seconds, by stage, for a histogram. Counted by
+    the transaction that makes a refund claimable. It is no projection: a replay leaves it.
     """
 
     __tablename__ = "evidence_counts"

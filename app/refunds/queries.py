@@ -1,6 +1,5 @@
-"""Reads the logs of transfers, users' refund requests, and the withdraw ids that were paid.
-
-It also counts how long it takes until refunds become claimable.
+"""Reads the logs of transfers, users' refund requests, and the withdraw ids that were paid, and counts how
+long refunds take until they are claimable.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 def requested_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
-    """When the refund of each of the transfers was requested; those without a request are left out."""
+    """Transfers without a request are left out."""
     rows = connection.execute(
         select(UserRefundRequest.transfer_id, UserRefundRequest.at).where(
             UserRefundRequest.transfer_id.in_(transfer_ids)
@@ -61,7 +60,7 @@ class UserRequestRow(NamedTuple):
 
 
 def user_requests_after(connection: Connection, after: int, limit: int) -> Sequence[UserRequestRow]:
-    """The next requests with a ``seq`` above ``after``, in the order of ``seq``."""
+    """In the order of ``seq``."""
     rows = connection.execute(
         select(
             UserRefundRequest.seq,
@@ -168,7 +167,6 @@ def transfers_by_id(connection: Connection, ids: Collection[bytes]) -> dict[byte
 
 
 def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[TransferId]:
-    """The transfers that have a request with one of these ids."""
     return {each for transfers in transfers_by_id(connection, ids).values() for each in transfers}
 
 
@@ -201,11 +199,9 @@ def load_histories(
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
-    Signatures that are not needed, because another one by their signer counts, are left out.
-
     :param arriving: events that may be logged next. They may name further chains of a transfer, so the reorgs
         of those chains are loaded, too.
-    :param every_signature: include the signatures that are not needed.
+    :param every_signature: include the signatures that another one by their signer replaces.
     :param basis_only: of the refund requests and signatures load only the basis of the refund. Status and
         evidence need no others.
     """
@@ -232,7 +228,7 @@ def load_histories(
 
 @cache
 def _logged(*, basis_only: bool, every_signature: bool) -> RowsOf:
-    """The events of ``transfer_ids``, in the order of the log; parameters as in :func:`load_histories`."""
+    """Parameters as in :func:`load_histories`."""
     query: Select[*tuple[Any, ...]] = (
         select(
             Event.seq,
@@ -315,11 +311,8 @@ def count_evidence(
     """Count how long it took until refunds became claimable, by stage.
 
     ``signatures`` is from the request that is served to its quorum, by the times of their events. ``gateway``
-    is from there to now: what the watcher, confirmations, reporters and the projection take. ``whole`` is
-    both.
-
-    :param claimable: those that this transaction brings to status 8.
-    :param now: when the gateway learned of it.
+    is from there to ``now``, when the gateway learned of it: what the watcher, confirmations, reporters and
+    the projection take. ``whole`` is both. ``claimable`` are those that this transaction brings to status 8.
     """
     rows: dict[tuple[str, int], dict[str, Any]] = {}
     for history, state in claimable:
@@ -339,7 +332,6 @@ def count_evidence(
 
 
 def _prepared_at(history: TransferHistory, state: TransferState) -> datetime | None:
-    """The time of the request that is served."""
     served = None if state.evidence is None else state.evidence.wd_onchain
     events = (logged.event for logged in history.log)
     return min(
@@ -349,5 +341,5 @@ def _prepared_at(history: TransferHistory, state: TransferState) -> datetime | N
 
 
 def evidence_counts(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """How long it took until refunds became claimable: every column of every count."""
+    """Every column of every count."""
     return connection.execute(select(EvidenceCount.__table__).order_by(EvidenceCount.up_to)).all()

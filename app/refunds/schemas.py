@@ -121,8 +121,6 @@ class WithdrawBody(Question):
 
 
 class WithdrawAnswer(Answer):
-    """The answer to a refund request."""
-
     seq_num = Uint64Text(
         dump_default="0",
         metadata=describe("The request's `req_id`, a decimal string.", "1700000000", pattern="^[0-9]{1,20}$"),
@@ -138,8 +136,6 @@ class EvidenceQuery(StatusBody):
 
 
 class CallArgument(Shape):
-    """One argument of the call."""
-
     name = fields.String(metadata=describe("Name.", "wdmsg"))
     type = fields.String(metadata=describe("Solidity type.", "bytes"))
     value = fields.Raw(
@@ -151,8 +147,6 @@ class CallArgument(Shape):
 
 
 class ContractCall(Shape):
-    """The call that pays the refund."""
-
     function = fields.String(metadata=describe("Name of the function.", "withdraw"))
     signature = fields.String(
         metadata=describe("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
@@ -171,8 +165,6 @@ class ContractCall(Shape):
 
 
 class Domain(Shape):
-    """What binds a signature to one chain, one contract and one kind of refund."""
-
     text = fields.String(metadata=describe("Name of the kind of request.", "WithdrawMsg"))
     separator = fields.String(
         metadata=describe("keccak256 of the uint256 chain id, the contract's 20 bytes and the text.")
@@ -180,8 +172,6 @@ class Domain(Shape):
 
 
 class SignerRow(Shape):
-    """One validator of the source chain."""
-
     address = fields.String(
         metadata=describe("Address of the validator.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234")
     )
@@ -191,8 +181,6 @@ class SignerRow(Shape):
 
 
 class OtherRequest(Shape):
-    """Another request for the same transfer."""
-
     wd_onchain = fields.String(metadata=describe("The request, base64."))
     digest = fields.String(allow_none=True, metadata=describe("Digest that validators sign."))
     power_signed = AmountString(metadata=describe("Power of the validators that signed it.", "0"))
@@ -201,8 +189,6 @@ class OtherRequest(Shape):
 
 
 class OwnReason(Shape):
-    """One reason for which the contract may refuse a call whose evidence is valid."""
-
     reason = fields.String(
         metadata=describe(
             "Name of the reason.",
@@ -214,8 +200,6 @@ class OwnReason(Shape):
 
 
 class DelayedFunds(Shape):
-    """Funds that were granted and wait in a contract's delay queue."""
-
     funds = fields.String(
         metadata=describe("What the funds are for.", "refund", enum=[each.value for each in Funds])
     )
@@ -243,8 +227,6 @@ class DelayedFunds(Shape):
 
 
 class EvidenceAnswer(Answer):
-    """Whether the contract would pay a refund, and all the facts that decide it."""
-
     valid = fields.Boolean(
         dump_default=False,
         metadata=describe(

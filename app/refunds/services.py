@@ -82,10 +82,7 @@ def request_refund(
 
 
 def _is_new(status: Status) -> bool:
-    """Whether the request is the first one.
-
-    :raises GatewayError: the status is not one of 6 to 10.
-    """
+    """Whether the request is the first one. Raises GatewayError where the status is not one of 6 to 10."""
     if status in _BEGUN:
         return False
     if status is not Status.TRANSFER_TO_BE_REFUNDED:
@@ -98,9 +95,8 @@ def _is_new(status: Status) -> bool:
 
 
 def _store(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
-    """Store the request unless another came first. The caller is the only writer.
-
-    The second of two simultaneous requests finds status 7.
+    """Store the request unless another came first: the second of two simultaneous ones finds status 7. The
+    caller is the only writer.
     """
     status = status_of(connection, transfer_id)
     if status is not None and _is_new(Status(status)):
@@ -112,15 +108,12 @@ def _store(connection: Connection, transfer_id: TransferId, now: datetime) -> No
 
 
 class UserRequestPage(Struct, frozen=True):
-    """Users' requests in their order. ``next`` is the ``after`` of the next page; at the end it does not
-    change.
-    """
+    """``next`` is the ``after`` of the next page; at the end it does not change."""
 
     requests: tuple[UserRequestRow, ...]
     next: int
 
     def as_json(self) -> dict[str, object]:
-        """The wire's shape, without ``err``."""
         requests = [
             {"seq": each.seq, "transfer_id": f"0x{each.transfer_id.hex()}", "at": rfc3339(each.at)}
             for each in self.requests
@@ -129,9 +122,8 @@ class UserRequestPage(Struct, frozen=True):
 
 
 def user_requests(database: Database, scope: Scope, after: int) -> UserRequestPage:
-    """Of the next ``PAGE`` requests after ``after`` those from the scope's chains.
-
-    A page may have none, although more follow ``next``.
+    """Of the next ``PAGE`` requests after ``after`` those from the scope's chains: maybe none, although
+    more follow.
     """
     rows = run_read(database.reads, user_requests_after, after, PAGE)
     return UserRequestPage(
@@ -144,11 +136,10 @@ def refund_evidence(
 ) -> RefundExplanation:
     """Validate a transfer's refund again from its log and explain the result. Writes nothing.
 
-    It projects the log as the feed does, with log and network read at one moment. So it is ``valid`` exactly
-    while the status is 8, and shows the evidence that the status answer serves. Of thousands of signatures
-    it reads only those that counted when they came in.
+    It projects the log as the feed does, with log and network read at one moment: it is ``valid`` exactly
+    while the status is 8, and shows the evidence that the status answer serves. Of thousands of signatures it
+    reads only those that counted when they came in.
 
-    :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
@@ -167,9 +158,8 @@ def evidence_of(
     facts: NetworkFacts,
     chain_infos: Mapping[ChainId, ChainInfo],
 ) -> RefundExplanation:
-    """Validate the refund of a transfer whose log, status and network are loaded.
-
-    :param chain_infos: of the configured chains, for links.
+    """Validate the refund of a transfer whose log, status and network are loaded. ``chain_infos`` are for
+    links.
     """
     canonical = history.standing()
     context, verdict = validate_transfer_refund(history.transfer_id, canonical, facts, history.paid_ids)
@@ -181,7 +171,6 @@ def evidence_of(
 
 
 def _requested(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
-    """A note of when the user requested the refund, while it is under way."""
     if history.asked_at is None or status not in REFUND_STATUSES:
         return ()
     return (f"the refund was requested at {rfc3339(history.asked_at)}",)

@@ -61,7 +61,7 @@ class WithdrawIds(Struct):
         return paid_elsewhere(transfer_id, ids, self.paid, self.used)
 
     def write(self, connection: Connection) -> None:
-        """Write the ids; the rows of the transfers must exist."""
+        """The rows of the transfers must exist."""
         changed = [i for i, known in self.new.items() if known != self.old.get(i, {})]
         if not changed:
             return
@@ -87,10 +87,8 @@ class WithdrawIds(Struct):
 def write_used(
     connection: Connection, chain_id: ChainId, gone: Collection[str], new: Mapping[str, UsedId]
 ) -> None:
-    """Write which ids events of a chain use up.
-
-    :param gone: events that no longer use up their id, or use up another one.
-    :param new: by event id.
+    """Write which ids events of a chain use up. ``gone``: events that no longer use up their id, or use up
+    another one; ``new`` is by event id.
     """
     if gone:
         of_events = is_one_of(connection, WithdrawDone.event_id, gone)

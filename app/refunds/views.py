@@ -14,12 +14,11 @@ from app.refunds.services import refund_evidence, request_refund
 
 
 def get_refund_evidence(requested: dict[str, Any]) -> RefundExplanation:
-    """Would the contract pay this refund, and why or why not?"""
     return refund_evidence(current(Database), current(SnapshotSource), requested["transfer_id"])
 
 
 def withdraw_liquidity(requested: dict[str, Any]) -> int:
-    """Request the refund of this transfer. The answer is the number of the request."""
+    """The answer is the number of the request."""
     return request_refund(
         current(Database),
         current(SnapshotSource),

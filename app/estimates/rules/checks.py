@@ -1,8 +1,7 @@
-"""An estimate: an answer, or the refusal of the first check that fails. Pure, and exact to the smallest unit.
+"""An estimate: an answer, or the refusal of the first check that fails. Exact to the smallest unit.
 
-The rules: docs/interface.md#estimate. Each check is here once, in order, with its reason and its message. The
-interfaces make check 1, whether the request can be read; these are 2 to 10
-(docs/interface.md#estimate-checks). ``explanation`` explains the same answer.
+Each check is here once, in order, with its reason and its message (docs/interface.md#estimate-checks). The
+interfaces make check 1, whether the request can be read; these are 2 to 10.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Estimate(Struct, frozen=True):
 
 
 def estimate(inputs: EstimateInputs) -> Estimate:
-    """What a transfer would cost and bring. Raises ``EstimateRefused`` and nothing else."""
+    """Raises ``EstimateRefused`` and nothing else."""
     transfer, price, result = pass_checks(price_transfer(inputs))
     return Estimate(
         eq_value_token_amt=result.eq,
@@ -73,7 +72,7 @@ def estimate(inputs: EstimateInputs) -> Estimate:
 
 
 def pass_checks(priced: Priced) -> tuple[TransferTerms, Price, Calculation]:
-    """Make every check in order. Returns the terms, price and numbers of a transfer that passes all.
+    """The terms, price and numbers of a transfer that passes all checks, which are made in order.
 
     :raises EstimateRefused: with the first check that fails.
     """
@@ -91,7 +90,6 @@ def pass_checks(priced: Priced) -> tuple[TransferTerms, Price, Calculation]:
 
 
 def refusal_of(priced: Priced) -> EstimateRefused | None:
-    """The refusal by the first check that fails, if any does."""
     try:
         pass_checks(priced)
     except EstimateRefused as refused:
@@ -190,7 +188,6 @@ def _check_switches(inputs: EstimateInputs, transfer: TransferTerms) -> None:
 def _token_disabled(
     inputs: EstimateInputs, src: ChainTerms, chain: ChainTerms, token: TokenTerms
 ) -> EstimateRefused:
-    """The token is disabled on one of the chains, or may not go through its pool there."""
     through = "" if token.stopped else " through the pool"
     if through and inputs.pegged is not None:
         hint = "set is_pegged to true for a pegged transfer"
@@ -202,9 +199,8 @@ def _token_disabled(
 
 
 def _check_amount(priced: Priced, transfer: TransferTerms) -> None:
-    """Check 8: the amount over 0 and within the bounds that an operator sets.
-
-    A refusal names an amount that passes every other check, too. Where there is none, it names the bound.
+    """Check 8: the amount over 0 and within the bounds that an operator sets. A refusal names an amount that
+    passes every other check, too. Where there is none, it names the bound.
     """
     amt, token = priced.inputs.request.amt, transfer.src_token
     if amt <= 0:
@@ -304,7 +300,6 @@ def _check_result(priced: Priced, transfer: TransferTerms, result: Calculation) 
 
 
 def _over_limit(priced: Priced, transfer: TransferTerms, check: Check, reason: Reason) -> EstimateRefused:
-    """An amount over an upper limit."""
     advice = advise(priced)
     if advice.largest_passing_amt is not None:
         msg = f"You can transfer up to {written(transfer, advice.largest_passing_amt)} at this moment"

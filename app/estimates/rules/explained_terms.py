@@ -19,8 +19,6 @@ EXACT: Final = "not rounded"
 
 
 class Counted(StrEnum):
-    """The units of an estimate's numbers."""
-
     SRC = "source token"
     DST = "destination token"
     CURVE = "curve units"
@@ -31,8 +29,6 @@ class Counted(StrEnum):
 
 
 class Unit(Struct, frozen=True):
-    """The unit of a number, and its name for clients."""
-
     counted: Counted
     text: str
 
@@ -44,12 +40,10 @@ RATE_UNIT: Final = Unit(Counted.RATE, "destination tokens for one source token")
 
 
 def src_unit(transfer: TransferTerms) -> Unit:
-    """The source token's unit."""
     return Unit(Counted.SRC, f"smallest units of {transfer.src_token.symbol} on {transfer.src_chain.name}")
 
 
 def dst_unit(transfer: TransferTerms) -> Unit:
-    """The destination token's unit."""
     return Unit(Counted.DST, f"smallest units of {transfer.dst_token.symbol} on {transfer.dst_chain.name}")
 
 
@@ -63,10 +57,8 @@ class Input(Struct, frozen=True):
 
 
 class Term(Struct, frozen=True):
-    """One number of the answer: its formula in words over ``inputs``, its value and its unit.
-
-    ``label`` names it in the console. ``rounding`` is ``down``, ``up`` or ``EXACT``; empty where there is
-    nothing to round.
+    """One number of the answer: its formula in words over ``inputs``, its value and its unit. ``rounding`` is
+    ``down``, ``up`` or ``EXACT``; empty where there is nothing to round. ``label`` names it in the console.
     """
 
     name: str
@@ -79,7 +71,6 @@ class Term(Struct, frozen=True):
 
     @property
     def as_input(self) -> Input:
-        """The term as an input of another one."""
         return Input(self.name, self.label.lower(), self.value, self.unit.counted)
 
     @property
@@ -216,7 +207,7 @@ def _perc_fee(transfer: TransferTerms, result: Calculation, eq: Term) -> Term:
 def _slippage_terms(
     transfer: TransferTerms, result: Calculation, scaled: Term, fees: tuple[Input, Input, Input]
 ) -> tuple[Term, ...]:
-    """:param fees: the worth, the protocol fee and the base fee."""
+    """``fees`` are the worth, the protocol fee and the base fee."""
     most = Term(
         "max_slippage",
         "Maximum slippage for the transaction",

@@ -1,7 +1,5 @@
-"""Explains an estimate: its terms, its limits, its checks, and the amounts that pass.
-
-It is made of the same parts as the answer (``pricing``, ``checks``), for the console and ``explainEstimate``.
-Estimates themselves do not need it.
+"""Explains an estimate: its terms, its limits, its checks, and the amounts that pass, from the same parts as
+the answer (``pricing``, ``checks``).
 """
 
 from __future__ import annotations
@@ -44,7 +42,6 @@ class Limit(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name for clients."""
         return "minimal_max_slippage" if self.check is None else self.check.value
 
     @property
@@ -59,7 +56,7 @@ class Limit(Struct, frozen=True):
 
 
 def limits_of(priced: Priced) -> tuple[Limit, ...]:
-    """All limits of a transfer that there are numbers for."""
+    """All for which there are numbers."""
     transfer, amt = priced.transfer, priced.inputs.request.amt
     if transfer is None:
         return ()
@@ -153,8 +150,6 @@ def _lower(transfer: TransferTerms, result: Calculation | None, amt: int) -> lis
 
 
 class CheckOutcome(StrEnum):
-    """The outcome of a check."""
-
     PASSED = "passed"
     REFUSED = "refused"
     NOT_REACHED = "not_reached"
@@ -162,7 +157,7 @@ class CheckOutcome(StrEnum):
 
 
 class CheckResult(Struct, frozen=True):
-    """One check, in their order. ``NOT_MADE``: it does not apply to this kind of transfer."""
+    """``NOT_MADE``: the check does not apply to this kind of transfer."""
 
     check: Check
     outcome: CheckOutcome
@@ -172,8 +167,8 @@ class Explanation(Struct, frozen=True):
     """The explanation of one answer; ``refusal`` is ``None`` where it is an estimate.
 
     ``terms`` and ``limits`` are those that can be calculated, also for a refusal: none for an unknown chain,
-    all for an amount over a limit. ``passing`` has the amounts that pass, independently of the requested
-    one; None where none does.
+    all for an amount over a limit. ``passing`` does not depend on the requested amount; None where none
+    passes.
     """
 
     priced: Priced
@@ -235,7 +230,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explain(priced: Priced) -> Explanation:
-    """Explain the answer to a request. Raises nothing."""
+    """Raises nothing."""
     refusal = refusal_of(priced)
     return Explanation(
         priced=priced,
@@ -269,7 +264,7 @@ def _applies(check: Check, transfer: TransferTerms) -> bool:
 
 
 def _checks(transfer: TransferTerms | None, refusal: EstimateRefused | None) -> tuple[CheckResult, ...]:
-    """Every check with its outcome: those before the refusing one have passed."""
+    """Those before the refusing one have passed."""
     results = []
     outcome = CheckOutcome.PASSED
     for check in Check:

@@ -1,4 +1,4 @@
-"""All that an estimate depends on, as frozen data. ``services`` collects it; nothing here reads a clock.
+"""All that an estimate depends on, as frozen data.
 
 Amounts and fees are integers in smallest units: of the source token where they are sent or
 held by the source pool, of the destination token where they are paid out or taken as a fee.
@@ -33,19 +33,17 @@ class EstimateRequest(Struct, frozen=True):
 
     @property
     def route_key(self) -> RouteKey:
-        """The requested route."""
         return RouteKey(self.token_symbol, self.src_chain_id, self.dst_chain_id)
 
 
 class EstimateInputs(Struct, frozen=True):
     """One request with everything the answer depends on.
 
-    ``pegged`` is the pair (or burn → mint) that would apply between the two chains, independently of
-    the request's ``is_pegged``. ``symbol_chains`` names the enabled chains that have the
-    token, ``open_destinations`` those it can go to from the source; ``spelling`` is the symbol of a token
-    of the source that differs only in letter case. All three are only for messages.
-    ``facts_age``: how many seconds ago the pools' counters and the reported fee were read, only for the
-    explanation; None where they are not used.
+    ``pegged`` is the pair (or burn → mint) that would apply between the two chains, independently of the
+    request's ``is_pegged``. Only messages have ``symbol_chains``, the enabled chains that have the token,
+    ``open_destinations``, those it can go to from the source, and ``spelling``, the symbol of a token of the
+    source that differs only in letter case. ``facts_age``: how many seconds ago the pools' counters and the
+    reported fee were read, only for the explanation; None where they are not used.
     """
 
     request: EstimateRequest

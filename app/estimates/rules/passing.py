@@ -46,7 +46,6 @@ class PositiveRemainder(Struct, frozen=True):
         return PPM - self.tolerance - self.ppm
 
     def holds(self, eq: int) -> bool:
-        """Whether more than 0 remains of ``eq``."""
         return minimum_times_ppm(eq, ppm_up(eq, self.ppm) + self.base_fee, self.tolerance) > 0
 
     def least_from(self, eq: int) -> int | None:
@@ -202,10 +201,8 @@ def _most_amt(price: Price, eq: int, low: int, high: int) -> int | None:
 
 
 class Advice(NamedTuple):
-    """What would pass instead.
-
-    The amounts (source units) pass at the tolerance of the request: the nearest below and above the amount
-    that is refused. The tolerance passes with the amount of the request.
+    """What would pass instead: the amounts (source units) next below and above the refused one, at the
+    tolerance of the request, and the tolerance with its amount.
     """
 
     largest_passing_amt: int | None = None
@@ -241,10 +238,8 @@ def lower_tolerance(transfer: TransferTerms, price: Price | None) -> tuple[int, 
 
 
 class PassingRange(Struct, frozen=True):
-    """The least and the most that pass, in source units, independently of the requested amount.
-
-    ``most_amt`` is 2^256-1 where the largest amount that can be requested passes. Between the two nearly
-    every amount passes; there may be gaps where a fee tier begins or a rounded-up fee grows by one.
+    """The least and the most that pass, in source units, independently of the requested amount; ``most_amt``
+    is 2^256-1 where that passes. There may be gaps where a fee tier begins or a rounded-up fee grows by one.
     """
 
     least_amt: int

@@ -1,8 +1,4 @@
-"""From inputs to numbers: the terms that apply to a transfer, and the results of an amount on these terms.
-
-:func:`price_transfer` makes terms, price and numbers once. The checks, the answer, the explanation and the
-search for amounts that would pass read what it returns.
-"""
+"""From inputs to numbers: the terms that apply to a transfer, and the results of an amount on these terms."""
 
 from __future__ import annotations
 
@@ -90,8 +86,6 @@ _from_amount = attrgetter("from_amount")
 
 
 class Pools(Struct, frozen=True):
-    """The two pools that a pool transfer crosses."""
-
     src: PoolState
     dst: PoolState
 
@@ -120,22 +114,17 @@ class TransferTerms(Struct, frozen=True):
 
 
 def wants_pegged(inputs: EstimateInputs) -> bool:
-    """Whether the transfer is a pegged one (docs/interface.md#pegged).
-
-    It is as requested, with two exceptions: a request that says nothing is pegged where a pair joins the two
-    chains, and a request for the pools is pegged where there is only a pair.
-    """
+    """As :func:`is_pegged`."""
     return is_pegged(
         inputs.request.is_pegged, joined=inputs.pegged is not None, routed=inputs.route is not None
     )
 
 
 def is_pegged(requested: bool | None, *, joined: bool, routed: bool) -> bool:
-    """Like :func:`wants_pegged`, from the values that decide it.
+    """Whether the transfer is a pegged one (docs/interface.md#pegged).
 
-    :param requested: ``is_pegged`` of the request; None where it was left out.
-    :param joined: whether a pair joins the two chains.
-    :param routed: whether there is a route of the pools.
+    It is as requested (``requested``), with two exceptions: a request that says nothing is pegged where a
+    pair joins the two chains, and a request for the pools is pegged where there is only a pair, and no route.
     """
     if requested is None:
         return joined

@@ -1,7 +1,7 @@
 """Refusals of estimates, and the texts that several refusals share.
 
-``checks`` has each check with its reason and its message, which says what would succeed. No message says why
-something is blocked, or by which list (docs/interface.md#estimate-checks).
+A message says what would succeed. None says why something is blocked, or by which list
+(docs/interface.md#estimate-checks).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 
 
 class Check(StrEnum):
-    """The checks in the order in which they are made (docs/interface.md#estimate-checks).
+    """In the order in which they are made (docs/interface.md#estimate-checks).
 
     ``label`` is the condition that the console shows for a transfer that passes. A check ``of_pools`` is not
     made for a pegged transfer.
@@ -35,7 +35,7 @@ class Check(StrEnum):
     of_pools: bool
 
     def __new__(cls, name: str, label: str, of_pools: bool = False) -> Self:
-        """:param name: the name for clients."""
+        """``name`` is the name for clients."""
         check = str.__new__(cls, name)
         check._value_, check.label, check.of_pools = name, label, of_pools
         return check
@@ -84,13 +84,12 @@ class EstimateRefused(GatewayError):
 
 
 def chain_unknown(chain_id: int) -> EstimateRefused:
-    """The network has no such chain."""
     msg = f"Chain {chain_id} is unknown: choose one of the chains in /v2/getTransferConfigs"
     return EstimateRefused(Check.CHAIN_KNOWN, Reason.CHAIN_UNKNOWN, msg)
 
 
 def amount_zero() -> EstimateRefused:
-    """The amount is zero. The message is that of existing gateways, because clients may compare it."""
+    """The message is that of existing gateways, because clients may compare it."""
     return EstimateRefused(Check.AMOUNT, Reason.AMOUNT_ZERO, "amount should > 0")
 
 
@@ -105,7 +104,6 @@ def symbol_of(inputs: EstimateInputs) -> str:
 
 
 def destinations(inputs: EstimateInputs, src: ChainTerms) -> str:
-    """Where else the token can go from the source."""
     refused = inputs.dst_chain.name if inputs.dst_chain is not None else ""
     others = [name for name in inputs.open_destinations if name != refused]
     if not others:
@@ -114,18 +112,16 @@ def destinations(inputs: EstimateInputs, src: ChainTerms) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
     more = len(names) - LISTED_NAMES
     return ", ".join(names[:LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def written(transfer: TransferTerms, amt: int) -> str:
-    """Write an amount in whole source tokens, with the symbol."""
     return f"{format_units(amt, transfer.src_token.decimals)} {transfer.src_token.symbol}"
 
 
 def nothing_passes(inputs: EstimateInputs, transfer: TransferTerms, price: Price | None) -> str:
-    """Say that no amount passes at this tolerance, and what to do."""
+    """That no amount passes at this tolerance, and what to do."""
     symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
     lower = lower_tolerance(transfer, price)
     if lower is not None:

@@ -30,8 +30,7 @@ def trial_request(route_key: RouteKey) -> EstimateRequest:
 
 def try_route(before: EstimateInputs | None, after: EstimateInputs) -> RouteTrial:
     """The trial of a route in the present configuration and in a planned one, which both have its tokens.
-
-    :param before: None where the route is not in the present configuration.
+    ``before`` is None where the route is not in the present one.
     """
     if after.src_token is None or after.dst_token is None:
         raise ValueError("a route whose tokens are not configured")
@@ -106,9 +105,8 @@ def _amounts(inputs: EstimateInputs, least: int) -> tuple[int, ...]:
 def _same(
     before: EstimateInputs, was: Trial, after: EstimateInputs, will: Trial
 ) -> tuple[tuple[Quote, Quote], ...]:
-    """The quotes of the smallest and of the largest amount that pass before and after.
-
-    Where none passes before or after, those of the small amount without the checks.
+    """The quotes of the smallest and of the largest amount that pass before and after; where none passes
+    before or after, those of the small amount without the checks.
     """
     if was.small is None or will.small is None or _decimals(before) != _decimals(after):
         return ()

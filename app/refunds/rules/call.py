@@ -29,17 +29,13 @@ _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 class CallArgument(Struct, frozen=True):
-    """One argument of the contract call, in the call's order."""
-
     name: str
     type: str
     value: str | tuple[str, ...]
 
 
 class ContractCall(Struct, frozen=True):
-    """The call that pays the refund.
-
-    ``arguments`` are empty and ``data`` is null unless the contract would accept them now. ``data`` is the
+    """``arguments`` are empty and ``data`` is null unless the contract would accept them now. ``data`` is the
     whole call for a transaction to the contract: selector and ABI-encoded arguments, 0x hex.
     """
 
@@ -50,7 +46,6 @@ class ContractCall(Struct, frozen=True):
 
 
 def open_call(kind: SendKind) -> ContractCall:
-    """Return the call that pays a refund of this kind, without arguments."""
     function = _CALL[kind][0]
     return ContractCall(function, f"{function}({','.join(_TYPES)})")
 
@@ -58,9 +53,8 @@ def open_call(kind: SendKind) -> ContractCall:
 def refund_call(
     kind: SendKind, wd_onchain: bytes, signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
 ) -> ContractCall:
-    """Return the call with its arguments (docs/interface.md#withdraw-call): request, signatures, set.
-
-    ``signed`` are (signer, signature) that reach the quorum; the call has only as many as needed.
+    """The call with its arguments (docs/interface.md#withdraw-call): request, signatures, set. ``signed`` are
+    (signer, signature) that reach the quorum; the call has only as many as needed.
     """
     opened = open_call(kind)
     sorted_sigs = [signature for _, signature in shortest_quorum(signed, validators)]
@@ -80,8 +74,7 @@ def refund_call(
 
 
 def delayed_call(delayed_id: str) -> ContractCall:
-    """Return the call that pays funds out of the delay queue. Anybody may make it, once the delay is over.
-
+    """The call that pays funds out of the delay queue. Anybody may make it, once the delay is over.
     ``delayed_id`` is 32 bytes in 0x hex; for anything else there is no data.
     """
     function, types = "executeDelayedTransfer", "bytes32"
@@ -96,8 +89,7 @@ def shortest_quorum(
     signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
 ) -> tuple[tuple[bytes, bytes], ...]:
     """The fewest (signer, signature) that reach the quorum, ascending by signer; all if they do not reach it.
-
-    Those with the most power are used, of equal ones the lower address. Each signature costs gas.
+    Those with the most power are used, of equal ones the lower address: each signature costs gas.
     """
     chosen: list[tuple[bytes, bytes]] = []
     power = 0
@@ -166,7 +158,6 @@ class DelayedFunds(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What has to be done about it."""
         what = "the release waits in the contract's delay queue"
         if self.funds == Funds.REFUND:
             what = "the refund was accepted and waits in the contract's delay queue"
@@ -183,7 +174,7 @@ def delayed_funds(
     contract: bytes | None,
     tx_hash: str | None,
 ) -> DelayedFunds:
-    """Funds that wait. The link is left empty, because it depends on the chain's explorer."""
+    """The link is left empty, because it depends on the chain's explorer."""
     return DelayedFunds(
         funds=funds.value,
         delayed_id=delayed_id,

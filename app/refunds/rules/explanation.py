@@ -1,7 +1,5 @@
-"""The proof of a refund, explained: what ``GET /v2/getRefundEvidence`` answers.
-
-Everything is ready for JSON: bytes are 0x hex (``wd_onchain`` base64, as the status answer has it),
-addresses checksummed, integers that may pass 2^53 decimal strings.
+"""The proof of a refund, explained, ready for JSON: bytes are 0x hex (``wd_onchain`` base64, as the status
+answer has it), addresses checksummed, integers that may pass 2^53 decimal strings.
 """
 
 from __future__ import annotations
@@ -29,8 +27,6 @@ from app.values.identifiers import ChainId
 
 
 class OwnReason(Struct, frozen=True):
-    """One reason for which the contract may refuse: a name for machines, and words for people."""
-
     reason: str
     words: str
 
@@ -69,10 +65,9 @@ _REASONS: Final[dict[SendKind, tuple[OwnReason, ...]]] = {
 
 
 def own_reasons(kind: SendKind) -> tuple[OwnReason, ...]:
-    """The reasons for which the contract of this kind may refuse a call whose evidence is valid.
-
-    A pegged bridge mints what it pays: it needs no balance and pays no native coin, but the token's contract
-    may have a supply cap.
+    """Reasons for which the contract of this kind may refuse a call whose evidence is valid. A pegged bridge
+    mints what it pays: it needs no balance and pays no native coin, but the token's contract may have a
+    supply cap.
     """
     return _REASONS[kind]
 
@@ -114,9 +109,7 @@ class OtherRequest(Struct, frozen=True):
 
 
 class RefundExplanation(Struct, frozen=True):
-    """A refund's evidence and its validation.
-
-    ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
+    """``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
     ``status`` is the transfer's, null where evidence was validated without its transfer. ``request`` maps the
     message's field names to values as text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the
@@ -152,7 +145,6 @@ class RefundExplanation(Struct, frozen=True):
     other_requests: tuple[OtherRequest, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain dicts, lists of them as tuples, ready for JSON."""
         values: dict[str, Any] = to_builtins(self)
         return values
 
@@ -166,9 +158,7 @@ def explain_refund(
     *,
     notes: tuple[str, ...] = (),
 ) -> RefundExplanation:
-    """Explain a verdict for people and machines.
-
-    ``status`` is the transfer's. Unless it is 8, a proven refund is not valid, because the contract pays a
+    """``status`` is the transfer's. Unless it is 8, a proven refund is not valid, because the contract pays a
     refund once, and one that was overtaken (by a release, say) must not be claimed. None: the status does
     not count. ``delayed`` are funds that wait in a delay queue.
     """
@@ -198,8 +188,6 @@ def explain_refund(
 
 
 class _OfRequest(TypedDict):
-    """The fields of an explanation that follow from the request that it shows."""
-
     digest: str | None
     wd_onchain: str | None
     request: dict[str, str] | None
@@ -221,8 +209,6 @@ def _of_request(shown: RequestValidation | None) -> _OfRequest:
 
 
 class _OfValidators(TypedDict):
-    """The fields that follow from the current validator set."""
-
     power_total: str | None
     quorum: str | None
     validator_set_version: int | None

@@ -102,7 +102,6 @@ class RefundView(Struct, frozen=True):
 
 
 def refund_view(evidence: RefundExplanation) -> RefundView:
-    """The evidence as pages show it."""
     total = int(evidence.power_total) if evidence.power_total is not None else None
     can_sign = total is not None and 0 < total <= MAX_TOTAL_POWER
     quorum = int(evidence.quorum) if evidence.quorum is not None and can_sign else None
@@ -136,9 +135,8 @@ def share_down(part: int, whole: int | None) -> str:
 
 
 def share_up(part: int, whole: int | None) -> str:
-    """A share in percent, rounded up to hundredths, so that it is never below what is needed.
-
-    ``66.67 %``; a hundredth of zero is left out: ``67.0 %``. Empty where the whole is zero or unknown.
+    """A share in percent, rounded up to hundredths, so that it is never below what is needed: ``66.67 %``; a
+    hundredth of zero is left out: ``67.0 %``. Empty where the whole is zero or unknown.
     """
     if not whole:
         return ""
