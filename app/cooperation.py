@@ -29,19 +29,16 @@ OTHERS_SECONDS: Final = 0.003
 
 
 def give_way() -> None:
-    """Let all other ready greenlets run, also those that become ready only now.
-
-    ``sleep(0)`` is not enough: gevent resumes such sleepers up to fifty times before it looks at sockets
-    again. An idle watcher of the highest priority is called once in each turn of the loop, after that look.
-    """
+    """Let all other ready greenlets run, also those that become ready only now."""
+    # Not sleep(0): gevent resumes such sleepers up to fifty times before it looks at sockets again. An idle
+    # watcher of the highest priority is called once in each turn of the loop, after that look.
     if served_by_greenlets():
         idle(get_hub().loop.MAXPRI)
 
 
 def yield_to_others() -> None:
-    """Let the others go on until none of them is ready, for ``OTHERS_SECONDS`` at most.
-
-    Without that limit, callers with continuous requests would stop work that yields to them.
+    """Let the others go on until none of them is ready, for ``OTHERS_SECONDS`` at most: callers with
+    continuous requests would otherwise stop work that yields to them.
     """
     if served_by_greenlets():
         with Timeout(OTHERS_SECONDS, False):
@@ -59,13 +56,12 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
 
 
 def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` returns; other greenlets run meanwhile.
-
-    For calls that block a thread without greenlets, such as a statement of SQLite. Where no greenlets serve,
-    the call is made directly.
+    """What ``work`` returns; other greenlets run meanwhile. For calls that block a thread without greenlets,
+    such as a statement of SQLite. Where no greenlets serve, the call is made directly.
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
+    # The hub would log each exception that the work raises there.
     value, error = get_hub().threadpool.apply(_outcome, (partial(work, *args, **kwargs),))
     if error is not None:
         raise error
@@ -74,7 +70,6 @@ def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def _outcome(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """What the work returns or raises. The hub would log each exception before it is raised."""
     try:
         return work(), None
     except Exception as error:
@@ -82,7 +77,6 @@ def _outcome(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
 
 
 def served_by_greenlets() -> bool:
-    """Whether this process serves its requests by greenlets."""
     patched: bool = is_module_patched("threading")
     return patched
 
@@ -90,7 +84,6 @@ def served_by_greenlets() -> bool:
 @contextmanager
 def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]:
     """End the wait in the block after so many seconds by raising ``too_late``, where greenlets serve.
-
     Elsewhere the block needs its own timeout.
     """
     if seconds is None or not served_by_greenlets():
@@ -101,8 +94,8 @@ def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]
 
 
 _YOUNG: Final = 20_000
-"""New objects, less those freed, before the collector runs. Python's own 700 are a tenth of the objects of a
-batch of events, so a fifth of the time of a batch went into searches for garbage among them."""
+"""New objects, less those freed, before the collector runs. With Python's own 700 a fifth of the time of a
+batch of events went into searches for garbage."""
 
 
 def collect_seldom() -> None:

@@ -30,12 +30,11 @@ def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
     read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH`` levels, integers
     over 4,300 digits. Integers are exact, of any size.
 
-    The text is read twice, unless it is plain. orjson is strict about encoding, surrogates and infinities,
-    and bounds the depth. The standard library shows repeated keys and preserves integers over 64 bits.
-
     :param nul_allowed: for a reader that stores no unknown strings, and checks the others for NUL itself.
     :raises UnreadableJson: for all of these.
     """
+    # Read twice, unless it is plain. orjson is strict about encoding, surrogates and infinities, and bounds
+    # the depth. The standard library shows repeated keys and preserves integers over 64 bits.
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -168,7 +167,7 @@ class Signer(fields.Field[str]):
 
 
 def _valid(read: Callable[..., T], value: Any, *bounds: int) -> T:
-    """The reader's result. Its error is raised in marshmallow's form."""
+    """The reader's result, or its error in marshmallow's form."""
     try:
         return read(value, *bounds)
     except ValueError as fault:

@@ -50,9 +50,8 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
 
 
 def register_api(app: Flask, *, site: Path) -> None:
-    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation.
-
-    :param site: the folder of the built documentation.
+    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation, of
+    which ``site`` is the built folder.
     """
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         _register(app, "", name, prefix)
@@ -67,12 +66,11 @@ def register_sandbox(app: Flask) -> None:
 
 
 def register_wait(app: Flask) -> None:
-    """Waiting for transfers under /v2: an interface that separate processes may serve."""
+    """Under /v2: an interface that separate processes may serve."""
     _register(app, "wait", "wait", PREFIX)
 
 
 def _register(app: Flask, group: str, name: str, prefix: str = "") -> None:
-    """Serve the operations of a group as a blueprint of this name."""
     compat_clients = part_of(app, PublicInterface).compat_clients
     blueprint = Blueprint(name, __name__)
     for before in _BEFORE[group]:

@@ -18,8 +18,6 @@ from app.values.errors import Unavailable
 
 
 class WatchedChainShape(Shape):
-    """How far a chain is read, among those that the gateway reads itself."""
-
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
     state = fields.String(
         metadata=describe(
@@ -55,8 +53,6 @@ class WatchedChainShape(Shape):
 
 
 class StaleFeedShape(Shape):
-    """A chain that has had no new event for longer than its operator allows."""
-
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
     newest_at = fields.DateTime(
         "iso", allow_none=True, metadata=describe("Time of its newest accepted event. null: there is none.")
@@ -65,8 +61,6 @@ class StaleFeedShape(Shape):
 
 
 class ReadyAnswer(Answer):
-    """Whether the gateway can serve, how far it has read watched chains, and which feeds are stale."""
-
     watching = fields.List(
         fields.Nested(WatchedChainShape),
         dump_default=[],
@@ -83,8 +77,6 @@ class ReadyAnswer(Answer):
 
 
 class VersionAnswer(Answer):
-    """Which version of the gateway answers."""
-
     version = fields.String(
         dump_default="", metadata=describe("The release, by Semantic Versioning.", "0.1.0")
     )
@@ -111,7 +103,7 @@ VERSION_SHAPE: Final = VersionAnswer()
 
 
 def version() -> Response:
-    """What runs here. Nothing is read, so it answers while the database is down."""
+    """Nothing is read, so it answers while the database is down."""
     running = current(Release)
     shown = {
         "version": running.version,
@@ -123,7 +115,6 @@ def version() -> Response:
 
 
 def up() -> Response:
-    """The process answers."""
     return Response(b'{"err":null}', headers=PRIVATE_HEADERS)
 
 

@@ -1,6 +1,5 @@
-"""The table of operations. The routes, the OpenAPI document and the methods of gRPC-Web are made from it.
-
-It has the order of the document.
+"""The table of operations, in the order of the document. The routes, the OpenAPI document and the methods of
+gRPC-Web are made from it.
 """
 
 from __future__ import annotations

@@ -53,9 +53,8 @@ def _network_again(
     database: Database,
     proposal: Proposal,
 ) -> NetworkChange:
-    """The change of the network that a proposal would make now.
+    """The change of the network that a proposal would make now. ``edit_of`` makes the edit of its input.
 
-    :param edit_of: makes the edit of its input.
     :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
     """
     try:
@@ -184,7 +183,6 @@ def _close_unmade(
 
 
 def _person(connection: Connection, email: str) -> Person | None:
-    """The account as it is now; None where there is none."""
     account = account_named(connection, email)
     return None if account is None else Person(account.email, account.role, account.active)
 

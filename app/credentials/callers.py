@@ -39,17 +39,12 @@ class RequestLimits:
     """Counts the requests of each caller and of each key, over all public interfaces together."""
 
     def __init__(self, limit: str, store: LimitStore) -> None:
-        """
-        :param limit: of each caller without a key, such as ``100/minute;1000/hour``; empty is none.
-        """
+        """``limit`` is that of each caller without a key, such as ``100/minute;1000/hour``; empty is none."""
         self._limits = limits_of(limit)
         self._store = store
 
     def count(self, key: ApiKey | None, caller: IPAddress | None) -> LimitUsage | None:
-        """Count a request; None where nothing limits it.
-
-        A request with a key counts only for its key, from any address.
-        """
+        """None where nothing limits the request. One with a key counts only for its key, from any address."""
         limits = self._limits if key is None else limits_of(key.rate_limit)
         if not limits:
             return None
@@ -82,10 +77,7 @@ def require_key(scope: Scope) -> ApiKey:
 
 
 def require_scope(key: ApiKey, scope: Scope) -> None:
-    """Make sure that the key has the scope.
-
-    :raises Forbidden: it does not.
-    """
+    """:raises Forbidden: the key does not have the scope."""
     if not key.may(scope):
         has = ", ".join(sorted(key.scopes))
         raise Forbidden(
@@ -95,8 +87,7 @@ def require_scope(key: ApiKey, scope: Scope) -> None:
 
 def register(app: Flask, *, counts_everybody: bool) -> None:
     """Recognise keys and count the requests of all public operations together, before any of them runs.
-
-    :param counts_everybody: whether there is a ``RATE_LIMIT``.
+    ``counts_everybody``: whether there is a ``RATE_LIMIT``.
     """
 
     @app.before_request
@@ -149,7 +140,7 @@ def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, 
 
 
 def _set_limit_headers(usage: LimitUsage, response: Response) -> Response:
-    """Set the headers of the limit in an answer (docs/interface.md#rate-limits)."""
+    """The headers are in docs/interface.md#rate-limits."""
     numbers = (usage.limit, usage.remaining, usage.reset_seconds)
     for name, number in zip(RATE_LIMIT_HEADERS, numbers, strict=True):
         response.headers.add(name, str(number))  # no other code sets them, so none has to be replaced
@@ -164,8 +155,6 @@ Use = tuple[int, bool]
 
 
 class KeyUses(BatchedCounts[Use]):
-    """How many requests of each day had each key."""
-
     what = "uses of API keys"
 
     def __init__(self, engine: Engine, clock: Callable[[], datetime], seconds: float) -> None:
@@ -173,11 +162,7 @@ class KeyUses(BatchedCounts[Use]):
         self._pruned: int | None = None
 
     def used(self, api_key_id: int, *, limited: bool) -> None:
-        """Count a request.
-
-        :param api_key_id: of the key's row.
-        :param limited: it was refused because it was beyond the key's limit.
-        """
+        """``limited``: the request was refused because it was beyond the key's limit."""
         self._add((api_key_id, limited))
 
     def _write(self, connection: Connection, counts: Mapping[Use, int]) -> None:

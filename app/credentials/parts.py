@@ -1,4 +1,4 @@
-"""What the application takes of API keys and ingest tokens."""
+"""Adds the tokens of the environment, what counts the uses of keys, and the limits of callers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def add(
     rate_limit: str,
     limit_store: LimitStore,
 ) -> None:
-    """Add the tokens of the environment, what counts the uses of keys, and the limits of callers."""
     tokens = EnvironmentTokens(map(environment_token, dict.fromkeys(ingest_tokens)))
     add_part(app, EnvironmentTokens, tokens)
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))

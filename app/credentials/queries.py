@@ -39,18 +39,15 @@ _LAST_PRUNED = select(
 
 
 def valid_keys(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Every key that was not revoked."""
     return connection.execute(_VALID_KEYS).all()
 
 
 def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | None:
-    """The token with this public id, expired or not; None where there is none or it was revoked. One index
-    read."""
+    """The token with this public id, expired or not; None where there is none or it was revoked."""
     return connection.execute(_VALID_TOKEN, {"key_id": key_id}).one_or_none()
 
 
 def count_valid_keys(connection: Connection) -> int:
-    """How many keys were not revoked."""
     return connection.scalar(select(func.count()).where(ApiKey.revoked_at.is_(None))) or 0
 
 
@@ -79,10 +76,7 @@ def credential_by_id(
 
 
 def uses_of(connection: Connection, api_key_id: int, first_day: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The requests of a key by day, the newest first, from a day on; days without any are left out.
-
-    :param first_day: Unix time // 86400.
-    """
+    """By day (Unix time // 86400), the newest first; days without any are left out."""
     found = select(ApiKeyUse.day, ApiKeyUse.requests, ApiKeyUse.limited).where(
         ApiKeyUse.api_key_id == api_key_id, ApiKeyUse.day >= first_day
     )
@@ -104,7 +98,7 @@ def usage_of(connection: Connection, reporter: str, period_start: int) -> int:
 
 
 def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]] | None:
-    """The last event accepted from this reporter, pruned or not; None for none. Two index reads."""
+    """The last event accepted from this reporter, pruned or not; None for none."""
     found = (
         connection.execute(query, {"reporter": reporter}).one_or_none()
         for query in (_LAST_ACCEPTED, _LAST_PRUNED)

@@ -41,9 +41,8 @@ _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)
 
 
 def language_of(tag: str) -> str | None:
-    """The language for a tag such as ``es-MX``; None where there is none.
-
-    Chinese without a script counts as simplified, unless the region writes the traditional one.
+    """The language for a tag such as ``es-MX``; None where there is none. Chinese without a script counts as
+    simplified, unless the region writes the traditional one.
     """
     language, *further = tag.replace("_", "-").lower().split("-")
     if language == "zh":
@@ -80,16 +79,12 @@ def open_languages(app: Flask) -> None:
 
 @contextmanager
 def reading(language: str) -> Iterator[Reader]:
-    """Somebody who reads this language, whatever the request says.
-
-    :param language: one of ``LANGUAGES``.
-    """
+    """Somebody who reads this one of ``LANGUAGES``, whatever the request says."""
     with force_locale(_locale(language)):
         yield current_reader()
 
 
 def current_reader() -> Reader:
-    """Who reads the answer to this request."""
     locale = get_locale()
     if locale is None or locale.language == ENGLISH.language:
         return ENGLISH
@@ -102,8 +97,6 @@ def texts() -> Any:
 
 
 class _Translated(Reader):
-    """A reader of another language than English."""
-
     def __init__(self, locale: Locale) -> None:
         self._locale = locale
         self._texts = texts()

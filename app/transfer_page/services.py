@@ -75,7 +75,6 @@ def follow_transfer(
     """What is known of a transfer's id, or of the transfers of a transaction. Sends no requests to nodes.
 
     :param key: from ``wire_values.parse_tx_hash``.
-    :param reader: whose language its words have.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
@@ -153,9 +152,8 @@ def _named(
 def situation_of(
     found: FoundTransfer, reader: Reader, evidence: RefundExplanation | None = None
 ) -> Situation:
-    """What the words for a transfer depend on.
-
-    :param evidence: of its refund, where that is being prepared.
+    """What the words for a transfer depend on. ``evidence`` is that of its refund, where that is being
+    prepared.
     """
     listed, rests_on = found.listed, found.certainty.event
     return Situation(
@@ -200,7 +198,6 @@ class PageWording:
     def words(
         self, database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer], lang: str
     ) -> list[Words]:
-        """The words in a language, which is named as browsers do; in English where it is not known."""
         evidence = _evidence_of_waiting(database, snapshots, found)
         with reading(language_of(lang) or ENGLISH.language) as reader:
             return [_words(each, evidence.get(each.listed.transfer_id), reader) for each in found]
@@ -220,7 +217,6 @@ def _words(found: FoundTransfer, evidence: RefundExplanation | None, reader: Rea
 def _evidence_of_waiting(
     database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer]
 ) -> Mapping[TransferId, RefundExplanation]:
-    """The evidence of those transfers whose refunds are being prepared."""
     preparing = Status.TRANSFER_REQUESTING_REFUND
     ids = [each.listed.transfer_id for each in found if each.listed.status.status is preparing]
     if not ids:
@@ -264,7 +260,6 @@ class _PageBuilder:
             self._evidence = evidence_of(one.history, self._status, one.facts, self._terms.chain_infos)
 
     def build(self) -> FollowedTransfer:
-        """The complete transfer."""
         situation = situation_of(self._found, self._reader, self._evidence)
         return FollowedTransfer(
             transfer_id=f"0x{self._entry.transfer_id.hex()}",

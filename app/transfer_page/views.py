@@ -53,10 +53,9 @@ _KEY: Final = "pages"
 
 
 class PagesInterface(Struct, frozen=True):
-    """The settings, and the templates with the texts of the reader's language.
-
-    ``waits``: whether ``/v2/waitTransferStatus`` is served at the same address as the pages. The two further
-    addresses that the pages link to are empty where they are not configured.
+    """The settings, and the templates with the texts of the reader's language. The two addresses that the
+    pages link to are empty where they are not configured. ``waits``: whether ``/v2/waitTransferStatus`` is
+    served at the same address as the pages.
     """
 
     trusted_proxies: int
@@ -194,7 +193,7 @@ def _remember(response: Response) -> None:
 
 
 def answer_error(error: Exception) -> Response:
-    """A page that says what is wrong and what to do, with the same design as the others."""
+    """A page that says what is wrong and what to do."""
     answered = as_gateway_error(error)
     words = _words(error, answered)
     if words.status >= 500:
@@ -251,7 +250,6 @@ _HELD: Final = Look("busy", message("Held back for some time"))
 
 
 def look_of(followed: FollowedTransfer) -> Look:
-    """The look of a transfer at its status."""
     if followed.status in _OVER:
         return _OVER[followed.status]
     if followed.progress.next_actor is NextActor.USER:
@@ -347,9 +345,7 @@ def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
 def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url: str, waits: bool) -> None:
     """Serve the pages under ``/transfer/``, and pages for the errors there.
 
-    :param support_url: where users get help; empty where it is not configured.
     :param refund_url: the page of the app where refunds are claimed, maybe with ``{transfer_id}`` in it.
-    :param waits: whether waiting is served at the same address, so that a page may use it.
     """
     open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits, templates_of(app)))
     open_languages(app)

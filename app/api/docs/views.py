@@ -44,9 +44,8 @@ class SiteFile(Struct, frozen=True):
 
 
 def find_file(folder: Path, path: str) -> SiteFile | None:
-    """The file of a path, which is a name or a page's folder; None where there is none, or a path leads out.
-
-    :param path: what follows ``/docs/``; may be empty.
+    """The file of a path below ``/docs/``, which is a name or a page's folder and may be empty; None where
+    there is none, or a path leads out.
     """
     within = safe_join(str(folder), path) if path else str(folder)
     if within is None or any(part.startswith(".") for part in path.split("/")):
@@ -60,10 +59,9 @@ def find_file(folder: Path, path: str) -> SiteFile | None:
 
 
 def _is_file(name: str) -> bool:
-    """Whether there is such a file; False for a name that is too long."""
     try:
         return Path(name).is_file()
-    except OSError:
+    except OSError:  # a name that is too long
         return False
 
 
@@ -94,17 +92,13 @@ docs = Blueprint(DOCS, __name__)
 
 
 def register(app: Flask, site: Path) -> None:
-    """Serve the documentation.
-
-    :param site: the folder that ``make docs`` fills; it may be missing, or come later.
-    """
+    """Serve the documentation from the folder that ``make docs`` fills; it may be missing, or come later."""
     app.extensions[_KEY] = site
     app.register_blueprint(docs)
 
 
 @cache
 def document_bytes(*, compat_clients: bool, waiting: bool, sandbox: bool = False) -> bytes:
-    """The document of an interface with these settings, as JSON."""
     return orjson.dumps(document(compat_clients=compat_clients, waiting=waiting, sandbox=sandbox))
 
 
@@ -116,7 +110,6 @@ def redirect_first() -> Response:
 
 @docs.get("/openapi.json")
 def openapi() -> Response:
-    """The document, readable from pages of any origin."""
     compat_clients, served = current(PublicInterface).compat_clients, current_app.blueprints
     body = document_bytes(compat_clients=compat_clients, waiting="wait" in served, sandbox=SANDBOX in served)
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
@@ -127,10 +120,7 @@ def openapi() -> Response:
 
 @docs.get("/")
 def start() -> Response:
-    """Redirect to the documentation. A program that accepts JSON gets 404, as on any unknown path.
-
-    :raises NotFound: JSON is requested.
-    """
+    """Redirect to the documentation. A program that accepts JSON gets 404, as on any unknown path."""
     if request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json":
         raise NotFound
     return _to("/docs/", 302)
@@ -150,10 +140,7 @@ def first_page() -> Response:
 
 @docs.get("/docs/<path:path>")
 def page(path: str) -> Response:
-    """A page of the site, or one of its files; where no site was built, a page that says so.
-
-    :raises NotFound: the site has none of this name.
-    """
+    """A page of the site, or one of its files; where no site was built, a page that says so."""
     if answer := _site(path):
         return answer
     if not (current_app.extensions[_KEY].exists() or path.startswith("try/")):
@@ -163,18 +150,15 @@ def page(path: str) -> Response:
 
 @docs.get("/docs/try/")
 def try_it() -> Response:
-    """The page with a form for every operation."""
     return _page(_STATIC, "try.html", _TRY_POLICY)
 
 
 @docs.get("/docs/try/<name>")
 def try_file(name: str) -> Response:
-    """Scripts, styles and licences of that page."""
     return _page(_STATIC, name, _TRY_POLICY)
 
 
 def _site(path: str) -> Response | None:
-    """The page or file of the built site at a path below ``/docs/``; None where there is none."""
     folder: Path = current_app.extensions[_KEY]
     found = find_file(folder, path)
     if found is None:

@@ -1,5 +1,5 @@
-"""The OpenAPI document, made from the schemas that read the requests and write the answers, with its
-introduction, and every code and reason of an error as Markdown.
+"""The OpenAPI document, made from the schemas that read the requests and write the answers, and every code
+and reason of an error as Markdown.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
 
 
 def codes_table() -> str:
-    """The numbers of ``err.code`` as a Markdown table."""
     rows = (f"| {code.value} | `{code.name}` | {cause} |" for code, cause in CODE_CAUSES.items())
     return "\n".join(("| Code | Name | Cause |", "|---|---|---|", *rows))
 
 
 def reasons_table() -> str:
-    """The values of ``X-Gateway-Reason`` as a Markdown table."""
     rows = (
         f"| `{row.reason}` | {HTTP_STATUS[row.kind]} | {row.code.value} | {row.cause} | {row.remedy} |"
         for row in ERRORS
@@ -210,9 +208,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 def document(*, compat_clients: bool, waiting: bool = False, sandbox: bool = False) -> dict[str, Any]:
-    """The whole document of an interface, made from its schemas for requests and answers.
-
-    /v1 is left out: it has the same operations, and one description of each is enough.
+    """The whole document of an interface. /v1 is left out: it has the same operations.
 
     :param waiting: whether ``wait`` is served at this address, too. The document only has what is served.
     :param sandbox: whether made-up transfers can be moved at this address.
@@ -231,13 +227,12 @@ def document(*, compat_clients: bool, waiting: bool = False, sandbox: bool = Fal
 
 
 def _path(operation: Operation) -> str:
-    """The path of an operation; those of health checks have no prefix."""
+    """Those of health checks have no prefix."""
     prefix = {"Health": "", SANDBOX_TAG: SANDBOX_PREFIX}.get(operation.tag, PREFIX)
     return prefix + operation.paths[0]
 
 
 def _begun(sandbox: bool) -> APISpec:
-    """A document without operations: its subject, the groups of its operations, and the authorization."""
     made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
         title="Cross-chain transfer gateway",
@@ -289,7 +284,6 @@ def _component_name(schema: type[Schema] | Schema | str) -> str:
 
 
 def _described(operation: Operation, compat_clients: bool) -> dict[str, Any]:
-    """The description of an operation in the document."""
     described: dict[str, Any] = {"operationId": operation.name, "tags": [operation.tag]}
     if operation.key_needed is not False:
         described["security"] = [{_KEY: []}] if operation.key_needed else []
@@ -302,7 +296,6 @@ def _described(operation: Operation, compat_clients: bool) -> dict[str, Any]:
 
 
 def _parameters(operation: Operation, compat_clients: bool) -> list[dict[str, Any]]:
-    """What is read from the query, and from headers."""
     headers = [
         {"in": "header", "name": name, "schema": {"type": "string"}, "description": description}
         for name, description in operation.parameters
@@ -315,9 +308,8 @@ def _parameters(operation: Operation, compat_clients: bool) -> list[dict[str, An
 def _content(operation: Operation) -> dict[str, Any]:
     """What is read from the body of a POST, by its type.
 
-    The document does not say that JSON may be declared with any type (docs/interface.md#compat-clients):
-    generated clients declare it, and some generators leave out an operation with a type that they cannot
-    write.
+    The document does not say that JSON may be declared with any type (docs/interface.md#compat-clients): some
+    generators leave out an operation with a type that they cannot write.
     """
     if operation.form:
         return {

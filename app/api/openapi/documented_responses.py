@@ -40,9 +40,8 @@ _TEXTS: Final = {
 
 
 def in_json(fields: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a JSON object with the same fields, where null leaves out an optional one.
-
-    :param fields: the schema of the fields in a query.
+    """The schema of a JSON object with the same ``fields`` as a query, where null leaves out an optional
+    one.
     """
     return _body(fields, "null")
 
@@ -174,7 +173,6 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
 
 
 def headers(*names: str) -> dict[str, Any]:
-    """Headers of an answer, by reference."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
@@ -192,7 +190,6 @@ def _recorded() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def stream_example(operation: str) -> str:
-    """The recorded beginning of a stream."""
     (example,) = _recorded()[operation].values()
     return str(example["value"])
 
@@ -211,8 +208,7 @@ def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
 def responses(
     shape: Schema, examples: dict[str, Any], *failures: int, answer_headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The answers of an operation: the successful one, and ``default`` for every failure. Both have one
-    shape.
+    """The answers of an operation: the successful one, and ``default`` for every failure, in the same shape.
 
     :param failures: the HTTP statuses with which this operation can fail, without those of every operation.
     :param answer_headers: the names of further headers of the successful answer.

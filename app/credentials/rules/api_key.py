@@ -19,8 +19,6 @@ _MADE_HERE: Final = re.compile(rf"{PREFIX}([0-9a-f]{{16}})[0-9A-Za-z]{{{SECRET_L
 
 
 class Scope(StrEnum):
-    """What the bearer of a key may do."""
-
     READ = "read"
     """Call the public operations, by the key's own limit."""
 
@@ -32,9 +30,7 @@ class Scope(StrEnum):
 
 
 class ApiKey(Credential, frozen=True):
-    """What the gateway knows of a key.
-
-    ``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` has the form of
+    """``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` has the form of
     ``RATE_LIMIT``; empty is none.
     """
 
@@ -62,7 +58,6 @@ def key_fault(name: str, scopes: Sequence[str]) -> str | None:
 
 
 def key_text(key_id: str, secret: str) -> str:
-    """The key with this public id and secret."""
     return f"{PREFIX}{key_id}{secret}"
 
 
@@ -73,9 +68,8 @@ def key_id_of(presented: str) -> str | None:
 
 
 def key_in(authorization: str) -> str | None:
-    """What is presented as a key in the value of an ``Authorization`` header, well formed or not.
-
-    None for other schemes and other texts: some pages send a header of their own with every request
+    """What is presented as a key in the value of an ``Authorization`` header, well formed or not. None for
+    other schemes and texts: some pages send a header of their own with every request
     (docs/interface.md#cors).
     """
     scheme, _, text = authorization.partition(" ")

@@ -1,8 +1,7 @@
 """What API keys and ingest tokens have in common: a name, a public id, and a secret of 256 random bits.
 
-The id finds the row without looking at anything secret. What is stored of the text is a SHA-256. A slow
-password hash would add no safety, because 2^256 values cannot be guessed at any speed, and it would slow down
-every request.
+The id finds the row without looking at anything secret. The text is stored as a SHA-256: a slow password hash
+would add no safety, because 2^256 values cannot be guessed at any speed.
 """
 
 from __future__ import annotations
@@ -32,15 +31,12 @@ class Credential(Struct, frozen=True):
 
 
 class CredentialState(StrEnum):
-    """Whether a key or token is valid, and why not."""
-
     VALID = "valid"
     REVOKED = "revoked"
     EXPIRED = "expired"
 
 
 def state_at(now: datetime, revoked_at: datetime | None, expires_at: datetime | None) -> CredentialState:
-    """The state of a key or token with these stored times."""
     if revoked_at is not None:
         return CredentialState.REVOKED
     has_expired = expires_at is not None and expires_at <= now
@@ -48,10 +44,9 @@ def state_at(now: datetime, revoked_at: datetime | None, expires_at: datetime | 
 
 
 def digest_of(text: bytes) -> bytes:
-    """What is stored of a key or token: its SHA-256."""
     return hashlib.sha256(text).digest()
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether it is a valid name of a key or token: one word that needs no quotes anywhere."""
+    """One word that needs no quotes anywhere."""
     return bool(_NAME.fullmatch(name))

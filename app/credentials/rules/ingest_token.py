@@ -42,7 +42,6 @@ class Quota(Struct, frozen=True):
     seconds: int
 
     def period(self, now: datetime) -> Epoch:
-        """The current period."""
         return Epoch.at(now, self.seconds)
 
     def retry_after(self, now: datetime) -> int:
@@ -86,8 +85,7 @@ class Scope(Struct, frozen=True):
 
     def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
         """Why the event is outside of the scope; None where it is inside, or where that is not known yet.
-
-        :param known: for an event about a transfer, the known chains of the transfer.
+        ``known`` returns the known chains of its transfer.
         """
         if self.types is not None and event.type not in self.types:
             return f"type: {event.type} is outside this token's scope"
@@ -134,9 +132,8 @@ _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 
 
 class IngestToken(Credential, frozen=True):
-    """What the gateway knows of a token.
-
-    ``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the environment.
+    """``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the
+    environment.
     """
 
     scope: Scope = EVERYTHING
@@ -146,7 +143,6 @@ class IngestToken(Credential, frozen=True):
 
 
 def token_text(key_id: str, secret: str) -> str:
-    """The token with this public id and secret."""
     return f"gwi_{key_id}_{secret}"
 
 
@@ -163,17 +159,14 @@ class EnvironmentTokens(tuple[IngestToken, ...]):
 
 
 def environment_token(token: str) -> IngestToken:
-    """A token of the environment, which may report everything.
-
-    It is named by its fingerprint, not by its position in the list: otherwise a reporter could get the cursor
-    of another because the list was reordered.
+    """A token of the environment, which may report everything. It is named by its fingerprint, not by its
+    position in the list: otherwise a reporter could get the cursor of another because the list was reordered.
     """
     digest = digest_of(token.encode(errors="surrogateescape"))  # the bytes in the environment
     return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)
 
 
 def is_token_name(name: str) -> bool:
-    """Whether a stored token may have this name."""
     return is_plain_name(name) and name not in OWN_REPORTERS and not name.startswith(ENVIRONMENT)
 
 

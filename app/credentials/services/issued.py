@@ -44,15 +44,12 @@ class Kind(Struct, frozen=True):
     effect: str
 
     def subject(self, name: str) -> str:
-        """Its subject in the audit log."""
         return f"{self.noun} {name}"
 
     def action(self, verb: str) -> str:
-        """The name of an action in the audit log."""
         return f"{self.noun.replace(' ', '_')}.{verb}"
 
     def documented(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What the audit log has of one."""
         recorded = {column: row.get(column) for column in self.recorded}
         recorded |= {column: row[column] for column in self.recorded_if_set if row.get(column) is not None}
         return as_recorded(recorded)
@@ -79,9 +76,8 @@ TOKENS: Final = Kind(
 
 
 def revoke_key(database: Database, audit_keys: AuditKeys, name: str, *, actor: Actor) -> datetime:
-    """Revoke a key. Returns when it was revoked. Revoking again changes nothing.
-
-    This process refuses it when this returns, the others within ``CONFIG_MAX_AGE_SECONDS``.
+    """Returns when the key was revoked. Revoking again changes nothing. This process refuses the key when
+    this returns, the others within ``CONFIG_MAX_AGE_SECONDS``.
 
     :raises CredentialRefused: there is no such key.
     """
@@ -139,10 +135,7 @@ def _revoke(
 
 
 def state_of(row: Any, now: datetime) -> CredentialState:
-    """Whether a key or token is valid.
-
-    :param row: its row or its record. That of a key has no ``expires_at``.
-    """
+    """``row`` is its row or its record. That of a key has no ``expires_at``."""
     return state_at(now, row.revoked_at, getattr(row, "expires_at", None))
 
 

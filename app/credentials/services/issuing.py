@@ -97,9 +97,8 @@ def new_token(
 
 
 def second_token(name: str, expires_at: datetime | None = None) -> Wanted:
-    """A second token of a reporter, with the scope and quota of its first, which stays valid.
-
-    :param expires_at: when it ends; None gives it the lifetime of the first.
+    """A second token of a reporter, with the scope and quota of its first, which stays valid. Without
+    ``expires_at`` it has the lifetime of the first.
     """
     return Wanted(SECOND_TOKEN, {"name": name, "expires_at": expires_at})
 
@@ -153,7 +152,6 @@ def _text(command: str, key_id: str) -> str:
 def _like_the_first(
     connection: Connection, database: Database, name: str, expires_at: datetime | None
 ) -> Mapping[str, Any]:
-    """The columns of a token that replaces the reporter's."""
     first = _replaceable(connection, database, name)
     if expires_at is None and first.expires_at is not None:
         expires_at = database.clock() + (first.expires_at - first.created_at)
@@ -173,9 +171,8 @@ def issued_again(connection: Connection, database: Database, proposal: Proposal)
 def _planned(
     connection: Connection, database: Database, command: str, given: Mapping[str, Any], digest: bytes
 ) -> PlannedChange:
-    """
-    :param given: the columns of the new row, times as text.
-    :raises CredentialRefused: as :func:`_require_place`.
+    """``given`` are the columns of the new row, times as text. Raises CredentialRefused as
+    :func:`_require_place`.
     """
     kind, verb = KEYS if command == API_KEY else TOKENS, "rotate" if command == SECOND_TOKEN else "create"
     subject = kind.subject(given["name"])
@@ -208,9 +205,8 @@ def _planned(
 
 
 def _require_place(connection: Connection, database: Database, command: str, name: str) -> None:
-    """Make sure that no key or token has, or had, the name; or, to replace one, that there is one.
-
-    :raises CredentialRefused: that is not so, or there are too many.
+    """Raises CredentialRefused where a key or token has, or had, the name; where there is none to replace; or
+    where there are too many.
     """
     if command == SECOND_TOKEN:
         _replaceable(connection, database, name)
@@ -224,9 +220,8 @@ def _require_place(connection: Connection, database: Database, command: str, nam
 
 
 def _replaceable(connection: Connection, database: Database, name: str) -> Row[*tuple[Any, ...]]:
-    """The one valid token of the reporter, which a second one may replace.
-
-    :raises CredentialRefused: it has no valid token, or two already.
+    """The one valid token of the reporter, which a second one may replace. Raises CredentialRefused where it
+    has no valid token, or two already.
     """
     valid = [
         row
@@ -244,7 +239,6 @@ def _replaceable(connection: Connection, database: Database, name: str) -> Row[*
 
 
 def _limit_fault(rate_limit: str) -> str | None:
-    """What is wrong with a key's limit; None where it is valid."""
     try:
         readable = len(rate_limit) <= LIMIT_LENGTH and bool(limits_of(rate_limit) or not rate_limit)
     except ValueError:

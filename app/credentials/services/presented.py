@@ -66,7 +66,6 @@ def _keys_by_id(connection: Connection) -> Mapping[str, ApiKey]:
 
 
 def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
-    """The scope as it is stored."""
     return Scope(
         None if types is None else frozenset(types),
         None if chains is None else frozenset(chains),
@@ -74,18 +73,16 @@ def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
 
 
 def quota_of(events: int | None, seconds: int | None) -> Quota | None:
-    """The quota as it is stored; None where there is none."""
+    """None where there is none."""
     return None if events is None or seconds is None else Quota(events, seconds)
 
 
 def authenticate(database: Database, environment_tokens: EnvironmentTokens, presented: bytes) -> IngestToken:
     """The valid token that was presented.
 
-    Every token of the environment is compared, and of the database the one with the presented public id. So
-    every wrong guess takes the same time, however much of it is right.
-
     :raises Unauthorized: it is unknown, was revoked, or has expired.
     """
+    # All are compared, so every wrong guess takes the same time, however much of it is right.
     found = [token for token in environment_tokens if token.is_(presented)]
     key_id = ingest_token.key_id_of(presented)
     if key_id is not None and not found:
@@ -119,9 +116,8 @@ def require_valid(connection: Connection, token: IngestToken, now: datetime) -> 
 
 
 def charge(connection: Connection, token: IngestToken, events: int, now: datetime) -> None:
-    """Count new and refused events against the quota that a reporter's tokens share.
-
-    Repeated events are free, so that sending a portion again always ends.
+    """Count new and refused events against the quota that a reporter's tokens share. Repeated events are
+    free, so that sending a portion again always ends.
 
     :param connection: of the writer.
     :raises QuotaExceeded: they are more than are left in this period.

@@ -15,10 +15,7 @@ class Reader:
     language = "en"
 
     def text(self, message: str, **values: str) -> str:
-        """A text in the reader's language.
-
-        :param message: in English, with values as ``%(name)s``; one without a translation stays English.
-        """
+        """``message`` is in English, with values as ``%(name)s``; one without a translation stays English."""
         return message % values
 
     def plural(self, one: str, several: str, number: int, **values: str) -> str:
@@ -26,14 +23,11 @@ class Reader:
         return (one if number == 1 else several) % (values | {"num": self.number(number)})
 
     def number(self, number: int) -> str:
-        """A number, with its thousands apart."""
+        """With its thousands apart."""
         return grouped(number)
 
     def amount(self, smallest: int, decimals: int, symbol: str) -> str:
-        """An amount in whole tokens, exact and with the token's symbol.
-
-        :param smallest: in smallest units.
-        """
+        """From smallest units: in whole tokens, exact and with the token's symbol."""
         return tokens_text(smallest, decimals, symbol)
 
     def span(self, duration: timedelta) -> str:

@@ -1,6 +1,4 @@
-"""The progress of a transfer as a few steps, their labels, the names of its transactions, how sure
-its status is.
-"""
+"""The progress of a transfer as a few steps, the names of its transactions, and how sure its status is."""
 
 from __future__ import annotations
 
@@ -24,8 +22,6 @@ from app.values.identifiers import BlockNumber
 
 
 class StepName(StrEnum):
-    """The steps, in the order in which they happen."""
-
     SENT = "sent"
     FAILED = "failed"
     FINAL = "final"
@@ -69,11 +65,8 @@ _TO_THE_REFUND: Final[Mapping[StageName, StepName]] = _BEGINNING | {
 
 
 def steps_of(stages: Iterable[Stage], status: Status) -> tuple[Step, ...]:
-    """The steps of a transfer by its status.
-
-    Stages that contradict the status are left out: they come from facts that cannot all be true.
-
-    :param stages: from ``stages_of`` for the same status.
+    """``stages`` are from ``stages_of`` for the same status. Those that contradict the status are left out:
+    they come from facts that cannot all be true.
     """
     meaning = _TO_THE_REFUND if status in REFUND_STATUSES else _TO_THE_PAYOUT
     grouped: dict[StepName, list[Stage]] = {}
@@ -84,7 +77,7 @@ def steps_of(stages: Iterable[Stage], status: Status) -> tuple[Step, ...]:
 
 
 def _step(name: StepName, group: Sequence[Stage]) -> Step:
-    """A step of several stages. The last stage says whether it is done; a current stage makes it current."""
+    """The last stage of the group says whether the step is done; a current stage makes it current."""
     behind = (StepProgress.DONE, StepProgress.SKIPPED)
     if group[-1].progress in behind:
         return Step(name, StepProgress.DONE, max((stage.at for stage in group if stage.at), default=None))
@@ -93,7 +86,6 @@ def _step(name: StepName, group: Sequence[Stage]) -> Step:
 
 
 def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
-    """The name of a step, after it is done or before."""
     text, src, dst = situation.reader.text, situation.source, situation.destination
     return {
         StepName.SENT: (text("Sent on %(chain)s", chain=src), text("Being sent on %(chain)s", chain=src)),
@@ -131,10 +123,7 @@ ON_A_CHAIN: Final = {
 
 
 def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
-    """How sure a status is, in a sentence or two.
-
-    :param chain: the name of the event's chain; empty where it is on none.
-    """
+    """In a sentence or two. ``chain`` is the name of the event's chain; empty where it is on none."""
     if certainty.level is Level.UNKNOWN:
         return reader.text("No block shows this transfer at the moment.")
     if certainty.level is Level.PROVEN:
@@ -156,7 +145,7 @@ def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
 
 
 class StepLine(Struct, frozen=True):
-    """One step of the transfer; ``at`` is when it was done, None while it is not, or not known."""
+    """As :class:`Step`, with its label."""
 
     name: StepName
     label: str
@@ -175,9 +164,8 @@ class SeenTransaction(Struct, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """How long transfers between these chains take from send to payout, and when this one was sent.
-
-    ``median`` and ``p90`` are None where none was paid out between them lately.
+    """How long transfers between these chains take from send to payout (None where none was paid out between
+    them lately), and when this one was sent.
     """
 
     sent_at: datetime | None
@@ -202,10 +190,9 @@ class Pace(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """The call that pays the refund, for a wallet to send: ``call`` has its arguments.
-
-    ``explorer`` is the address of the chain's explorer, https or empty. ``may_refuse`` says in words why the
-    contract may refuse although the evidence is valid.
+    """The call that pays the refund, for a wallet to send: ``call`` has its arguments. ``explorer`` is the
+    address of the chain's explorer, https or empty. ``may_refuse`` says in words why the contract may refuse
+    although the evidence is valid.
     """
 
     chain: str
@@ -218,9 +205,8 @@ class Claim(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True):
-    """Funds in a contract's delay queue, and the call that any account may send after the delay.
-
-    Values that were not reported are empty, or None.
+    """Funds in a contract's delay queue, and the call that any account may send after the delay. Values that
+    were not reported are empty, or None.
     """
 
     chain: str
@@ -229,10 +215,9 @@ class Held(Struct, frozen=True):
 
 
 class FollowedTransfer(Struct, frozen=True):
-    """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are formatted for people, or empty.
-
-    ``claim`` is set only at status 8, ``held`` only at 9 and 11 while funds wait in a queue.
-    ``certainty`` says how sure the status is.
+    """``transfer_id`` is lower-case hex with 0x; amounts are formatted for people, or empty. ``claim`` is set
+    only at status 8, ``held`` only at 9 and 11 while funds wait in a queue. ``certainty`` says how sure the
+    status is.
     """
 
     transfer_id: str
@@ -271,9 +256,8 @@ class ReadSoFar(Struct, frozen=True):
 
 
 class NotSeen(Struct, frozen=True):
-    """No transfer of the key is known. ``read`` are the configured chains, the newest first.
-
-    ``ended`` is the status that the transfer had when it was pruned, None where it was never seen.
+    """No transfer of the key is known. ``read`` are the configured chains, the newest first. ``ended`` is the
+    status that the transfer had when it was pruned, None where it was never seen.
     """
 
     key: str

@@ -111,12 +111,10 @@ class Situation(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """The source chain's name."""
         return self.src or self.reader.text("the source chain")
 
     @property
     def destination(self) -> str:
-        """The destination chain's name."""
         return self.dst or self.reader.text("the destination chain")
 
 
@@ -134,7 +132,6 @@ class Explanation(Struct, frozen=True):
 
 
 def explain(situation: Situation) -> Explanation:
-    """The words for a situation."""
     return _EXPLANATIONS[situation.status](situation)
 
 
