@@ -22,7 +22,7 @@ VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify each file, and print what was found; the exit code."""
+    """Verify each file, and print what was found. Returns the exit code."""
     # A package that eth-account imports raises the limit: deeply nested JSON would end the process.
     sys.setrecursionlimit(min(RECURSION, sys.getrecursionlimit()))
     given = _parser().parse_args(arguments)
@@ -86,30 +86,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def chain_id(text: str) -> int:
-    """A chain id; argparse names this function where it refuses one.
-
-    :raises ValueError: it is none.
-    """
+    """argparse names this function where it refuses a text, as the two below."""
     if not 0 < int(text) < 2**64:
         raise ValueError(text)
     return int(text)
 
 
 def address(text: str) -> str:
-    """The address of a contract.
-
-    :raises ValueError: it is none.
-    """
     if not is_address(text):
         raise ValueError(text)
     return to_checksum_address(text)
 
 
 def hex_of_32_bytes(text: str) -> bytes:
-    """A hash or an id.
-
-    :raises ValueError: it is none.
-    """
     value = bytes.fromhex(text.removeprefix("0x"))
     if len(value) != ID_BYTES:
         raise ValueError(text)

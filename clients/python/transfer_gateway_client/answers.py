@@ -20,16 +20,13 @@ class GatewayError(Exception):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the same question may be answered in minutes."""
+        """Whether the same request may succeed in minutes."""
         is_busy = self.http_status == httpx.codes.TOO_MANY_REQUESTS or self.http_status >= 500
         return is_busy or self.reason == "fee_stale"
 
 
 def checked(response: httpx.Response) -> object:
-    """The answer.
-
-    :raises GatewayError: an ``err``, or no answer of a gateway.
-    """
+    """:raises GatewayError: an ``err``, or no answer of a gateway."""
     try:
         answer: object = response.json()
     except ValueError:

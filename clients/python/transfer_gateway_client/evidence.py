@@ -1,4 +1,4 @@
-"""Whether the evidence of a refund is good, judged from its bytes. Needs the extra ``evm``."""
+"""Whether the evidence of a refund is good, by its bytes. Needs the extra ``evm``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def verify_evidence(
     are those of the contract only the contract knows: simulate the call.
 
     :param receiver: who must be paid.
-    :param contracts: further contracts of the bridge that are trusted beside those of the configs.
+    :param contracts: further contracts of the bridge that are trusted like those of the configs.
     :raises EvidenceError: with what is wrong.
     """
     kind, chain_id, contract = evidence["kind"], evidence["chain_id"], evidence["contract"]
@@ -130,16 +130,12 @@ def proven(
 
 
 def demand(holds: bool, otherwise: str) -> None:
-    """Refuse the evidence unless it holds.
-
-    :raises EvidenceError: with what is wrong.
-    """
+    """:raises EvidenceError: ``otherwise``, unless it holds."""
     if not holds:
         raise EvidenceError(otherwise)
 
 
 def lowered(addresses: Collection[str]) -> set[str]:
-    """The addresses in lower case, to be compared."""
     return {each.lower() for each in addresses}
 
 
@@ -162,9 +158,8 @@ def signed_digest(kind: str, chain_id: int, contract: str, request: bytes) -> by
 
 
 def signer_of(digest: bytes, signature: bytes) -> str:
-    """Who made the signature, by the rule of the contract.
-
-    :raises EvidenceError: the contract would refuse it.
+    """Who made the signature, by the rule of the contract. Raises EvidenceError where the contract would
+    refuse it.
     """
     good = len(signature) == 65 and signature[64] in (27, 28)
     demand(good and int.from_bytes(signature[32:64], "big") <= HALF_ORDER, "a signature is malformed")

@@ -94,9 +94,9 @@ def claim_refund(
     contracts: Collection[str] = (),
     timeout: float = 3600,
 ) -> str:
-    """Have a refund paid: ask for it at status 6, wait for 8, verify, simulate, send.
+    """Have a refund paid: request it at status 6, wait for 8, verify, simulate, send.
 
-    Gives the hash of the transaction. Afterwards wait with ``wait_until`` until the state is terminal: the
+    Returns the hash of the transaction. Afterwards wait with ``wait_until`` until the state is terminal: the
     transfer stays at 8 until the gateway has read that transaction.
 
     :param w3: a node of the source chain, with a middleware that signs or an account of the node's.
@@ -157,7 +157,6 @@ class _Call:
     arguments: tuple[Any, ...]
 
     def on(self, w3: Web3) -> ContractFunction:
-        """The call through a node of its chain."""
         node = w3.eth.chain_id
         demand(node == self.chain_id, f"the refund is paid on chain {self.chain_id}, the node is of {node}")
         function, _, types = self.signature.rstrip(")").partition("(")

@@ -47,7 +47,7 @@ class State:
     """Where a transfer is.
 
     ``terminal``: whether its end is final; ``final_by`` is then ``block``, or ``reported`` without one.
-    ``next_actor`` is ``network``, ``user`` or ``nobody``. ``next_poll_seconds`` is when to ask again, and
+    ``next_actor`` is ``network``, ``user`` or ``nobody``. ``next_poll_seconds`` is when to request again, and
     ``as_of`` how new the gateway's facts are (RFC 3339); both are None where the gateway does not say.
     """
 
@@ -66,8 +66,8 @@ class State:
 
 
 class EstimateQuestion(TypedDict):
-    """What an estimate is asked with: ``amount`` in the source token's smallest unit, the tolerance in parts
-    per million.
+    """The parameters of an estimate: ``amount`` in the source token's smallest unit, the tolerance in
+    parts per million.
     """
 
     src_chain_id: int
@@ -83,7 +83,7 @@ class Gateway:
     """A gateway at a base address, such as ``https://gateway.example``.
 
     :param api_key: for callers with limits of their own.
-    :param http: a client to use instead of an own one, which is closed by whoever made it.
+    :param http: a client to use instead of an own one; the caller closes it.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Gateway:
         self.close()
 
     def close(self) -> None:
-        """Give up the connections, unless they are somebody else's."""
+        """Close the connections of its own client."""
         if self._owned:
             self._http.close()
 
     def configs(self) -> ConfigsAnswer:
-        """What can be transferred where. An answer that is still good is not loaded again."""
+        """What can be transferred where. An answer that has not changed is not loaded again."""
         known = self._configs
         response = self._send(
             "GET", "/v2/getTransferConfigs", headers={"If-None-Match": known[0]} if known else {}
@@ -123,43 +123,42 @@ class Gateway:
         """Every way that the gateway offers now, pegged ones first."""
         return ways(self.configs())
 
-    def estimate(self, **asked: Unpack[EstimateQuestion]) -> EstimateAnswer:
+    def estimate(self, **question: Unpack[EstimateQuestion]) -> EstimateAnswer:
         """What a transfer would bring."""
-        return cast(EstimateAnswer, self._get("/v2/estimateAmt", _estimate_query(asked)))
+        return cast(EstimateAnswer, self._get("/v2/estimateAmt", _estimate_query(question)))
 
-    def explain_estimate(self, **asked: Unpack[EstimateQuestion]) -> ExplainedAnswer:
+    def explain_estimate(self, **question: Unpack[EstimateQuestion]) -> ExplainedAnswer:
         """How an estimate of the same comes about. One that is refused is no error here: see ``refusal``."""
-        return cast(ExplainedAnswer, self._get("/v2/explainEstimate", _estimate_query(asked)))
+        return cast(ExplainedAnswer, self._get("/v2/explainEstimate", _estimate_query(question)))
 
     def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
         """The median time of transfers of the last seven days, in seconds.
 
         :raises GatewayError: ``no_latency_data``, where there was none.
         """
-        asked: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
-        found = cast(LatencyAnswer, self._get("/v2/getLatest7DayTransferLatencyForQuery", asked))
+        query: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+        found = cast(LatencyAnswer, self._get("/v2/getLatest7DayTransferLatencyForQuery", query))
         return found["median_transfer_latency_in_second"]
 
     def latency_stats(
         self, src_chain_id: int, dst_chain_id: int, token_symbol: str | None = None
     ) -> LatencyStatsAnswer:
         """Median and percentiles of the same, in seconds; of one token where it is given."""
-        asked: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+        query: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
         if token_symbol is not None:
-            asked["token_symbol"] = token_symbol
-        return cast(LatencyStatsAnswer, self._get("/v2/getTransferLatencyStats", asked))
+            query["token_symbol"] = token_symbol
+        return cast(LatencyStatsAnswer, self._get("/v2/getTransferLatencyStats", query))
 
     def history(self, accounts: str | Sequence[str], *, page_size: int = 50) -> Iterator[HistoryTransfer]:
-        """The transfers that these senders or receivers have, the newest first, page after page.
-
-        :param accounts: one, or up to 20.
+        """The transfers that these senders or receivers (up to 20) have, the newest first, page after
+        page.
         """
         names = accounts if isinstance(accounts, str) else ",".join(accounts)
-        asked: _Query = {"acct_addr": names, "page_size": page_size, "next_page_token": ""}
+        query: _Query = {"acct_addr": names, "page_size": page_size, "next_page_token": ""}
         while True:
-            page = cast(HistoryAnswer, self._get("/v2/transferHistory", asked))
+            page = cast(HistoryAnswer, self._get("/v2/transferHistory", query))
             yield from page["history"]
-            asked["next_page_token"] = page["next_page_token"]
+            query["next_page_token"] = page["next_page_token"]
             if not page["next_page_token"]:
                 return
 
@@ -177,10 +176,7 @@ class Gateway:
         return EventStream(self._http, url, {k: v for k, v in about.items() if v}, self._headers, last_id)
 
     def status(self, transfer_id: str, *, timeout: float | None = None) -> State:
-        """Where a transfer is.
-
-        :param timeout: seconds until ``httpx.TimeoutException``; by default those of ``http``.
-        """
+        """``timeout`` is in seconds until ``httpx.TimeoutException``; by default that of ``http``."""
         options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         body = {"transfer_id": transfer_id}
         return _state(transfer_id, self._send("POST", "/v2/getTransferStatus", json=body, **options))
@@ -213,7 +209,7 @@ class Gateway:
         return cast(EvidenceAnswer, self._get("/v2/getRefundEvidence", {"transfer_id": transfer_id}))
 
     def ask_for_refund(self, transfer_id: str) -> WithdrawAnswer:
-        """Tell the network that the refund is wanted. Ask at status 6 only; asking again does no harm."""
+        """Request the refund of a transfer at status 6. Another request changes nothing."""
         body = {"withdraw_req": b64encode(_refund_request(transfer_id, int(time.time()))).decode()}
         return cast(WithdrawAnswer, checked(self._send("POST", "/v2/withdrawLiquidity", json=body)))
 
@@ -239,9 +235,9 @@ class Gateway:
         return self._http.request(method, self._base + path, headers=sent, **options)
 
 
-def _estimate_query(asked: EstimateQuestion) -> _Query:
-    query: _Query = {"amt": str(asked["amount"])}
-    for name, value in asked.items():
+def _estimate_query(question: EstimateQuestion) -> _Query:
+    query: _Query = {"amt": str(question["amount"])}
+    for name, value in question.items():
         if name != "amount" and value is not None:
             query[name] = str(value).lower() if isinstance(value, bool) else cast(str | int, value)
     return query

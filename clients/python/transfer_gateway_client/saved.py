@@ -1,4 +1,4 @@
-"""Saved answers of any gateway of this kind, judged without one."""
+"""Validates saved answers of any gateway of this kind without one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ID_BYTES = 32
 
 
 class UnusableAnswer(ValueError):
-    """It is no answer of a gateway, or does not say enough to be judged."""
+    """It is no answer of a gateway, or does not say enough to be validated."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class _Said:
 
 
 def verify_saved(answer: object, known: Known) -> Verified:
-    """Judge a saved answer of ``getTransferStatus`` or ``getRefundEvidence`` as the contract would.
+    """Validate a saved answer of ``getTransferStatus`` or ``getRefundEvidence`` as the contract would.
 
     Only the request, the signatures and the set are believed. Chain, contract, kind and hash of the set are
     taken from the answer where they are not known; what it says and what is known must agree.
 
     :raises EvidenceError: the contract would not pay, with the reason.
-    :raises UnusableAnswer: there is nothing to judge, or too little to judge it by.
+    :raises UnusableAnswer: there is no evidence, or the answer says too little.
     """
     if not isinstance(answer, Mapping) or "wd_onchain" not in answer:
         raise UnusableAnswer("is not a saved answer: it has no wd_onchain")
@@ -92,10 +92,10 @@ def verify_saved(answer: object, known: Known) -> Verified:
     demand(
         known.set_hash in (None, set_hash), f"signers and powers hash to 0x{set_hash.hex()}, not as expected"
     )
-    return _judged(said, known.chain_id, known.contract, known, set_hash)
+    return _validated(said, known.chain_id, known.contract, known, set_hash)
 
 
-def _judged(said: _Said, chain_id: int, contract: str, known: Known, set_hash: bytes) -> Verified:
+def _validated(said: _Said, chain_id: int, contract: str, known: Known, set_hash: bytes) -> Verified:
     kind, signed = _who_signed(said, chain_id, contract, known.kind)
     rows = [(who, power, signed.get(who)) for who, power in zip(said.signers, said.powers, strict=True)]
     refund = proven(kind, chain_id, contract, said.request, rows, transfer=known.transfer)
@@ -111,8 +111,8 @@ def _who_signed(
 ) -> tuple[str, Mapping[str, bytes]]:
     """The kind of the refund, and the signature of each validator who signed.
 
-    The kind is the one under whose digest the signatures are the validators'. A signature of anybody else
-    is refused: a contract would pass over it, but no gateway serves it.
+    The kind is the one under whose digest the signatures are the validators'. Anybody else's is refused: a
+    contract would ignore it, but no gateway serves it.
     """
     for each in [kind] if kind else KINDS:
         digest = signed_digest(each, chain_id, contract, said.request)
@@ -146,7 +146,6 @@ def _status_answer(answer: Mapping[str, Any]) -> tuple[_Said, Known]:
 
 
 def _evidence_answer(answer: Mapping[str, Any]) -> tuple[_Said, Known]:
-    """An answer of ``getRefundEvidence``."""
     rows = answer["signers"]
     said = _Said(
         _base64(answer["wd_onchain"]),
@@ -165,10 +164,7 @@ def _evidence_answer(answer: Mapping[str, Any]) -> tuple[_Said, Known]:
 
 
 def _checked(said: _Said) -> _Said:
-    """The evidence, if a contract can be called with it.
-
-    :raises ValueError: it cannot.
-    """
+    """The evidence. Raises ValueError where no contract can be called with it."""
     if len(said.signers) != len(said.powers) or not all(0 <= power < 2**256 for power in said.powers):
         raise ValueError("no validator set")
     return said
@@ -189,16 +185,13 @@ def _contract(stated: object) -> str | None:
 
 
 def _set_hash(said: _Said) -> bytes:
-    """What the contract keeps of its validator set (docs/refunds.md)."""
+    """What the contract stores of its validator set (docs/refunds.md)."""
     signers = b"".join(bytes.fromhex(who[2:]).rjust(32, b"\0") for who in said.signers)
     return keccak(signers + b"".join(power.to_bytes(32, "big") for power in said.powers))
 
 
 def _base64(text: str) -> bytes:
-    """Standard base64 in its one spelling.
-
-    :raises ValueError: it is something else.
-    """
+    """Standard base64 in its one spelling. Raises ValueError for anything else."""
     decoded = b64decode(text, validate=True)
     if b64encode(decoded).decode() != text:
         raise ValueError("not standard base64")

@@ -1,4 +1,4 @@
-"""Waiting for a transfer: by the gateway's wait where it has one, else by asking again when it says."""
+"""Waiting for a transfer: by the gateway's wait where it has one, else by requests when the gateway says."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from transfer_gateway_client.gateway import Gateway, State
 
 LONGEST_WAIT = 30
 ANSWERED_WITHIN = 20
-"""Seconds in which a gateway answers a question."""
+"""Seconds in which a gateway answers a request."""
 
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 2.0, 60.0, 1.5
-"""Seconds between two questions where the gateway does not say: each pause is longer than the last."""
+"""Seconds between two requests where the gateway does not say: each pause is longer than the last."""
 
 BUSY = (429, 503)
 """What a gateway answers where too many wait: of all, or of the caller's network."""
 
 NO_WAIT = (404, 405, *BUSY)
-"""What it answers there, or where it has no wait: its status is asked for instead. So it is where somebody
-else answers, such as a proxy."""
+"""What it answers there, or where it has no wait, or a proxy in its place: the status is requested then."""
 
 
 class WaitTimeout(TimeoutError):
@@ -32,7 +31,7 @@ class WaitTimeout(TimeoutError):
 def wait_until_done(
     gateway: Gateway, transfer_id: str, *, timeout: float = 3600, unknown_for: float = 600
 ) -> State:
-    """Wait until the transfer's end is final, or until the user has to ask for a refund (6) or claim it (8).
+    """Wait until the transfer's end is final, or until the user has to request a refund (6) or claim it (8).
 
     :param timeout: seconds to wait at most.
     :param unknown_for: seconds in which the gateway may still not know the transfer, for it was just sent.
@@ -60,7 +59,7 @@ def wait_until(
     wait = _Wait(gateway, transfer_id, timeout, unknown_for)
     while wait.left > 0:
         try:
-            state = wait.ask()
+            state = wait.request()
         except (GatewayError, httpx.TransportError) as error:
             seconds = wait.after_error(error)
         else:
@@ -73,12 +72,12 @@ def wait_until(
 
 
 class _Wait:
-    """How to ask next, and when, in seconds: 0 is at once."""
+    """How to send the next request, and when, in seconds: 0 is at once."""
 
     def __init__(self, gateway: Gateway, transfer_id: str, timeout: float, unknown_for: float) -> None:
         self._gateway, self._transfer_id = gateway, transfer_id
         self._began, self._timeout, self._unknown_for = time.monotonic(), timeout, unknown_for
-        self._asked, self._pause = self._began, FIRST_PAUSE
+        self._requested, self._pause = self._began, FIRST_PAUSE
         self._waits, self._busy, self._waiting = True, False, False
         self.seen: State | None = None
 
@@ -86,9 +85,9 @@ class _Wait:
     def left(self) -> float:
         return self._began + self._timeout - time.monotonic()
 
-    def ask(self) -> State:
+    def request(self) -> State:
         """By the gateway's wait where it has one; the first time, and while too many wait, by the status."""
-        self._asked, seen = time.monotonic(), self.seen
+        self._requested, seen = time.monotonic(), self.seen
         self._waiting = seen is not None and self._waits and not self._busy
         if seen is not None and self._waiting:
             seconds = max(1, min(LONGEST_WAIT, int(self.left)))
@@ -97,24 +96,21 @@ class _Wait:
         return self._gateway.status(self._transfer_id, timeout=self._within(0))
 
     def _within(self, seconds: float) -> float:
-        """When the answer to a question that waits for so many seconds is late, or the time is over."""
+        """When the answer to a request that waits for so many seconds is late, or the time is over."""
         return max(1.0, min(seconds + ANSWERED_WITHIN, self.left + 1))
 
     def after(self, state: State) -> float:
-        """The time until the next question where the transfer is not there yet."""
+        """The time until the next request where the transfer is not there yet."""
         moved, self.seen = self.seen is None or state.status != self.seen.status, state
         if moved:
             self._pause = FIRST_PAUSE
         # A wait that is answered at once with the same has not waited.
-        waited = moved or not self._waiting or time.monotonic() - self._asked >= 1
+        waited = moved or not self._waiting or time.monotonic() - self._requested >= 1
         self._busy = False
         return 0.0 if self._waits and waited else self._later(_said(state))
 
     def after_error(self, error: GatewayError | httpx.TransportError) -> float:
-        """The time until the next question.
-
-        :raises GatewayError: what waiting does not change.
-        """
+        """The time until the next request. Raises a GatewayError that waiting does not change."""
         if isinstance(error, httpx.TransportError):
             return self._later(None)
         if self._waiting and (error.http_status in NO_WAIT or not error.reason):
@@ -132,8 +128,7 @@ class _Wait:
 
 
 def _said(state: State | None) -> float | None:
-    """When the gateway says to ask again.
-
-    What the user does next it cannot know: who still waits at the user's turn may have just acted.
+    """When the gateway says to request again. It cannot know what the user does next, who may have just
+    acted.
     """
     return None if state is None or state.next_actor == "user" else state.next_poll_seconds

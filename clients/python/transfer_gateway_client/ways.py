@@ -18,7 +18,7 @@ class NoWay(LookupError):
 
 
 class SlippageTooLow(Exception):
-    """The contract would not take the send: ask the user for a larger tolerance, then estimate again."""
+    """The contract would not take the send: let the user choose a larger tolerance, then estimate again."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Way:
 
     @property
     def is_pegged(self) -> bool:
-        """What an estimate of this way is asked with."""
+        """``is_pegged`` of an estimate of this way."""
         return self.kind != "pool"
 
 
@@ -67,22 +67,18 @@ class Send:
 
     @property
     def chain_id(self) -> int:
-        """The source chain."""
         return self.way.src_chain_id
 
     @property
     def contract(self) -> str:
-        """Where the transaction goes."""
         return self.way.contract
 
     @property
     def token(self) -> str:
-        """What is sent."""
         return self.way.token
 
     @property
     def function(self) -> str:
-        """The name of the function."""
         return self.signature.partition("(")[0]
 
 

@@ -29,9 +29,8 @@ def verify_webhook(
     *,
     now: float | None = None,
 ) -> dict[str, Any]:
-    """The event of a delivery that one of the secrets has signed.
-
-    The same ``webhook-id`` may come again: keep the ids that were handled.
+    """The event of a delivery that one of the secrets has signed. The same ``webhook-id`` may come again:
+    store the ids that were handled.
 
     :param body: as it was received, before any reader of JSON has touched it.
     :param secrets: ``whsec_…``; two while one replaces the other.
@@ -50,7 +49,7 @@ def verify_webhook(
     signed = f"{name}.{moment}.".encode() + content
     right = [_signature(secret, signed) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     sent = [each.encode() for each in signatures.split(" ")]
-    # Compared all, so that the time does not tell which one is right.
+    # Compared all, so that the time does not show which one is right.
     if not sum(hmac.compare_digest(one, other) for one in right for other in sent):
         raise WebhookError("no signature is by this secret")
     event: dict[str, Any] = json.loads(content)
