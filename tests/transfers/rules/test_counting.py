@@ -6,7 +6,7 @@ import pytest
 
 from app.transfers.rules.events.counting import Logged, Origin, counting
 from app.transfers.rules.events.event_types import TransferSubmitted
-from tests.transfers.rules.judging import NOW, TRANSFER
+from tests.transfers.rules.validating import NOW, TRANSFER
 
 PROVEN = Origin(1, 2, is_sent=True, is_proven=True)
 CLAIMED = Origin(1, 2, is_sent=True)

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.validation import Accepted, Refused, Repeated, validate_segment
 from app.values.identifiers import ChainId, TransferId
-from tests.transfers.rules.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
+from tests.transfers.rules.validating import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
 
 OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
 
 
-class TestWhatIsTold:
-    """A report may leave fields out: that is no other content, and nothing that was told is lost."""
+class TestOmittedFields:
+    """A report may leave fields out: that is no other content, and nothing that was reported is lost."""
 
     def test_less_is_repeated(self) -> None:
         full = sent(log_index=4, contract="0xcc")

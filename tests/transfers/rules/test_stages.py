@@ -16,7 +16,7 @@ from app.transfers.rules.events.event_types import (
 from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
 from app.transfers.rules.stuck import StageName, stages_of
 from app.values.codes import XferStatus
-from tests.transfers.rules.judging import NOW, TRANSFER
+from tests.transfers.rules.validating import NOW, TRANSFER
 
 BOTH = [
     (StageName.CONFIRMED, TransferConfirmed, XferStatus.OK_TO_RELAY),

@@ -35,15 +35,15 @@ SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)))  # quorum 67
 UNKNOWN_PARTS = ("kind", "src_chain_id", "contract", "token", "receiver", "amount")
 
 
-def contract_takes(ctx: RefundContext, judgement, validators: ValidatorSet) -> dict[int, int | bytes]:
+def contract_takes(ctx: RefundContext, validation, validators: ValidatorSet) -> dict[int, int | bytes]:
     assert ctx.kind and ctx.src_chain_id and ctx.contract
     return execute(
         ctx.kind.value,
         ctx.src_chain_id,
         ctx.contract,
         validators.contract_hash,
-        judgement.wd_onchain,
-        list(judgement.sorted_sigs),
+        validation.wd_onchain,
+        list(validation.sorted_sigs),
         list(validators.signers),
         list(validators.powers),
     )
@@ -275,9 +275,9 @@ def test_second_signature_adds_no_power():
     second = sign_with_nonce(digest, KEYS[3], 12345)
     assert second != plain
     for order in ([plain, second], [second, plain], [plain] * 3 + [second] * 2):
-        judgement = validate_refund(ctx, [wd_onchain], order, SET).requests[0]
-        assert judgement.signed == ((address_of(KEYS[3]), min(plain, second)),)
-        assert judgement.power_signed == 40
+        validation = validate_refund(ctx, [wd_onchain], order, SET).requests[0]
+        assert validation.signed == ((address_of(KEYS[3]), min(plain, second)),)
+        assert validation.power_signed == 40
 
 
 def test_two_requests_at_quorum_serve_none():
@@ -345,7 +345,7 @@ def test_an_empty_set_serves_nothing():
     assert validate_refund(ctx, [wd_onchain], [], ValidatorSet.of(137, 1, ())).served is None
 
 
-def test_another_chains_validators_do_not_judge():
+def test_another_chains_validators_are_refused():
     ctx = context(SendKind.POOL)
     elsewhere = members({KEYS[0]: 1}, chain_id=1)
     with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
@@ -354,7 +354,7 @@ def test_another_chains_validators_do_not_judge():
         signature_is_provably_false(ctx, [], bytes(65), elsewhere)
 
 
-def test_judging_again_recovers_nothing_again():
+def test_another_validation_recovers_nothing_again():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx, seqnum=4242)
     signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
@@ -380,7 +380,7 @@ def test_the_digest_matches_what_was_signed_elsewhere():
     assert all(len(sign_digest(digest, KEYS[0])) == 65 for digest in digests)
 
 
-def test_the_decoded_request_stands_in_the_judgement():
+def test_validation_has_the_decoded_request():
     for kind in KINDS:
         ctx = context(kind)
         assert validate_refund(ctx, [wd_for(ctx)], [], SET).requests[0].request == request_for(ctx)

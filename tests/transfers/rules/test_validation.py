@@ -39,7 +39,7 @@ from app.transfers.rules.validation import (
 )
 from app.values.codes import SendKind
 from app.values.crypto import address_of, keccak256, sign_digest
-from tests.transfers.rules.judging import (
+from tests.transfers.rules.validating import (
     BRIDGE,
     NOW,
     SENDER,
@@ -61,7 +61,7 @@ KEYS = [keccak256(b"judge %d" % n) for n in range(3)]
 
 
 class ShowsKnown:
-    """Refuses everything and tells what it was shown of the transfer."""
+    """Refuses everything and says what it was shown of the transfer."""
 
     chains = None
 
@@ -104,8 +104,8 @@ class TestScope:
         assert found == Refused("knows None", two_contents=False)
 
     def test_scope_sees_only_standing_events(self) -> None:
-        kept, gone = sent("kept"), sent("gone", block=1, src_chain_id=9)
-        histories = history((3, kept), (4, gone), retracted={"gone": 5})
+        left, gone = sent("left"), sent("gone", block=1, src_chain_id=9)
+        histories = history((3, left), (4, gone), retracted={"gone": 5})
         assert verdict(released(), known(scope=ShowsKnown(), histories=histories)) == Refused("knows 1")
 
     def test_of_other_events_nothing_is_known(self) -> None:
@@ -159,7 +159,7 @@ class TestPruned:
 class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
     def test_after_the_last_reversal(self, event: Event) -> None:
-        """No reversal came since, so the event stands, whatever its kind and history are."""
+        """No reversal came since, so the event is canonical, whatever its kind and history are."""
         accepted = [(6, event)] if isinstance(event, TransferEvent) else []
         what = known(
             latest=latest((6, event)),
@@ -199,7 +199,7 @@ class TestRepeated:
         assert verdict(event, known(**facts, orphaned={event.key})) == Accepted(entry(event, occurrence=1))
 
     def test_a_standing_reorg_is_logged_again(self) -> None:
-        """And it is not asked again whether it is too deep: it was believed once."""
+        """And it is not validated again whether it is too deep: it was believed once."""
         what = known(
             latest=latest((3, reorg())), last_reversal=3, chain_limits={1: ChainLimits(10**6, 10**6)}
         )
