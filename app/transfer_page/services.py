@@ -49,12 +49,18 @@ from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import UNKNOWN_TIMES, follows_route
 from app.transfers.rules.status import StandingEvents
 from app.transfers.rules.stuck import Progress, stages_of
-from app.transfers.services.lookups import FoundTransfer, Leg, Words, certainties_of, listed_transfer
+from app.transfers.services.lookups import (
+    FoundTransfer,
+    Leg,
+    Words,
+    as_transfer_id,
+    certainties_of,
+    listed_transfer,
+)
 from app.transfers.services.status import progress_of_row, route_times
 from app.values.codes import REFUND_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import ChainId, TransferId
-from app.values.wire_values import parse_transfer_id
 
 LOOK_AGAIN_SECONDS: Final = 15
 """When to load again what is not known yet: most chains have a new block by then."""
@@ -78,7 +84,7 @@ def follow_transfer(
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
-    transfer_id = _as_transfer_id(key)
+    transfer_id = as_transfer_id(key)
     found = database.public.run_reads(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
         return _PageBuilder(database, snapshot, found, reader).build()
@@ -94,13 +100,6 @@ def follow_transfer(
         if row.chain_id in snapshot.terms.chain_infos
     ]
     return NotSeen(key, found.ended, read, LOOK_AGAIN_SECONDS)
-
-
-def _as_transfer_id(key: str) -> TransferId | None:
-    try:
-        return parse_transfer_id(key)
-    except ValueError:
-        return None
 
 
 class _One(Struct, frozen=True):

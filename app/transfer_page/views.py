@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Blueprint, Flask, Response, current_app, redirect, request, url_for
+from flask import Blueprint, Flask, Response, redirect, request, url_for
 from flask.templating import Environment
 from flask.typing import ResponseReturnValue
 from msgspec import Struct
@@ -49,8 +49,6 @@ from app.values.errors import GatewayError
 from app.values.times import rfc3339
 from app.values.wire_values import parse_transfer_id, parse_tx_hash
 
-_KEY: Final = "pages"
-
 
 class PagesInterface(Struct, frozen=True):
     """The settings, and the templates with the texts of the reader's language. The two addresses that the
@@ -67,18 +65,6 @@ class PagesInterface(Struct, frozen=True):
     def refund_page(self, transfer_id: str) -> str:
         """The page of the app where this transfer's refund is claimed; empty where there is none."""
         return self.refund_url.replace("{transfer_id}", transfer_id)
-
-
-def open_interface(app: Flask, interface: PagesInterface) -> None:
-    """Store the interface in the application."""
-    app.extensions[_KEY] = interface
-
-
-def current_interface() -> PagesInterface:
-    """The interface of the current application."""
-    interface = current_app.extensions[_KEY]
-    assert isinstance(interface, PagesInterface)  # noqa: S101  narrows the type of an untyped registry
-    return interface
 
 
 _log = logging.getLogger(__name__)
@@ -149,7 +135,7 @@ def templates_of(app: Flask) -> Environment:
 
 def page(template: str, status: int = 200, /, **shown: Any) -> Response:
     """A page. Everything it shows is passed in: it does not depend on a sign-in to the console."""
-    interface = current_interface()
+    interface = current(PagesInterface)
     text = interface.templates.get_template(f"pages/{template}").render(
         asset=_asset,
         reader=current_reader(),
@@ -186,7 +172,7 @@ def _remember(response: Response) -> None:
             chosen,
             max_age=COOKIE_SECONDS,
             path=TRANSFER_PAGES,
-            secure=needs_secure_cookies(current_interface().trusted_proxies),
+            secure=needs_secure_cookies(current(PagesInterface).trusted_proxies),
             httponly=True,
             samesite="Lax",
         )
@@ -314,7 +300,7 @@ def transfer(key: str) -> ResponseReturnValue:
         return page("several.html", transfers=followed)
     if key != followed.transfer_id:
         return redirect(url_for("pages.transfer", key=followed.transfer_id), _SEE_OTHER)
-    refund_page = current_interface().refund_page(followed.transfer_id)
+    refund_page = current(PagesInterface).refund_page(followed.transfer_id)
     return page("transfer.html", followed=followed, look=look_of(followed), refund_page=refund_page)
 
 
@@ -334,7 +320,7 @@ def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
             current(SnapshotSource),
             current(RefundRequestLimit),
             WithdrawRequest(wanted, 0),
-            caller(current_interface().trusted_proxies),
+            caller(current(PagesInterface).trusted_proxies),
         )
     except GatewayError as error:
         if error.reason not in (Reason.REFUND_NOT_AVAILABLE, Reason.TRANSFER_NOT_FOUND):
@@ -347,7 +333,8 @@ def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url
 
     :param refund_url: the page of the app where refunds are claimed, maybe with ``{transfer_id}`` in it.
     """
-    open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits, templates_of(app)))
+    interface = PagesInterface(trusted_proxies, support_url, refund_url, waits, templates_of(app))
+    add_part(app, PagesInterface, interface)
     open_languages(app)
     app.register_blueprint(pages)
     add_part(app, Wording, PageWording())

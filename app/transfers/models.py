@@ -33,6 +33,7 @@ from app.db.types import (
     UtcTime,
     exact_order,
 )
+from app.transfers.rules.events.fields import MAX_SUBJECT
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 NOTE_LENGTH = 2000
@@ -45,9 +46,6 @@ transfer_is_open = text(OPEN)
 
 BEGAN = "coalesce(began_at, updated_at)"
 """What the age of a transfer is counted from. Its index only serves a query with exactly this text."""
-
-MAX_SUBJECT = 96
-"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
 
 _REORG = text("type = 'chain.reorged'")
 _HEAD = text("type = 'chain.head'")

@@ -95,7 +95,7 @@ def find_transfers(
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
-    transfer_id = _as_transfer_id(key)
+    transfer_id = as_transfer_id(key)
     (entries, certainties, read_to), as_of = read_as_of(
         database, lambda connection: _find(connection, key, transfer_id, chain_id), several=True
     )
@@ -111,7 +111,8 @@ def find_transfers(
     return FoundTransfers(_knowledge(entries), found, read_to)
 
 
-def _as_transfer_id(key: str) -> TransferId | None:
+def as_transfer_id(key: str) -> TransferId | None:
+    """None where the key can only be the hash of a transaction."""
     try:
         return parse_transfer_id(key)
     except ValueError:

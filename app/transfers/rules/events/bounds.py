@@ -34,16 +34,6 @@ MAX_OF_A_LIMITED: Final = 512
 """All events of one transfer that a reporter limited to some chains may send."""
 
 
-def most_of(event: TransferEvent) -> int | None:
-    """How many events of this type one reporter may send about one transfer; None: any number.
-
-    Signatures have bounds of their own (``app.transfers.rules.refund_signatures``).
-    """
-    if isinstance(event, RefundSigned):
-        return None
-    return MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
-
-
 EventCounts = dict[tuple[bytes | ChainId, str], int]
 """How many events of a reporter were accepted, by transfer (of validator sets: by chain) and event type.
 
@@ -74,7 +64,9 @@ def too_many(event: Event, accepted: EventCounts, *, is_limited: bool = False) -
             f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
             "about a transfer: send further ones with a token for all chains"
         )
-    most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
-    if most is None or accepted.get((event.transfer_id, event.type), 0) < most:
+    if isinstance(event, RefundSigned) and not is_limited:
+        return None  # app.transfers.rules.refund_signatures has their bounds
+    most = MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
+    if accepted.get((event.transfer_id, event.type), 0) < most:
         return None
     return f"type: this reporter may send at most {most} events {event.type} about a transfer"

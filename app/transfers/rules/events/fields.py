@@ -28,7 +28,7 @@ MAX_REASON: Final = 1024
 MAX_REQUEST_BYTES: Final = 4096
 MAX_RETRACTED: Final = 10_000
 MAX_SUBJECT: Final = 96
-"""Characters of what an event is about: a route of two chain ids and a symbol has up to 92."""
+"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
 
 
 class Misread(ValueError):
