@@ -23,7 +23,7 @@ from app.sandbox.catalogue import (
 )
 from app.sandbox.reports import Event, block_at, block_event, event, time_to_depth
 from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address, keccak256, sign_digest

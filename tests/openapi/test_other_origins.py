@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.transfer_builder import QUORUM, VALIDATOR_KEYS, SendDetails, refund_request
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import encode_request
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.crypto import address_of, sign_digest

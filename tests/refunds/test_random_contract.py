@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.feed.services.reprojection import replay
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, sign_digest

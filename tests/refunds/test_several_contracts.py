@@ -13,7 +13,7 @@ from app.http.application import part_of
 from app.network.document import import_network
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER

@@ -16,7 +16,7 @@ from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER

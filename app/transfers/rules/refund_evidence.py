@@ -11,13 +11,8 @@ from app.network.rules.quorum import ValidatorSet
 from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferEvent, TransferSent
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.refunds.claimable import (
-    RefundContext,
-    RefundVerdict,
-    RequestValidation,
-    basis_of,
-    validate_refund,
-)
+from app.transfers.rules.refunds.claimable import RefundVerdict, RequestValidation, basis_of, validate_refund
+from app.transfers.rules.refunds.request_checks import RefundContext
 from app.transfers.rules.refunds.request_message import PaidIds, withdraw_id_of
 from app.transfers.rules.status import RefundStanding, StandingEvents
 from app.values.crypto import parse_evm_address

@@ -21,12 +21,8 @@ from app.network.rules.validation_facts import NetworkFacts
 from app.transfers.rules.events.event_types import RefundPrepared, RefundSigned, TransferSent
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refund_evidence import refund_context
-from app.transfers.rules.refunds.claimable import (
-    contradictions,
-    signature_is_provably_false,
-    signature_waits,
-    signers_of,
-)
+from app.transfers.rules.refunds.claimable import signature_is_provably_false, signature_waits, signers_of
+from app.transfers.rules.refunds.request_checks import contradictions
 from app.values.crypto import HASH_BYTES, BadSignature, recover_signer
 from app.values.identifiers import ChainId
 

@@ -26,7 +26,7 @@ from app.refunds.queries import load_histories
 from app.transfers.models import Event, Refund
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.transfers.rules.refund_signatures import MAX_ASIDE, MAX_WAITING
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from tests.actors import TESTER

@@ -31,7 +31,7 @@ from app.transfers.models import (
     TrendCount,
 )
 from app.transfers.rules.events.contract_ids import pool_transfer_id
-from app.transfers.rules.refunds.claimable import signing_digest
+from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest

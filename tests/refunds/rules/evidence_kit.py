@@ -9,7 +9,7 @@ from coincurve import PrivateKey
 from msgspec.structs import replace
 
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.refunds.claimable import RefundContext, signing_digest
+from app.transfers.rules.refunds.request_checks import RefundContext, signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, sign_digest

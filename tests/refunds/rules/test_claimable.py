@@ -4,13 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.refunds.claimable import (
+from app.transfers.rules.refunds.claimable import signature_is_provably_false, validate_refund
+from app.transfers.rules.refunds.request_checks import (
     RefundContext,
     contradictions,
     domain_separator,
-    signature_is_provably_false,
     signing_digest,
-    validate_refund,
 )
 from app.values import crypto
 from app.values.codes import SendKind

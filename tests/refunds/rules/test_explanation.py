@@ -7,12 +7,8 @@ from eth_utils import keccak, to_normalized_address
 from msgspec.structs import fields, replace
 
 from app.refunds.rules.explanation import RefundExplanation, explain_refund
-from app.transfers.rules.refunds.claimable import (
-    RefundContext,
-    domain_separator,
-    signing_digest,
-    validate_refund,
-)
+from app.transfers.rules.refunds.claimable import validate_refund
+from app.transfers.rules.refunds.request_checks import RefundContext, domain_separator, signing_digest
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of, checksum_address
 from tests.refunds.rules.evidence_kit import KINDS, context, key, members, sign, some, wd_for

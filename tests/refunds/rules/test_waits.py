@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from app.network.rules.quorum import ValidatorSet
 from app.refunds.rules.explanation import explain_refund
 from app.refunds.rules.waits import RefundView, Wait, refund_view, waiting_for
-from app.transfers.rules.refunds.claimable import RefundContext, validate_refund
+from app.transfers.rules.refunds.claimable import validate_refund
+from app.transfers.rules.refunds.request_checks import RefundContext
 from app.values.codes import FINISHED_STATUSES, SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address

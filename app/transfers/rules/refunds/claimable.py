@@ -12,32 +12,10 @@ from typing import Final
 from msgspec import Struct
 
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.refunds.request_checks import (
-    RefundContext,
-    contradictions,
-    digest_in,
-    domain_separator,
-    signing_digest,
-)
+from app.transfers.rules.refunds.request_checks import RefundContext, contradictions, digest_in
 from app.transfers.rules.refunds.request_message import RefundRequest, UnreadableRequest, decode_request
 from app.values.codes import SendKind
 from app.values.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
-
-__all__ = [
-    "RefundContext",
-    "RefundVerdict",
-    "RequestValidation",
-    "basis_of",
-    "collect_signed",
-    "contradictions",
-    "domain_separator",
-    "signature_is_provably_false",
-    "signature_waits",
-    "signers_of",
-    "signing_digest",
-    "validate_refund",
-]
-
 
 SHOWN_REQUESTS: Final = 16
 """Requests of one transfer that are shown; signed ones are shown in any case. There is rarely a second."""
