@@ -228,7 +228,7 @@ class CompletedRows:
         for (number, hour), (count, amount, received) in self.trends.items():
             route = self.synthetic_routes[number]
             ends = ChainId(int(route.src_chain_id)), ChainId(int(route.dst_chain_id))
-            change.courses[TrendKey(hour, route.kind, *ends, route.symbol)].add(
+            change.trends[TrendKey(hour, route.kind, *ends, route.symbol)].add(
                 Trends(begun=count, completed=count, sent=amount, paid_for=amount, received=received)
             )
         return change

@@ -97,7 +97,7 @@ def waiting_refunds(
         # Without a log nothing can be projected: the stored row of the transfer is used.
         state = transfer_state(history, facts) if history.log else stored[transfer_id]
         evidence = evidence_of(history, Status(state.status), facts, terms.chain_infos)
-        found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence), history.asked_at))
+        found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence), history.requested_at))
     return tuple(found)
 
 

@@ -30,7 +30,7 @@ from app.transfers.rules.projected import transfer_state
 from app.transfers.rules.refund_evidence import validate_transfer_refund
 from app.transfers.rules.refunds.request_checks import RefundContext
 from app.transfers.rules.refunds.request_message import WithdrawRequest
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.transfers.services.status import transfer_not_found
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
 from app.values.codes import TransferHistoryStatus as Status
@@ -161,7 +161,7 @@ def evidence_of(
     """Validate the refund of a transfer whose log, status and network are loaded. ``chain_infos`` are for
     links.
     """
-    canonical = history.standing()
+    canonical = history.canonical()
     context, verdict = validate_transfer_refund(history.transfer_id, canonical, facts, history.paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     delayed = _delayed(canonical, context, status, facts)
@@ -171,13 +171,13 @@ def evidence_of(
 
 
 def _requested(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
-    if history.asked_at is None or status not in REFUND_STATUSES:
+    if history.requested_at is None or status not in REFUND_STATUSES:
         return ()
-    return (f"the refund was requested at {rfc3339(history.asked_at)}",)
+    return (f"the refund was requested at {rfc3339(history.requested_at)}",)
 
 
 def _delayed(
-    canonical: StandingEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
+    canonical: CanonicalEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
 ) -> DelayedFunds | None:
     """The funds in a delay queue: the refund at status 9, the payout at 11."""
     refund, payout = canonical.first(RefundDelayed), canonical.first(TransferDelayed)

@@ -47,7 +47,7 @@ from app.transfers.rules.certainty import Certainty
 from app.transfers.rules.events.event_types import RefundDelayed, TransferEvent, TransferSubmitted
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import UNKNOWN_TIMES, follows_route
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.transfers.rules.stuck import Progress, stages_of
 from app.transfers.services.lookups import (
     FoundTransfer,
@@ -253,7 +253,7 @@ class _PageBuilder:
         self._row = one.entry.status
         self._found = FoundTransfer(listed_transfer(snapshot, one.entry), one.certainty)
         self._status = self._found.listed.status.status
-        self._canonical = one.history.standing()
+        self._canonical = one.history.canonical()
         self._evidence: RefundExplanation | None = None
         if one.facts is not None:
             self._evidence = evidence_of(one.history, self._status, one.facts, self._terms.chain_infos)
@@ -281,7 +281,7 @@ class _PageBuilder:
         )
 
     def _steps(self, situation: Situation) -> Iterator[StepLine]:
-        stages = stages_of(self._canonical, self._status, self._history.asked_at)
+        stages = stages_of(self._canonical, self._status, self._history.requested_at)
         for step in steps_of(stages, self._status):
             label = step_label(step.name, situation, done=step.progress is Progress.DONE)
             yield StepLine(step.name, label, step.progress, step.at)
@@ -341,7 +341,7 @@ class _PageBuilder:
         return Held(chain.name if chain else "", delayed.contract or "", delayed.call)
 
 
-def _refund_transaction(canonical: StandingEvents) -> str | None:
+def _refund_transaction(canonical: CanonicalEvents) -> str | None:
     """The transaction that pays the refund, by the last canonical event."""
     named = [event for event in sorted(canonical.withdraws, key=lambda event: event.order) if _tx_hash(event)]
     return _tx_hash(named[-1]) if named else None

@@ -38,7 +38,7 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.events.fields import MAX_BLOCK
 from app.transfers.rules.events.keys import EventKey
-from app.transfers.rules.events.reorganisations import standing_of_chain
+from app.transfers.rules.events.reorganisations import canonical_on_chain
 from app.transfers.rules.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -362,7 +362,7 @@ def _reported(
         for key, row in dict(keyed).items()
         if key in said
     }
-    canonical = {each.seq for each in standing_of_chain(chain_id, latest.values(), reorgs, retracted)}
+    canonical = {each.seq for each in canonical_on_chain(chain_id, latest.values(), reorgs, retracted)}
     return [
         ReportedEvent(
             logged.event,

@@ -141,7 +141,7 @@ def _line(
         chain=chain.name if chain else "",
         block=getattr(event, "block", None),
         transaction=_transaction(event, context),
-        canonical=entry.stands,
+        canonical=entry.is_canonical,
         why_not_counted=_why_not_counted(entry, ended_by, context),
     )
 
@@ -159,7 +159,7 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
 
 
 _NOT_COUNTED: Final[dict[EventOutcome, str]] = {
-    EventOutcome.STANDS: "",
+    EventOutcome.CANONICAL: "",
     EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
     EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
     EventOutcome.REPEATED: "Replaced: it was reported again later",
@@ -353,7 +353,7 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
         next_poll_seconds=progress.next_poll_seconds,
         kind=KIND_WORDS[state.kind] if state.kind else "",
         refund_reason=_reason(history, state),
-        asked_at=history.asked_at,
+        asked_at=history.requested_at,
         block_delay=_block_delay(terms, state),
         paid_out=_paid_out(terms, history, state),
         src_transaction=transaction(terms.chain_infos, state.src_chain_id, state.src_tx_hash),
@@ -374,11 +374,11 @@ def _with_depth(terms: NetworkTerms, found: _Found, waiting: Waiting) -> Waiting
 
     Where they are enough, the report of it is missing, and no blocks.
     """
-    standing, events = found.history.standing(), list[BlockEvent]()
+    canonical, events = found.history.canonical(), list[BlockEvent]()
     if waiting.what is Wait.FINALITY:
-        events = [*standing.every(TransferSent)]
+        events = [*canonical.every(TransferSent)]
     elif waiting.what is Wait.REFUND_FINALITY:
-        events = [*standing.refunds_under_way]
+        events = [*canonical.refunds_under_way]
     block = next((event.block for event in events if event.block is not None), None)
     src = next((each.reading for each in found.readings if each.chain.id == found.state.src_chain_id), None)
     if block is None or src is None or src.highest_block is None:
@@ -399,7 +399,7 @@ def _reason(history: TransferHistory, state: TransferState) -> str:
     """Why it is refunded: the last of the validators' decisions that names a reason."""
     if state.status not in REFUND_STATUSES:
         return ""
-    decisions = [event.xfer_status for event in history.standing().every(NetworkStatus)]
+    decisions = [event.xfer_status for event in history.canonical().every(NetworkStatus)]
     return next((REFUND_REASONS[each] for each in reversed(decisions) if each.is_bad), "")
 
 
@@ -409,7 +409,7 @@ def _block_delay(terms: NetworkTerms, state: TransferState) -> int:
 
 
 def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferState) -> AmountText | None:
-    release = history.standing().first(TransferReleased)
+    release = history.canonical().first(TransferReleased)
     return amount_of(terms, state.dst_chain_id, state.symbol, release.amount) if release else None
 
 
@@ -426,7 +426,7 @@ def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
 def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, ...]:
     return tuple(
         StageLine(stage.name, STAGE_WORDS[stage.name], stage.progress, stage.at, stage.event_ids)
-        for stage in stages_of(history.standing(), state.status, history.asked_at)
+        for stage in stages_of(history.canonical(), state.status, history.requested_at)
     )
 
 

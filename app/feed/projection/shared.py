@@ -60,7 +60,7 @@ def apply_shared(
     sync_anomalies(connection, found)
     if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
         apply_volumes(connection, volumes)
-    if trends := {key: change for key, change in change.courses.items() if change}:
+    if trends := {key: change for key, change in change.trends.items() if change}:
         apply_trends(connection, trends)
 
 

@@ -27,7 +27,7 @@ from app.transfers.rules.events.codec import decode_event
 from app.transfers.rules.events.counting import Logged
 from app.transfers.rules.events.event_types import ChainEvent
 from app.transfers.rules.events.keys import EventKey
-from app.transfers.rules.events.reorganisations import standing_of_chain
+from app.transfers.rules.events.reorganisations import canonical_on_chain
 from app.transfers.rules.validation import LatestAcceptance
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
@@ -83,7 +83,7 @@ def canonical_of_chain(
         reorgs = load_reorgs(connection, {chain_id: reach})
     reorgs = [reorg for reorg in reorgs if before is None or reorg.seq < before]
     retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
-    return standing_of_chain(chain_id, accepted, reorgs, retracted)
+    return canonical_on_chain(chain_id, accepted, reorgs, retracted)
 
 
 def fallen(connection: Connection, latest: Iterable[LatestAcceptance]) -> set[EventKey]:

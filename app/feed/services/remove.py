@@ -118,7 +118,7 @@ def remove_transfers(
     write_latencies(connection, latencies_of(states), {})
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
-    apply_trends(connection, moved.courses, -1)
+    apply_trends(connection, moved.trends, -1)
     take_next_number(connection, now)  # their rows of the journal go: no number may be given again
     _delete_transfers(connection, ids)
 

@@ -28,7 +28,7 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.refunds.request_message import PaidIds, paid_for_words, withdraw_id_of
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.values.codes import XferStatus
 
 LARGEST_PAYOUT = Fraction(105, 100)
@@ -73,7 +73,7 @@ def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
 
 
 def anomalies_of_transfer(
-    canonical: StandingEvents,
+    canonical: CanonicalEvents,
     uncontradicted: Sequence[RefundPrepared],
     facts: NetworkFacts,
     paid_ids: PaidIds,
@@ -106,7 +106,7 @@ def anomalies_of_transfer(
     return [anomaly for anomaly in found if anomaly is not None]
 
 
-def _refund_and_release(canonical: StandingEvents) -> Anomaly | None:
+def _refund_and_release(canonical: CanonicalEvents) -> Anomaly | None:
     refunds: list[Event] = [*canonical.withdraws]
     refunds += [e for e in canonical.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
     releases = canonical.every(TransferReleased)
@@ -119,7 +119,7 @@ def _refund_and_release(canonical: StandingEvents) -> Anomaly | None:
     )
 
 
-def _released_twice(canonical: StandingEvents) -> Anomaly | None:
+def _released_twice(canonical: CanonicalEvents) -> Anomaly | None:
     releases = canonical.every(TransferReleased)
     hashes = {release.dst_tx_hash for release in releases}
     if len(hashes) < 2:
@@ -127,7 +127,7 @@ def _released_twice(canonical: StandingEvents) -> Anomaly | None:
     return _of(AnomalyKind.RELEASED_TWICE, f"released by {len(hashes)} different transactions", releases)
 
 
-def _different_sends(canonical: StandingEvents) -> Anomaly | None:
+def _different_sends(canonical: CanonicalEvents) -> Anomaly | None:
     sends = canonical.every(TransferSent)
     contents = {
         (e.kind, e.src_chain_id, e.dst_chain_id, e.amount, e.sender, e.receiver, e.src_tx_hash) for e in sends
@@ -140,7 +140,7 @@ def _different_sends(canonical: StandingEvents) -> Anomaly | None:
     return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} different sends", sends)
 
 
-def _payout_too_large(canonical: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+def _payout_too_large(canonical: CanonicalEvents, facts: NetworkFacts) -> Anomaly | None:
     send = canonical.first(TransferSent)
     if send is None:
         return None
@@ -162,7 +162,7 @@ def _payout_too_large(canonical: StandingEvents, facts: NetworkFacts) -> Anomaly
     )
 
 
-def _failed_and_sent(canonical: StandingEvents) -> Anomaly | None:
+def _failed_and_sent(canonical: CanonicalEvents) -> Anomaly | None:
     failures, sends = canonical.every(TransferFailed), canonical.every(TransferSent)
     if not failures or not sends:
         return None
@@ -171,7 +171,7 @@ def _failed_and_sent(canonical: StandingEvents) -> Anomaly | None:
     )
 
 
-def _bad_and_success(canonical: StandingEvents) -> Anomaly | None:
+def _bad_and_success(canonical: CanonicalEvents) -> Anomaly | None:
     statuses = canonical.every(NetworkStatus)
     bad = [event for event in statuses if event.xfer_status.is_bad]
     success = [event for event in statuses if event.xfer_status is XferStatus.SUCCESS]
@@ -189,14 +189,14 @@ def _different_requests(uncontradicted: Sequence[RefundPrepared]) -> Anomaly | N
     return _of(AnomalyKind.DIFFERENT_REQUESTS, f"{len(requests)} different refund requests", uncontradicted)
 
 
-def _release_before_send(canonical: StandingEvents) -> Anomaly | None:
+def _release_before_send(canonical: CanonicalEvents) -> Anomaly | None:
     send, release = canonical.first(TransferSent), canonical.first(TransferReleased)
     if send is None or release is None or release.at >= send.at:
         return None
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
 
 
-def _delay_pays_at_once(canonical: StandingEvents) -> Anomaly | None:
+def _delay_pays_at_once(canonical: CanonicalEvents) -> Anomaly | None:
     """A delay queue pays in a later transaction than the one that queues. A reporter mixed them up."""
     delays: list[TransferDelayed | RefundDelayed] = [
         *canonical.every(TransferDelayed),
@@ -222,7 +222,7 @@ def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | Ref
     return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
 
 
-def _unlisted_contract(canonical: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+def _unlisted_contract(canonical: CanonicalEvents, facts: NetworkFacts) -> Anomaly | None:
     send = canonical.first(TransferSent)
     if send is None or not facts.is_unlisted(send.taken):
         return None
@@ -234,7 +234,7 @@ def _unlisted_contract(canonical: StandingEvents, facts: NetworkFacts) -> Anomal
     )
 
 
-def _withdraw_id_paid(canonical: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
+def _withdraw_id_paid(canonical: CanonicalEvents, paid_ids: PaidIds) -> Anomaly | None:
     if not paid_ids:
         return None
     ids = {event.id: withdraw_id_of(event.wd_onchain) for event in canonical.every(RefundPrepared)}

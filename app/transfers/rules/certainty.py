@@ -26,7 +26,7 @@ from app.transfers.rules.events.event_types import (
     TransferSubmitted,
 )
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber, ChainId
 
@@ -119,14 +119,14 @@ def certainty_of(
         return UNKNOWN
     origin = history.origin()
     counted = history.counted(origin)
-    standing = history.standing(origin)
+    canonical = history.canonical(origin)
     ours = {
         each.event.id
         for each in counted
         if each.seq in read and not orphaned_by(each, origin, history.reorgs)
     }
     found = Certainty(Level.REPORTED)
-    for event in _rests_on(status, standing):
+    for event in _rests_on(status, canonical):
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
         proof = proofs.get(chain_id or ChainId(0), ChainProof())
         certainty = _of_event(event, chain_id, proof, is_read=event.id in ours)
@@ -135,14 +135,14 @@ def certainty_of(
     return found
 
 
-def _rests_on(status: Status, standing: StandingEvents) -> Iterable[TransferEvent]:
+def _rests_on(status: Status, canonical: CanonicalEvents) -> Iterable[TransferEvent]:
     if status is Status.TRANSFER_CONFIRMING_YOUR_REFUND:
-        yield from standing.every(RefundDelayed) or standing.refunds_under_way
+        yield from canonical.every(RefundDelayed) or canonical.refunds_under_way
     for event_type in _RESTS_ON.get(status, ()):
         if event_type is not NetworkStatus:
-            yield from standing.every(event_type)
-        elif standing.network_status is not None:
-            yield standing.network_status
+            yield from canonical.every(event_type)
+        elif canonical.network_status is not None:
+            yield canonical.network_status
 
 
 def _of_event(

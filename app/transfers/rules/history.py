@@ -13,11 +13,11 @@ from msgspec import Struct, field
 
 from app.transfers.rules.events.canonical import (
     ChainReading,
+    canonical_acceptances,
+    canonical_of_transfer,
     not_retracted,
     orphaned_by,
     readings,
-    standing_acceptances,
-    standing_of_transfer,
 )
 from app.transfers.rules.events.counting import (
     Logged,
@@ -46,7 +46,7 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.refunds.request_message import PaidIds
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.values.codes import XferStatus
 from app.values.identifiers import ChainId, TransferId
 
@@ -60,7 +60,7 @@ class TransferHistory(Struct, frozen=True):
     retracted: Retracted = field(default_factory=dict)
     paid_ids: PaidIds = field(default_factory=dict)
     """The withdraw ids of its requests that were paid for other transfers."""
-    asked_at: datetime | None = None
+    requested_at: datetime | None = None
     """When its user requested the refund. That request is no event, so it is stored outside the log."""
     ahead: frozenset[int] = frozenset()
     """Positions in the log of acceptances whose time is in the future."""
@@ -73,7 +73,7 @@ class TransferHistory(Struct, frozen=True):
             self.reorgs,
             self.retracted,
             self.paid_ids,
-            self.asked_at,
+            self.requested_at,
             self.ahead,
         )
 
@@ -95,16 +95,16 @@ class TransferHistory(Struct, frozen=True):
         merged = counting(self.so_far(), origin or self.origin())
         return not_retracted(merged, self.retracted, self.reorgs)
 
-    def standing(self, origin: Origin | None = None) -> StandingEvents:
+    def canonical(self, origin: Origin | None = None) -> CanonicalEvents:
         """``origin`` is what :meth:`origin` returned, where it is known."""
         origin = origin or self.origin()
         counted = self.counted(origin)
-        return standing_events(counted, standing_of_transfer(counted, self.reorgs, origin))
+        return canonical_events(counted, canonical_of_transfer(counted, self.reorgs, origin))
 
-    def standing_acceptances(self) -> Sequence[Logged[TransferEvent]]:
+    def canonical_acceptances(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances that count and that nothing reached since, of reporters with any limits."""
         origin = self.origin()
-        return standing_acceptances(self.counted(origin), self.reorgs, origin)
+        return canonical_acceptances(self.counted(origin), self.reorgs, origin)
 
     def describing(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
         return describing(self.counted(origin))
@@ -112,7 +112,7 @@ class TransferHistory(Struct, frozen=True):
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
         """How far each chain was read, as the canonical events show."""
         origin = self.origin()
-        return readings(self.standing(origin).events(), origin)
+        return readings(self.canonical(origin).events(), origin)
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
         """Events that were read on another chain than the transfer's, each once."""
@@ -179,16 +179,16 @@ class TransferHistory(Struct, frozen=True):
             for each in self.log
         )
 
-    def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
+    def origin_event(self, canonical: CanonicalEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a canonical one first."""
-        if (send := standing.first(TransferSent)) is not None:
+        if (send := canonical.first(TransferSent)) is not None:
             return send
-        ever = StandingEvents.of(dict.fromkeys(logged.event for logged in self.describing()))
-        return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
+        ever = CanonicalEvents.of(dict.fromkeys(logged.event for logged in self.describing()))
+        return ever.first(TransferSent) or canonical.first(TransferSubmitted) or ever.first(TransferSubmitted)
 
 
 class EventOutcome(StrEnum):
-    STANDS = "stands"
+    CANONICAL = "canonical"
     REORGANISED = "reorganised"
     RETRACTED = "retracted"
     SEND_GONE = "send_gone"
@@ -212,8 +212,8 @@ class AcceptanceOutcome(Struct, frozen=True):
     by: int | None = None
 
     @property
-    def stands(self) -> bool:
-        return self.outcome is EventOutcome.STANDS
+    def is_canonical(self) -> bool:
+        return self.outcome is EventOutcome.CANONICAL
 
 
 def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
@@ -222,32 +222,32 @@ def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[Tran
     return [each for each in counted if each.event.id not in announcing] if announcing else counted
 
 
-def standing_events(
+def canonical_events(
     counted: Sequence[Logged[TransferEvent]], canonical: Sequence[TransferEvent]
-) -> StandingEvents:
+) -> CanonicalEvents:
     """``counted``: all acceptances of the transfer that count."""
     announcing = announcing_only(counted)
     if not announcing:
-        return StandingEvents.of(canonical)
+        return CanonicalEvents.of(canonical)
     announced_at = min((each.at for each in canonical if each.id in announcing), default=None)
-    return StandingEvents.of((each for each in canonical if each.id not in announcing), announced_at)
+    return CanonicalEvents.of((each for each in canonical if each.id not in announcing), announced_at)
 
 
 def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
     """The outcome of every acceptance, in the order of the log."""
     origin = history.origin()
     counted = history.counted(origin)
-    standing = most_trusted(standing_acceptances(counted, history.reorgs, origin))
-    canonical = {each.seq for each in standing}
+    canonical = most_trusted(canonical_acceptances(counted, history.reorgs, origin))
+    positions = {each.seq for each in canonical}
     contents = {each.seq: each.event for each in counted}  # the same for all reports of a fact
     facts = [contents.get(logged.seq, logged.event) for logged in history.log]
     latest = {fact: logged.seq for fact, logged in zip(facts, history.log, strict=True)}
-    latest |= {each.event: each.seq for each in standing}
+    latest |= {each.event: each.seq for each in canonical}
     for logged, fact in zip(history.log, facts, strict=True):
         event = logged.event
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
-        if logged.seq in canonical:
-            yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
+        if logged.seq in positions:
+            yield AcceptanceOutcome(logged.seq, event, EventOutcome.CANONICAL, chain_id)
         else:
             outcome, by = _why_not_canonical(history, logged, origin, latest[fact], contents)
             yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)

@@ -32,7 +32,7 @@ from app.transfers.rules.refund_evidence import (
     validated_refund,
     withdraw_ids,
 )
-from app.transfers.rules.status import StandingEvents, StatusAnswer, status_of
+from app.transfers.rules.status import CanonicalEvents, StatusAnswer, status_of
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
@@ -77,17 +77,17 @@ class TransferState(Struct, frozen=True, kw_only=True):
 
 
 def answer_of(
-    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+    history: TransferHistory, canonical: CanonicalEvents, facts: NetworkFacts
 ) -> tuple[StatusAnswer, tuple[Any, ...]]:
     """The status as :func:`transfer_state` returns it, and its kind, chains, symbol, hashes, evidence and
     final block, in this order."""
-    refund = validated_refund(history, standing, facts)
-    answer = status_of(standing, refund.standing)
-    origin = _of_origin(history.origin_event(standing), facts)
+    refund = validated_refund(history, canonical, facts)
+    answer = status_of(canonical, refund.facts)
+    origin = _of_origin(history.origin_event(canonical), facts)
     fields = (
         origin["kind"], origin["src_chain_id"], origin["dst_chain_id"], origin["symbol"],
-        _src_tx_hash(standing), _dst_tx_hash(standing), _served(refund, answer),
-        settled_block(standing, answer.status),
+        _src_tx_hash(canonical), _dst_tx_hash(canonical), _served(refund, answer),
+        settled_block(canonical, answer.status),
     )  # fmt: skip
     return answer, fields
 
@@ -100,11 +100,11 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     """
     if not history.log:
         raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to project")
-    standing = history.standing()
-    refund = validated_refund(history, standing, facts)
-    answer = status_of(standing, refund.standing)
-    origin_event = history.origin_event(standing)
-    standing_send = standing.first(TransferSent)
+    canonical = history.canonical()
+    refund = validated_refund(history, canonical, facts)
+    answer = status_of(canonical, refund.facts)
+    origin_event = history.origin_event(canonical)
+    canonical_send = canonical.first(TransferSent)
     origin = history.origin()
     counted = history.counted(origin)
     return TransferState(
@@ -112,29 +112,29 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         status=answer.status,
         refund_reason=answer.refund_reason,
         status_since=answer.since,
-        updated_at=_updated_at(history, standing, answer.since),
+        updated_at=_updated_at(history, canonical, answer.since),
         **_of_origin(origin_event, facts),
-        **_of_release(origin_event, standing.first(TransferReleased), facts),
-        **_hashes(standing, describing(counting(history.log, origin))),
-        sent_at=standing_send.at if standing_send else None,
+        **_of_release(origin_event, canonical.first(TransferReleased), facts),
+        **_hashes(canonical, describing(counting(history.log, origin))),
+        sent_at=canonical_send.at if canonical_send else None,
         began_at=_began_at(describing(counted), origin),
         evidence=_served(refund, answer),
-        anomalies=_anomalies(history, standing, refund, facts),
+        anomalies=_anomalies(history, canonical, refund, facts),
         blocks=highest_blocks((logged.event for logged in counted), origin),
-        readings=readings(standing.events(), origin),
-        settled_block=settled_block(standing, answer.status),
-        withdraw_ids=withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
+        readings=readings(canonical.events(), origin),
+        settled_block=settled_block(canonical, answer.status),
+        withdraw_ids=withdraw_ids(refund, is_taken=canonical.is_withdraw_taken),
         refund_basis=refund.basis,
     )
 
 
 def _anomalies(
-    history: TransferHistory, standing: StandingEvents, refund: TransferRefund, facts: NetworkFacts
+    history: TransferHistory, canonical: CanonicalEvents, refund: TransferRefund, facts: NetworkFacts
 ) -> tuple[Anomaly, ...]:
     misplaced, contradicting = history.misplaced(history.origin()), history.contradicting()
     return tuple(
         anomalies_of_transfer(
-            standing, refund.uncontradicted, facts, history.paid_ids, misplaced, contradicting
+            canonical, refund.uncontradicted, facts, history.paid_ids, misplaced, contradicting
         )
     )
 
@@ -198,8 +198,8 @@ class _Hashes(TypedDict):
     other_hashes: tuple[str, ...]
 
 
-def _hashes(standing: StandingEvents, log: Sequence[Logged[TransferEvent]]) -> _Hashes:
-    src, dst = _src_tx_hash(standing), _dst_tx_hash(standing)
+def _hashes(canonical: CanonicalEvents, log: Sequence[Logged[TransferEvent]]) -> _Hashes:
+    src, dst = _src_tx_hash(canonical), _dst_tx_hash(canonical)
     return {
         "src_tx_hash": src,
         "dst_tx_hash": dst,
@@ -207,15 +207,15 @@ def _hashes(standing: StandingEvents, log: Sequence[Logged[TransferEvent]]) -> _
     }
 
 
-def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> BlockNumber | None:
+def settled_block(canonical: CanonicalEvents, status: TransferHistoryStatus) -> BlockNumber | None:
     """The block of the event that ended the transfer; None before the end, and where the event names none."""
     event: BlockEvent | None = None
     if status is TransferHistoryStatus.TRANSFER_COMPLETED:
-        event = standing.first(TransferReleased)
+        event = canonical.first(TransferReleased)
     elif status is TransferHistoryStatus.TRANSFER_FAILED:
-        event = standing.first(TransferFailed)
+        event = canonical.first(TransferFailed)
     elif status is TransferHistoryStatus.TRANSFER_REFUNDED:
-        event = standing.first(RefundCompleted)
+        event = canonical.first(RefundCompleted)
     return None if event is None else event.block
 
 
@@ -234,22 +234,22 @@ def _served(refund: TransferRefund, answer: StatusAnswer) -> RefundEvidence | No
     return refund.evidence if is_served else None
 
 
-def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:
+def _updated_at(history: TransferHistory, canonical: CanonicalEvents, since: datetime | None) -> datetime:
     """The newest time that changed something. Refund requests and signatures only change the status."""
     silent = (RefundPrepared, RefundSigned)
-    times = [e.at for t, events in standing.by_type.items() if t not in silent for e in events]
+    times = [e.at for t, events in canonical.by_type.items() if t not in silent for e in events]
     if since is not None:
         times.append(since)
     return max(times) if times else max(logged.event.at for logged in history.log)
 
 
-def _src_tx_hash(standing: StandingEvents) -> str | None:
-    send = standing.first(TransferSent) or standing.first(TransferSubmitted)
+def _src_tx_hash(canonical: CanonicalEvents) -> str | None:
+    send = canonical.first(TransferSent) or canonical.first(TransferSubmitted)
     return send.src_tx_hash if send else None
 
 
-def _dst_tx_hash(standing: StandingEvents) -> str | None:
-    payout = standing.first(TransferReleased) or standing.first(TransferDelayed)
+def _dst_tx_hash(canonical: CanonicalEvents) -> str | None:
+    payout = canonical.first(TransferReleased) or canonical.first(TransferDelayed)
     return payout.dst_tx_hash if payout else None
 
 

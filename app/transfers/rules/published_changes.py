@@ -27,7 +27,7 @@ from app.transfers.rules.events.event_types import (
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import counted_from
 from app.transfers.rules.projected import TransferState, answer_of
-from app.transfers.rules.status import TABLE, RefundStanding, StandingEvents, StatusAnswer, status_of
+from app.transfers.rules.status import TABLE, CanonicalEvents, RefundFacts, StatusAnswer, status_of
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId, account_key
 from app.values.times import rfc3339
@@ -109,16 +109,16 @@ class StatusThen(Struct, frozen=True):
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
         """As its projection would have it; None where the transfer is not known."""
-        return cls._of_canonical(history, history.standing(), facts) if history.is_known else None
+        return cls._of_canonical(history, history.canonical(), facts) if history.is_known else None
 
     @classmethod
     def _of_canonical(
-        cls, history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+        cls, history: TransferHistory, canonical: CanonicalEvents, facts: NetworkFacts
     ) -> StatusThen:
-        origin = history.origin_event(standing)
+        origin = history.origin_event(canonical)
         accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
-        answer, fields = answer_of(history, standing, facts)
-        send = standing.first(TransferSent)
+        answer, fields = answer_of(history, canonical, facts)
+        send = canonical.first(TransferSent)
         return cls(answer, accounts, None if send is None else send.at, fields)
 
     @classmethod
@@ -130,16 +130,16 @@ class StatusThen(Struct, frozen=True):
             yield from (cls.of_history(history, facts) for history in histories)
             return
         first, *further = histories
-        standing = StandingEvents.of(logged.event for logged in first.log)
-        then = cls._of_canonical(first, standing, facts)
+        canonical = CanonicalEvents.of(logged.event for logged in first.log)
+        then = cls._of_canonical(first, canonical, facts)
         yield then
         for history in further:
             event = history.log[-1].event
-            standing.add(event)
+            canonical.add(event)
             if isinstance(event, _DESCRIBING):
-                then = cls._of_canonical(history, standing, facts)
+                then = cls._of_canonical(history, canonical, facts)
             else:
-                answer = status_of(standing, RefundStanding(asked_at=history.asked_at))
+                answer = status_of(canonical, RefundFacts(requested_at=history.requested_at))
                 then = cls(answer, then.accounts, then.sent_at, then.fields)
             yield then
 

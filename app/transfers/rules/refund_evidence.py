@@ -14,7 +14,7 @@ from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refunds.claimable import RefundVerdict, RequestValidation, basis_of, validate_refund
 from app.transfers.rules.refunds.request_checks import RefundContext
 from app.transfers.rules.refunds.request_message import PaidIds, withdraw_id_of
-from app.transfers.rules.status import RefundStanding, StandingEvents
+from app.transfers.rules.status import CanonicalEvents, RefundFacts
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import TransferId
 
@@ -49,24 +49,24 @@ def refund_context(
 
 
 def validate_transfer_refund(
-    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
+    transfer_id: TransferId, canonical: CanonicalEvents, facts: NetworkFacts, paid_ids: PaidIds
 ) -> tuple[RefundContext, RefundVerdict]:
     """Validate the canonical requests by the canonical send, the signatures and the current validators.
     ``paid_ids``: withdraw ids of the requests that were paid for other transfers.
     """
-    context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
+    context = refund_context(transfer_id, canonical.first(TransferSent), facts, paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     verdict = validate_refund(
         context,
-        (event.wd_onchain for event in standing.every(RefundPrepared)),
-        (event.signature for event in standing.every(RefundSigned)),
+        (event.wd_onchain for event in canonical.every(RefundPrepared)),
+        (event.signature for event in canonical.every(RefundSigned)),
         validators,
     )
     return context, verdict
 
 
 class TransferRefund(Struct, frozen=True):
-    standing: RefundStanding
+    facts: RefundFacts
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]
     sound: Sequence[RequestValidation] = ()
@@ -75,41 +75,41 @@ class TransferRefund(Struct, frozen=True):
 
 
 def validated_refund(
-    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+    history: TransferHistory, canonical: CanonicalEvents, facts: NetworkFacts
 ) -> TransferRefund:
     """``facts`` has the current validator set of the source chain where a refund is prepared."""
-    if not standing.first(RefundPrepared):
-        return TransferRefund(RefundStanding(asked_at=history.asked_at), None, ())
-    context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, {})
+    if not canonical.first(RefundPrepared):
+        return TransferRefund(RefundFacts(requested_at=history.requested_at), None, ())
+    context, verdict = validate_transfer_refund(history.transfer_id, canonical, facts, {})
     sound = [each for each in verdict.requests if not each.contradictions]
     if history.paid_ids:
-        context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+        context, verdict = validate_transfer_refund(history.transfer_id, canonical, facts, history.paid_ids)
     accepted = {each.wd_onchain for each in verdict.requests if not each.contradictions}
-    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
+    prepared = [event for event in canonical.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
-    served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
+    served, basis = verdict.served, _basis(verdict, canonical, prepared[:1])
     if served is None or context.src_chain_id is None:
         return TransferRefund(
-            RefundStanding(prepared_at, None, history.asked_at), None, prepared, sound, basis
+            RefundFacts(prepared_at, None, history.requested_at), None, prepared, sound, basis
         )
     validators = facts.validators[context.src_chain_id]
     evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
-    quorum_at = _quorum_at(served, standing, validators)
-    refund = RefundStanding(prepared_at, quorum_at, history.asked_at)
+    quorum_at = _quorum_at(served, canonical, validators)
+    refund = RefundFacts(prepared_at, quorum_at, history.requested_at)
     return TransferRefund(refund, evidence, prepared, sound, basis)
 
 
 def _basis(
-    verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
+    verdict: RefundVerdict, canonical: CanonicalEvents, first: Sequence[RefundPrepared]
 ) -> frozenset[str]:
     """Ids of the earliest event of each request and signature that the refund and its times need."""
     requests, signatures = basis_of(verdict)
     needed = {each.wd_onchain for each in requests} | {event.wd_onchain for event in first}
     ids: dict[bytes, str] = {}
-    for prepared in standing.every(RefundPrepared):
+    for prepared in canonical.every(RefundPrepared):
         if prepared.wd_onchain in needed:
             ids.setdefault(prepared.wd_onchain, prepared.id)
-    for signed in standing.every(RefundSigned):
+    for signed in canonical.every(RefundSigned):
         if signed.signature in signatures:
             ids.setdefault(signed.signature, signed.id)
     return frozenset(ids.values())
@@ -130,12 +130,12 @@ def withdraw_ids(refund: TransferRefund, *, is_taken: bool) -> tuple[tuple[bytes
     return tuple(sorted(found.items()))
 
 
-def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: ValidatorSet) -> datetime:
+def _quorum_at(served: RequestValidation, canonical: CanonicalEvents, validators: ValidatorSet) -> datetime:
     """The later of the request's time and the completing signature's."""
-    requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
+    requested = min(e.at for e in canonical.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
     signer_of = {signature: signer for signer, signature in served.signed}
     power = 0
-    for event in standing.every(RefundSigned):
+    for event in canonical.every(RefundSigned):
         signer = signer_of.pop(event.signature, None)
         power += validators.power_of(signer) or 0 if signer else 0
         if power >= validators.quorum:

@@ -42,7 +42,7 @@ class NotTaken(Struct, frozen=True):
 
 def request_refusal(event: RefundPrepared, history: TransferHistory, facts: NetworkFacts) -> NotTaken | None:
     """Why a refund request is refused; None where it is accepted."""
-    context = refund_context(event.transfer_id, history.standing().first(TransferSent), facts)
+    context = refund_context(event.transfer_id, history.canonical().first(TransferSent), facts)
     if found := contradictions(event.wd_onchain, context):
         return NotTaken(f"wd_onchain: {found[0]}")
     return None
@@ -55,7 +55,7 @@ def signature_refusal(
 
     :param may_wait: it was accepted before, so it may wait with any number of others.
     """
-    canonical = history.standing()
+    canonical = history.canonical()
     context = refund_context(event.transfer_id, canonical.first(TransferSent), facts)
     requests = [prepared.wd_onchain for prepared in canonical.every(RefundPrepared)]
     validators = facts.validators.get(context.src_chain_id or ChainId(0))
@@ -94,7 +94,7 @@ def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
     ]
     if len(signatures) < 2:
         return set()
-    canonical = history.standing()
+    canonical = history.canonical()
     context = refund_context(history.transfer_id, canonical.first(TransferSent), facts)
     requests = sorted({prepared.wd_onchain for prepared in canonical.every(RefundPrepared)})
     least: dict[frozenset[int] | None, set[tuple[bytes, bytes]]] = defaultdict(set)

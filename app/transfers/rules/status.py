@@ -34,7 +34,7 @@ WITHDRAWS: Final = (RefundSubmitted, RefundDelayed, RefundCompleted)
 """Reports of the user's withdraw: in a block, in the contract's queue, paid."""
 
 
-class StandingEvents(Struct, frozen=True):
+class CanonicalEvents(Struct, frozen=True):
     """The canonical events of one transfer, by type, each type in its order (``Event.order``)."""
 
     by_type: dict[type[TransferEvent], list[TransferEvent]]
@@ -42,7 +42,7 @@ class StandingEvents(Struct, frozen=True):
     """Time of the first submission by limited reporters that gives status 1 and describes nothing."""
 
     @classmethod
-    def of(cls, events: Iterable[TransferEvent], announced_at: datetime | None = None) -> StandingEvents:
+    def of(cls, events: Iterable[TransferEvent], announced_at: datetime | None = None) -> CanonicalEvents:
         """Group and sort ``events``: of sends the proven ones come first."""
         by_type: dict[type[TransferEvent], list[TransferEvent]] = {}
         for event in events:
@@ -95,14 +95,14 @@ def _rank(event: TransferEvent) -> tuple[Any, ...]:
     return not is_proven(event), *event.order
 
 
-class RefundStanding(Struct, frozen=True):
+class RefundFacts(Struct, frozen=True):
     """The facts about the refund that the status depends on."""
 
     prepared_at: datetime | None = None
     """Time of the earliest canonical request that no fact contradicts."""
     quorum_at: datetime | None = None
     """Time from which exactly one request had valid signatures of a quorum."""
-    asked_at: datetime | None = None
+    requested_at: datetime | None = None
     """When its user requested it. Anybody can do that, so it is no fact and only counts at status 6."""
 
 
@@ -114,12 +114,12 @@ class StatusAnswer(Struct, frozen=True):
     since: datetime | None
 
 
-Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
+Sign = Callable[[CanonicalEvents, RefundFacts], datetime | None]
 """Since when a line of the table applies; None where it does not."""
 
 
 def _network_says(*values: XferStatus) -> Sign:
-    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+    def since(events: CanonicalEvents, _refund: RefundFacts) -> datetime | None:
         network_status = events.network_status
         return (
             network_status.at if network_status is not None and network_status.xfer_status in values else None
@@ -129,27 +129,27 @@ def _network_says(*values: XferStatus) -> Sign:
 
 
 def _has(event_type: type[TransferEvent]) -> Sign:
-    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+    def since(events: CanonicalEvents, _refund: RefundFacts) -> datetime | None:
         event = events.first(event_type)
         return event.at if event is not None else None
 
     return since
 
 
-def _refund_under_way(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+def _refund_under_way(events: CanonicalEvents, _refund: RefundFacts) -> datetime | None:
     refunds = events.refunds_under_way
     return refunds[0].at if refunds else None
 
 
-def _quorum(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+def _quorum(_events: CanonicalEvents, refund: RefundFacts) -> datetime | None:
     return refund.quorum_at
 
 
-def _prepared(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+def _prepared(_events: CanonicalEvents, refund: RefundFacts) -> datetime | None:
     return refund.prepared_at
 
 
-def _announced(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+def _announced(events: CanonicalEvents, _refund: RefundFacts) -> datetime | None:
     return events.announced_at
 
 
@@ -176,7 +176,7 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
 )
 
 
-def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
+def status_of(events: CanonicalEvents, refund: RefundFacts) -> StatusAnswer:
     """The status of the first line of the table that has any of its signs: the order decides where facts
     contradict each other. A user's request for the refund only moves a transfer from 6 to 7
     (docs/interface.md#refund-ask).
@@ -188,8 +188,8 @@ def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
             if time is not None and (first is None or time < first):
                 first = time
         if first is not None:
-            if status is _S.TRANSFER_TO_BE_REFUNDED and refund.asked_at is not None:
-                since = max(refund.asked_at, first)
+            if status is _S.TRANSFER_TO_BE_REFUNDED and refund.requested_at is not None:
+                since = max(refund.requested_at, first)
                 return StatusAnswer(_S.TRANSFER_REQUESTING_REFUND, _X.UNKNOWN, since)
             network_status = events.network_status
             reason = (

@@ -25,7 +25,7 @@ from app.transfers.rules.events.event_types import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.values.codes import REFUND_STATUSES, RESTING_STATUSES, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 
@@ -56,7 +56,7 @@ class Progress(StrEnum):
 
 
 class Stage(Struct, frozen=True):
-    """One stage; ``at`` is the time of the first event that reports it, as ``StandingEvents`` has them."""
+    """One stage; ``at`` is the time of the first event that reports it, as ``CanonicalEvents`` has them."""
 
     name: StageName
     progress: Progress
@@ -64,18 +64,18 @@ class Stage(Struct, frozen=True):
     event_ids: tuple[str, ...]
 
 
-Sign = Callable[[StandingEvents], list[TransferEvent]]
+Sign = Callable[[CanonicalEvents], list[TransferEvent]]
 
 
 def _of(event_type: type[TransferEvent]) -> Sign:
-    def events(canonical: StandingEvents) -> list[TransferEvent]:
+    def events(canonical: CanonicalEvents) -> list[TransferEvent]:
         return canonical.every(event_type)
 
     return events
 
 
 def _network_says(*statuses: XferStatus) -> Sign:
-    def events(canonical: StandingEvents) -> list[TransferEvent]:
+    def events(canonical: CanonicalEvents) -> list[TransferEvent]:
         return [event for event in canonical.every(NetworkStatus) if event.xfer_status in statuses]
 
     return events
@@ -86,14 +86,14 @@ def _either(*signs: Sign) -> Sign:
     order: events of different types cannot be compared by theirs.
     """
 
-    def events(canonical: StandingEvents) -> list[TransferEvent]:
+    def events(canonical: CanonicalEvents) -> list[TransferEvent]:
         reported = [events for sign in signs if (events := sign(canonical))]
         return [event for events in sorted(reported, key=lambda events: events[0].at) for event in events]
 
     return events
 
 
-def _refund_under_way(canonical: StandingEvents) -> list[TransferEvent]:
+def _refund_under_way(canonical: CanonicalEvents) -> list[TransferEvent]:
     return [*canonical.refunds_under_way]
 
 
@@ -136,7 +136,7 @@ _REACHED: Final[dict[Status, StageName]] = {
 
 
 def stages_of(
-    canonical: StandingEvents, status: Status, requested_at: datetime | None = None
+    canonical: CanonicalEvents, status: Status, requested_at: datetime | None = None
 ) -> tuple[Stage, ...]:
     """The first stage that is not done is the current one, unless the transfer is over or has no canonical
     event. Signatures short of a quorum are shown, but the stage of signing is not done.
@@ -159,7 +159,7 @@ def _begun(stage: Stage, requested_at: datetime | None) -> Stage:
     return replace(stage, progress=progress, at=requested_at)
 
 
-def _path(canonical: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
+def _path(canonical: CanonicalEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
     """The ordinary stages, and those that have reported events."""
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)

@@ -68,7 +68,7 @@ class SharedChange(Struct):
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
     volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
-    courses: dict[TrendKey, Trends] = field(default_factory=lambda: defaultdict(Trends))
+    trends: dict[TrendKey, Trends] = field(default_factory=lambda: defaultdict(Trends))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
         """Subtract what ``old`` contributed and add what ``new`` contributes."""
@@ -79,7 +79,7 @@ class SharedChange(Struct):
     def add(self, state: TransferState, sign: int = 1) -> None:
         """With -1 subtract what the state contributes."""
         if (trend := trend_key(state)) is not None:
-            self.courses[trend].add(_trend(state), sign)
+            self.trends[trend].add(_trend(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:

@@ -309,9 +309,9 @@ def _is_canonical(event: Event, newest: int, known: Known) -> bool:
     if any(each.seq == newest for each in known.not_needed.get(event.key, ())):
         return True
     if isinstance(event, TransferEvent):
-        standing = known.histories[event.transfer_id].standing_acceptances()
+        canonical = known.histories[event.transfer_id].canonical_acceptances()
         return any(
-            each.event.id == event.id and each.chains in (known.scope.chains, None) for each in standing
+            each.event.id == event.id and each.chains in (known.scope.chains, None) for each in canonical
         )
     return event.key not in known.orphaned
 

@@ -159,12 +159,12 @@ def test_fates_agree_with_history(sandbox: Flask) -> None:
     for history in histories.values():
         entry = list(event_outcomes(history))
         fates |= {each.outcome for each in entry}
-        by_type = history.standing().by_type.values()
-        assert {each.event.id for each in entry if each.stands} == {
+        by_type = history.canonical().by_type.values()
+        assert {each.event.id for each in entry if each.is_canonical} == {
             e.id for events in by_type for e in events
         }
         assert [each.seq for each in entry] == [logged.seq for logged in history.log]
-    assert fates >= {EventOutcome.STANDS, EventOutcome.REORGANISED}
+    assert fates >= {EventOutcome.CANONICAL, EventOutcome.REORGANISED}
 
 
 def test_a_refund_signer_by_signer(app: Flask) -> None:

@@ -21,7 +21,7 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
 from app.transfers.models import Event
-from app.transfers.rules.events.canonical import standing_of_transfer
+from app.transfers.rules.events.canonical import canonical_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.applications import audited_of, change_part
@@ -136,8 +136,8 @@ def compare(database: Database) -> None:
         for history in load_histories(connection, ids).values():
             whole = replace(history, reorgs=reorgs)
             origin = history.origin()
-            found = standing_of_transfer(history.counted(), history.reorgs, origin)
-            assert found == standing_of_transfer(whole.counted(), whole.reorgs, origin)
+            found = canonical_of_transfer(history.counted(), history.reorgs, origin)
+            assert found == canonical_of_transfer(whole.counted(), whole.reorgs, origin)
 
 
 def added(database: Database) -> int:

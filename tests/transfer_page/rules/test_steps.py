@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.transfer_page.rules.steps import StepName, steps_of
-from app.transfers.rules.status import StandingEvents
+from app.transfers.rules.status import CanonicalEvents
 from app.transfers.rules.stuck import Progress, Stage, StageName, stages_of
 from app.values.codes import RESTING_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
@@ -22,7 +22,7 @@ def stage(name: StageName, progress: Progress, minute: int | None = None) -> Sta
 
 @pytest.mark.parametrize("status", Status)
 def test_one_step_is_current_unless_resting(status: Status) -> None:
-    steps = steps_of(stages_of(StandingEvents.of(()), status), status)
+    steps = steps_of(stages_of(CanonicalEvents.of(()), status), status)
     assert 2 <= len(steps) <= 6
     assert len({step.name for step in steps}) == len(steps)
     order = [StepName(step.name) for step in steps]
@@ -59,8 +59,8 @@ def test_the_course_is_that_of_the_status() -> None:
 def test_a_request_begins_only_the_refund() -> None:
     requested_at = datetime(2026, 11, 26, 12, tzinfo=UTC)
     status = Status.TRANSFER_REQUESTING_REFUND
-    before = stages_of(StandingEvents.of(()), status)
-    after = stages_of(StandingEvents.of(()), status, requested_at)
+    before = stages_of(CanonicalEvents.of(()), status)
+    after = stages_of(CanonicalEvents.of(()), status, requested_at)
     begun = {stage.name: stage.at for stage in after if stage.at is not None}
     assert begun == {StageName.REFUND_REQUESTED: requested_at}
     assert [stage.name for stage in after] == [stage.name for stage in before]

@@ -14,8 +14,8 @@ from app.transfers.rules.events.reorganisations import (
     BELATED_REACH,
     ChainLimits,
     Reorg,
+    canonical_on_chain,
     repeated_too_late,
-    standing_of_chain,
     still_needed,
 )
 from app.values.identifiers import BlockNumber, ChainId
@@ -72,7 +72,7 @@ def test_a_chain_as_one_reorg_after_the_other_says(
     ]
     log = [Logged(seq, deposit(block), first=min(seq, first)) for seq, block, first in accepted]
     retracted = {deposit(1).key: 6}
-    assert standing_of_chain(CHAIN, log, reorgs, retracted) == [
+    assert canonical_on_chain(CHAIN, log, reorgs, retracted) == [
         each
         for each in log
         if each.seq > 6 and not any(one.reaches(CHAIN, each.event.block, each) for one in reorgs)

@@ -13,7 +13,7 @@ from app.transfers.rules.events.event_types import (
     TransferConfirmed,
     TransferEvent,
 )
-from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
+from app.transfers.rules.status import CanonicalEvents, RefundFacts, status_of
 from app.transfers.rules.stuck import StageName, stages_of
 from app.values.codes import XferStatus
 from tests.transfers.rules.validating import NOW, TRANSFER
@@ -34,8 +34,8 @@ def test_the_first_of_two_signs_dates_a_stage(
     told = NetworkStatus(
         id="network", at=NOW + timedelta(seconds=seconds), transfer_id=TRANSFER, xfer_status=word
     )
-    canonical = StandingEvents.of([event, told])
-    answer = status_of(canonical, RefundStanding())
+    canonical = CanonicalEvents.of([event, told])
+    answer = status_of(canonical, RefundFacts())
     (stage,) = (each for each in stages_of(canonical, answer.status) if each.name is name)
     assert sorted(stage.event_ids) == ["event", "network"]
     assert stage.at == min(event.at, told.at) == answer.since

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.transfers.rules.events.event_types import Event, TransferEvent
-from app.transfers.rules.status import RefundStanding, StandingEvents, status_of
+from app.transfers.rules.status import CanonicalEvents, RefundFacts, status_of
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
@@ -68,7 +68,7 @@ def told(chain: int, *logs: Log, read_to: int = 121) -> list[Event]:
 def status(*events: Event) -> Status:
     about = [event for event in events if isinstance(event, TransferEvent)]
     assert len({event.transfer_id for event in about}) == 1
-    return status_of(StandingEvents.of(about), RefundStanding()).status
+    return status_of(CanonicalEvents.of(about), RefundFacts()).status
 
 
 ROUTES = [

@@ -69,14 +69,14 @@ class ChainReading(Struct, frozen=True):
         return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
 
 
-def standing_of_transfer(
+def canonical_of_transfer(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
 ) -> list[TransferEvent]:
-    """The canonical events of one transfer; parameters as in :func:`standing_acceptances`."""
-    return [logged.event for logged in most_trusted(standing_acceptances(log, reorgs, origin))]
+    """The canonical events of one transfer; parameters as in :func:`canonical_acceptances`."""
+    return [logged.event for logged in most_trusted(canonical_acceptances(log, reorgs, origin))]
 
 
-def standing_acceptances(
+def canonical_acceptances(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
 ) -> Sequence[Logged[TransferEvent]]:
     """The acceptances of one transfer's events that no reorg reached.
@@ -155,12 +155,12 @@ def highest_blocks(
     return tuple(sorted(highest.items()))
 
 
-def readings(standing: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
+def readings(canonical: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
     """Nothing before the send is known: a submission may name other chains (docs/interface.md#reorgs)."""
     if not origin.is_sent:
         return ()
     found: dict[ChainId, ChainReading] = {}
-    for event in _block_events(standing):
+    for event in _block_events(canonical):
         chain_id = origin.chain_of(event)
         if chain_id is not None:
             found[chain_id] = ChainReading(event.block, event.at).furthest(found.get(chain_id))

@@ -261,15 +261,15 @@ def announcing_only(counted: Sequence[Logged[TransferEvent]]) -> Set[str]:
     return frozenset() if is_alone else found
 
 
-def most_trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
+def most_trusted(canonical: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
     """Each canonical event once, as the report that is trusted most. Two events with one id are two facts, of
     which reporters with other limits spoke (:func:`merged`). Where a send of a reporter without limits is
     proven, sends of limited reporters are left out.
     """
-    if all(each.chains is None for each in standing):
-        return list({each.event.id: each for each in standing}.values())
+    if all(each.chains is None for each in canonical):
+        return list({each.event.id: each for each in canonical}.values())
     chosen: dict[TransferEvent, Logged[TransferEvent]] = {}
-    for each in sorted(standing, key=_trust):
+    for each in sorted(canonical, key=_trust):
         known = chosen.get(each.event)
         if known is None or known.chains == each.chains:  # the newest of the most trusted
             chosen[each.event] = each

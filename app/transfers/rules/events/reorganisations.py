@@ -95,7 +95,7 @@ class Reorg(Struct, frozen=True):
         return accepted.seq < self.seq and (self.before is None or accepted.known_since < self.before)
 
 
-def standing_of_chain(
+def canonical_on_chain(
     chain_id: ChainId,
     accepted: Iterable[Logged[E]],
     reorgs: Sequence[Reorg],
