@@ -118,8 +118,6 @@ class Time(fields.Field[datetime]):
 
 
 class WholeNumber(fields.Field[int]):
-    """A JSON integer in a range."""
-
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.low, self.high = low, high

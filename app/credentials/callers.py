@@ -53,12 +53,10 @@ class RequestLimits:
 
 
 def remember_key(key: ApiKey) -> None:
-    """Store the recognised key for the rest of the request."""
     g.api_key = key
 
 
 def current_key() -> ApiKey | None:
-    """The valid key that came with the request; None where none did."""
     key: ApiKey | None = g.get("api_key")
     return key
 
@@ -132,7 +130,6 @@ def _count(authorization: str) -> None:
 
 
 def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
-    """The presented key, and why what is presented as a key is none."""
     try:
         return presented_key(database, authorization), None
     except Unauthorized as not_valid:

@@ -68,7 +68,6 @@ def _may_be_far(terms: NetworkTerms, key: RouteKey) -> bool:
 def _facts(
     connection: Connection, terms: NetworkTerms, routes: Iterable[RouteKey], now: datetime
 ) -> Mapping[RouteKey, EstimateFacts]:
-    """What has been reported of the routes, read for all of them together."""
     keys = list(routes)
     if not keys:
         return {}

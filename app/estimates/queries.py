@@ -108,7 +108,7 @@ _BY_SENDS = _statement(_SUM_OF_SENDS)
 
 def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None) -> EstimateFacts:
     """The counters of both pools, the source pool's volume in the epoch (0 without one), and the reported
-    fee.
+    fee, in one statement.
     """
     statement, values = _with_epoch(epoch)
     values |= route._asdict()

@@ -105,7 +105,6 @@ class _Tally:
         return 2 * (len(self._chains[token[1]]) - 1) - len(self._known[token])
 
     def close(self, token: Token) -> None:
-        """Remove the token, and the ways from and to it, from the count."""
         self.total -= self.missing(token)
         self._chains[token[1]].discard(token[0])
         for way in self._known.pop(token):

@@ -171,7 +171,6 @@ def export_network(database: Database) -> bytes:
 
 
 def document_of(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
-    """Documented rows, by section, as a network document."""
     document: dict[str, object] = {"version": DOCUMENT_VERSION}
     for section in SECTIONS:
         if rows[section.name] or not section.optional:

@@ -29,9 +29,8 @@ _MOST_GAPS: Final = 50
 
 
 class NetworkAt(Struct, frozen=True):
-    """The configuration at a time.
+    """The configuration at a time, as a network document.
 
-    :ivar document: that configuration as a network document.
     :ivar changes: every row that differs now: then and now, in the document's order.
     :ivar records: how many audit records were taken back.
     :ivar gaps: rows whose changes are not all in the log. Their values at that time may have been others.
@@ -165,7 +164,6 @@ def row_history(database: Database, subject: str, *, before: int | None, limit: 
 
 
 def row_of_change(database: Database, change: AuditedChange) -> ChangedRow | None:
-    """The row that the change is about; None where it is about something else."""
     with reading(database.reads) as connection:
         return next(iter(changed_rows(connection, [change])), None)
 

@@ -75,7 +75,6 @@ def chain_names(connection: Connection) -> dict[ChainId, str]:
 
 
 def token_decimals(connection: Connection) -> dict[tuple[int, str], int]:
-    """The decimals of every configured token by chain id and symbol."""
     rows = connection.execute(select(Token.chain_id, Token.symbol, Token.decimal))
     return {(row.chain_id, row.symbol): row.decimal for row in rows}
 

@@ -86,7 +86,6 @@ class Section:
         }
 
     def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """A documented row, with the defaults of what it leaves out."""
         return {key: self.columns[key].default for key in self.left_out} | dict(values)
 
     def written_out(self, row: Row) -> dict[str, Any]:

@@ -64,7 +64,6 @@ _log = logging.getLogger(__name__)
 
 
 def _of_core(rows: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, Any]:
-    """The fields of a snapshot that come of the core sections, by section name."""
     configs, facts = build_configs(rows), build_facts(rows)
     ends = (row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None)
     return {
@@ -206,7 +205,6 @@ class NetworkSnapshots:
         self._renewed_in = None
 
     def _due_at(self) -> float:
-        """When the thread begins the next renewal."""
         if self._failed_at is not None:
             return self._failed_at + RETRY_SECONDS
         return (self.good_at or 0.0) + self._max_age - self._ahead

@@ -171,7 +171,6 @@ def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[Tr
 
 
 def with_several_ids(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """Transfers from these chains whose requests have several withdraw ids."""
     several = select(WithdrawId.transfer_id).group_by(WithdrawId.transfer_id).having(func.count() > 1)
     return connection.scalars(
         select(Transfer.transfer_id).where(

@@ -236,8 +236,6 @@ def _load_refunds(
 
 
 class _PageBuilder:
-    """Collects what is shown about one transfer."""
-
     def __init__(
         self,
         database: Database,

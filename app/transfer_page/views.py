@@ -179,7 +179,6 @@ def _remember(response: Response) -> None:
 
 
 def answer_error(error: Exception) -> Response:
-    """A page that says what is wrong and what to do."""
     answered = as_gateway_error(error)
     words = _words(error, answered)
     if words.status >= 500:

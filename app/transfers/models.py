@@ -330,8 +330,6 @@ class RetractionTarget(Projected, Base):
 
 
 class ChainProgress(Projected, Base):
-    """How far a chain has been read, as its events report."""
-
     __tablename__ = "chain_progress"
 
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)

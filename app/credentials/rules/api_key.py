@@ -45,7 +45,6 @@ class ApiKey(Credential, frozen=True):
 
 
 def key_fault(name: str, scopes: Sequence[str]) -> str | None:
-    """Why a key with this name and these scopes is not possible; None where it is."""
     if not is_plain_name(name):
         return (
             f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with a "

@@ -171,7 +171,6 @@ def is_token_name(name: str) -> bool:
 
 
 def token_fault(name: str, types: Sequence[str], chains: Sequence[int]) -> str | None:
-    """Why a token with this name and this scope is not possible; None where it is."""
     if not is_token_name(name):
         return (
             f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with "

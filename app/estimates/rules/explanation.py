@@ -212,7 +212,6 @@ class Explanation(Struct, frozen=True):
 
     @property
     def base_fee_since(self) -> datetime | None:
-        """Since when the base fee has its value, where that is known."""
         return None if self.base_fee is None else self.base_fee.since
 
     @property
@@ -257,7 +256,6 @@ def _passes(priced: Priced, amt: int) -> bool:
 
 
 def _applies(check: Check, transfer: TransferTerms) -> bool:
-    """Whether the check is made for a transfer on these terms."""
     if check is Check.CURVE:
         return isinstance(transfer.rate, StableSwapRate)
     return transfer.pools is not None or not check.of_pools

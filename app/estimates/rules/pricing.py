@@ -114,7 +114,6 @@ class TransferTerms(Struct, frozen=True):
 
 
 def wants_pegged(inputs: EstimateInputs) -> bool:
-    """As :func:`is_pegged`."""
     return is_pegged(
         inputs.request.is_pegged, joined=inputs.pegged is not None, routed=inputs.route is not None
     )

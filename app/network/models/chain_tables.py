@@ -202,8 +202,6 @@ def known_of_tokens() -> tuple[str, ...]:
 
 
 class Token(Base):
-    """A token's form on one chain."""
-
     __tablename__ = "tokens"
     __table_args__ = (UniqueConstraint("chain_id", "symbol"),)
 

@@ -33,7 +33,6 @@ class Unit(Struct, frozen=True):
     :param chain: holds the chain whose token is meant.
     :param decimals: holds decimals that count before those of the chain's token; ``pair.decimal`` is the
         key of an object.
-    :param symbol: holds the symbol.
     :param contract: holds a contract. Where it is an EVM address the unit is the coin of an EVM chain, unless
         the chain lists a token of the symbol.
     """
@@ -70,7 +69,6 @@ class Declared(Struct, frozen=True):
     :param label: what operators call it; empty: the console's form does not have it.
     :param help: the text below its input.
     :param name: the document's key of several columns that it writes as one.
-    :param unit: of an amount.
     :param start: what the form of a new row starts with, where that is not the default.
     :param after: the input that precedes its input, where that is not the one of the column before.
     :param always: the document has it even where it has its default. Otherwise it is omitted there: so older
@@ -138,7 +136,6 @@ def column(
 
 
 def _stored(shape: fields.Field[Any]) -> TypeEngine[Any]:
-    """The type in the database of what has such a shape."""
     found = next((type_ for of, type_ in _STORED.items() if isinstance(shape, of)), None)
     if found is not None:
         return found

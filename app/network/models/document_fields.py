@@ -309,8 +309,6 @@ class ListedSymbol(Symbol):
 
 
 class Note(Text):
-    """A text for operators, maybe of several lines."""
-
     def __init__(self) -> None:
         super().__init__(NOTE_LENGTH, least=0, load_default="")
 
@@ -323,8 +321,6 @@ class Contract(ConfiguredAccount):
 
 
 class Passed(Text):
-    """A text that is published to clients unchanged."""
-
     def __init__(self, load_default: str = "") -> None:
         super().__init__(PASSED_LENGTH, least=0, load_default=load_default)
 

@@ -41,7 +41,6 @@ class PoolCounters(Struct, frozen=True):
 
     @property
     def balance(self) -> int:
-        """What the pool holds."""
         return self.added + self.sent - self.relayed - self.withdrawn
 
     @property

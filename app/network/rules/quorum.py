@@ -72,7 +72,6 @@ class ValidatorSet:
         )
 
     def reached_by(self, power: int) -> bool:
-        """Whether so much signed power is enough for the contract."""
         return self.cannot_sign is None and power >= self.quorum
 
     def power_of(self, address: bytes) -> int | None:

@@ -422,7 +422,6 @@ def blocked_routes(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
 def _names(
     chains: Mapping[ChainId, ChainTerms], members: Iterable[tuple[K, ChainId]]
 ) -> dict[K, tuple[str, ...]]:
-    """The names of the chains by key, in the order of their ids."""
     ids: defaultdict[K, set[ChainId]] = defaultdict(set)
     for key, chain_id in members:
         ids[key].add(chain_id)

@@ -46,7 +46,6 @@ class PairFacts(Struct, frozen=True):
         return self.pegged_chain_id if kind is SendKind.DEPOSIT else self.org_chain_id
 
     def contracts(self, kind: SendKind) -> tuple[bytes | None, ...]:
-        """The contracts on the source of that kind."""
         return self.vaults if kind is SendKind.DEPOSIT else self.bridges
 
 

@@ -34,13 +34,12 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     """One chain that is to be watched.
 
     :param block_delay: blocks until a send is confirmed.
-    :param from_block: the first block that is read.
     :param finality: when a range is read for the second time.
     :param poll_seconds: between two reads of the newest blocks.
     :param rpc: names of the environment variables that hold the nodes' URLs, the preferred one first.
     :param same_provider: names of nodes of one provider whose hosts do not say it.
     :param independent: names of nodes of different ones whose hosts end alike.
-    :param pool_bridge: the contract of the chain's pools; None where it has none, or not an EVM one.
+    :param pool_bridge: None where the chain has none, or not an EVM one.
     :param vaults: contracts on this chain that take deposits of pegged pairs.
     :param bridges: contracts on this chain that mint and burn for pegged pairs.
     :param disabled: the chain takes no new transfers. It is still read, as transfers under way continue.
@@ -62,7 +61,6 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
 
     @property
     def contracts(self) -> frozenset[bytes]:
-        """Every contract whose logs are read."""
         pool = () if self.pool_bridge is None else (self.pool_bridge,)
         return self.vaults.union(self.bridges, pool)
 

@@ -102,7 +102,6 @@ def shortest_quorum(
 
 
 def _encode(wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet) -> bytes:
-    """ABI-encode the four arguments, all of them of variable length."""
     return _dynamic(
         (
             _bytes(wd_onchain),

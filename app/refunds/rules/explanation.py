@@ -99,8 +99,6 @@ class SignerRow(Struct, frozen=True):
 
 
 class OtherRequest(Struct, frozen=True):
-    """A request for the same transfer that is not the one shown."""
-
     wd_onchain: str
     digest: str | None
     power_signed: str

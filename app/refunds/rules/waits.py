@@ -196,7 +196,6 @@ def waiting_for(
 
     :param since: when the event happened that decides the status.
     :param refund: of a transfer at 7 or 9; None where it was not read, and then 7 waits for nothing known.
-    :param in_a_block: whether its send is in a block.
     """
     if status is Status.TRANSFER_REQUESTING_REFUND:
         return None if refund is None else refund_waits_for(refund, since, contacts)

@@ -240,8 +240,6 @@ class FollowedTransfer(Struct, frozen=True):
 
 
 class NamedTransfer(Struct, frozen=True):
-    """One of several transfers of a transaction, in a line."""
-
     transfer_id: str
     words: str
     headline: str

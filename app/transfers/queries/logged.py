@@ -94,14 +94,12 @@ IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
 
 
 def of_body(connection: Connection, name: str) -> ColumnElement[Any]:
-    """A field of the event's body, as a text."""
     if connection.dialect.name == "postgresql":
         return func.json_extract_path_text(cast_to(Event.body, JSON), name, type_=Text)
     return func.json_extract(Event.body, f"$.{name}", type_=Text)
 
 
 def from_block_of(connection: Connection) -> ColumnElement[int]:
-    """The first block that a reorg in the log reaches."""
     return func.coalesce(Event.block, cast_to(of_body(connection, "from_block"), BigInteger))
 
 
@@ -199,7 +197,9 @@ def reorgs_reaching(
 def _highest_blocks(
     logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
 ) -> dict[bytes, int]:
-    """The highest block of each transfer's events, on either chain; transfers without one are left out."""
+    """The highest block of each transfer's events, on either chain; transfers without one are left out. An
+    arriving event may have the block of a logged one.
+    """
     blocks: dict[bytes, int] = {}
     for event in chain((each.event for events in logged.values() for each in events), arriving):
         if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:

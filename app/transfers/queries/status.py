@@ -79,12 +79,12 @@ def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow
 def transfer_rows(
     connection: Connection, transfer_ids: Sequence[TransferId]
 ) -> Mapping[TransferId, TransferRow]:
+    """Those that are known, in one statement: all of one moment."""
     found = _STATUSES(connection, transfer_ids=transfer_ids)
     return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
 
 
 def pruned_statuses(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, int]:
-    """The statuses that the pruned ones of these transfers had when they were pruned."""
     found = connection.execute(_PRUNED, {"transfer_ids": list(transfer_ids)})
     return {row.transfer_id: row.status for row in found}
 

@@ -80,11 +80,8 @@ def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tup
 def pool_flows(
     connection: Connection, first_hour: int, chain_id: ChainId | None = None
 ) -> dict[PoolKey, tuple[int, int]]:
-    """What transfers that were paid out brought into each pool and took from it, since an hour on.
-
-    In smallest units of the pool's token; pools without any are left out.
-
-    :param chain_id: only of the pools on this chain; None: of all.
+    """What transfers that were paid out brought into each pool (of this chain, or of all) and took from it,
+    since an hour on. In smallest units of the pool's token; pools without any are left out.
     """
     came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour, chain_id)
     went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour, chain_id)
@@ -127,10 +124,8 @@ def newest_events(
     connection: Connection, first: Iterable[ChainId], most: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     """Chains that have reported, their highest block, the time of their newest accepted event, and how many
-    such chains there are.
-
-    :param first: these come before all others, which any reporter can make up; then the most recent.
-    :param most: how many to return.
+    such chains there are. Those of ``first`` come before all others, which any reporter can make up; then the
+    most recent.
     """
     return connection.execute(_NEWEST, {"first": list(first), "most": most}).all()
 
@@ -145,7 +140,7 @@ def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 
 def progress_of_chain(connection: Connection, chain_id: ChainId) -> ChainReading | None:
-    """As ``chain_progress``, of one chain; None where nothing was ever reported of it."""
+    """None where nothing was ever reported of the chain."""
     one = select(ChainProgress.__table__).where(ChainProgress.chain_id == chain_id)
     row = connection.execute(one).one_or_none()
     return None if row is None else ChainReading(row.highest_block, row.newest_at)

@@ -47,10 +47,7 @@ UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if sta
 def transfers_using(
     connection: Connection, chain_id: ChainId, symbol: str | None, limit: int
 ) -> tuple[int, list[bytes]]:
-    """How many transfers use a chain or a token, up to ``COUNT_LIMIT`` + 1, and the ids of some.
-
-    :param symbol: None: of the chain, whatever the token.
-    """
+    """How many transfers use a chain, or a token of it, up to ``COUNT_LIMIT`` + 1, and the ids of some."""
     which = or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
     if symbol is not None:
         which &= Transfer.symbol == symbol
@@ -155,9 +152,8 @@ def sent_since(
 def transfers_of_accounts(
     connection: Connection, since: datetime, accounts: Collection[str]
 ) -> list[tuple[datetime, bytes]]:
-    """Times and ids of the transfers sent since then that have one of the accounts on either side.
-
-    :param accounts: as ``account_key`` has them.
+    """Times and ids of the transfers sent since then that have one of the accounts (``account_key``) on
+    either side.
     """
     found: set[tuple[datetime, bytes]] = set()
     began = unix_milliseconds(since - _SUBMITTED_BEFORE)

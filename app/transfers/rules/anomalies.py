@@ -80,13 +80,11 @@ def anomalies_of_transfer(
     misplaced: Sequence[TransferEvent] = (),
     contradicting: Sequence[TransferEvent] = (),
 ) -> list[Anomaly]:
-    """The anomalies of one transfer, at most one of each kind.
+    """At most one of each kind.
 
-    :param canonical: the transfer's canonical events.
-    :param uncontradicted: the canonical refund requests that no fact proves false.
-    :param paid_ids: withdraw ids of its requests that were paid for other transfers.
-    :param misplaced: events that were read on another chain than the transfer's own.
-    :param contradicting: sends whose fields give another id.
+    ``uncontradicted`` are the canonical refund requests that no fact proves false, ``paid_ids`` withdraw ids
+    of its requests that were paid for other transfers, ``misplaced`` events that were read on another chain
+    than its own, and ``contradicting`` sends whose fields give another id.
     """
     found = (
         _refund_and_release(canonical),
@@ -269,10 +267,9 @@ def _send_contradicts_id(contradicting: Sequence[TransferEvent]) -> Anomaly | No
 def anomalies_of_rotations(
     opening: ValidatorSet | None, rotations: Sequence[tuple[ValidatorsUpdated, ValidatorSet]]
 ) -> Iterator[Anomaly]:
-    """Rotations that retain less than a third of the previous power.
-
-    :param opening: the set before the first rotation, where one is configured.
-    :param rotations: the canonical ones in their order (``ValidatorsUpdated.order``).
+    """Rotations that retain less than a third of the previous power. ``opening`` is the set before the first
+    one, where one is configured; ``rotations`` are the canonical ones in their order
+    (``ValidatorsUpdated.order``).
     """
     previous = opening
     for event, members in rotations:

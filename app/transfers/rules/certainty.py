@@ -111,9 +111,8 @@ def certainty_of(
 ) -> Certainty:
     """How sure the status of a transfer is. Of several events that it rests on, the surest counts.
 
-    :param history: refund requests and signatures may be missing in it.
-    :param read: positions in the log of what the gateway itself read from chains.
-    :param proofs: by chain; chains of which nothing is known may be missing.
+    Refund requests and signatures may be missing in ``history``, and unknown chains in ``proofs``. ``read``
+    are positions in the log of what the gateway itself read from chains.
     """
     if status is Status.TRANSFER_UNKNOWN:
         return UNKNOWN

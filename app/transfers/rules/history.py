@@ -110,7 +110,6 @@ class TransferHistory(Struct, frozen=True):
         return describing(self.counted(origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
-        """How far each chain was read, as the canonical events show."""
         origin = self.origin()
         return readings(self.canonical(origin).events(), origin)
 

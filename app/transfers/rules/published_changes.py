@@ -218,10 +218,8 @@ class StatusChange(Struct, frozen=True):
         return cls(transfer_id, seq, answer.status, previous, answer.refund_reason, taken_back)
 
     def since(self, previous: TransferHistoryStatus, *, is_sent: bool, was_sent: bool = True) -> StatusChange:
-        """The same change, from an earlier status.
-
-        :param is_sent: whether its send is canonical now.
-        :param was_sent: whether it counts as sent before.
+        """The same change, from an earlier status. ``is_sent``: its send is canonical now; ``was_sent``:
+        it was then.
         """
         taken_back = _rank(self.status, is_sent=is_sent) > _rank(previous, is_sent=was_sent)
         return replace(self, previous_status=previous, taken_back=taken_back)

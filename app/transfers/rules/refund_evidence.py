@@ -31,7 +31,7 @@ class RefundEvidence(Struct, frozen=True):
 def refund_context(
     transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
 ) -> RefundContext:
-    """Only ids until the send is known."""
+    """It has only ids until the send is known."""
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)

@@ -96,8 +96,6 @@ def _rank(event: TransferEvent) -> tuple[Any, ...]:
 
 
 class RefundFacts(Struct, frozen=True):
-    """The facts about the refund that the status depends on."""
-
     prepared_at: datetime | None = None
     """Time of the earliest canonical request that no fact contradicts."""
     quorum_at: datetime | None = None

@@ -227,8 +227,6 @@ STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
 
 
 class Thresholds(Struct, frozen=True):
-    """How long a state may last, by pair of chains."""
-
     by_pair: Mapping[Pair, timedelta] = field(default_factory=dict)
 
     @classmethod
@@ -243,12 +241,12 @@ class Thresholds(Struct, frozen=True):
 
     @property
     def least(self) -> timedelta:
-        """No transfer is stuck before."""
+        """No transfer is stuck before it."""
         return min([WITHOUT_MEDIAN, *self.by_pair.values()])
 
     @property
     def longest(self) -> timedelta:
-        """After that every transfer is stuck."""
+        """After it every transfer is stuck."""
         return max([WITHOUT_MEDIAN, *self.by_pair.values()])
 
 

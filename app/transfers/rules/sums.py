@@ -71,7 +71,6 @@ class SharedChange(Struct):
     trends: dict[TrendKey, Trends] = field(default_factory=lambda: defaultdict(Trends))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
-        """Subtract what ``old`` contributed and add what ``new`` contributes."""
         if old is not None:
             self.add(old, -1)
         self.add(new)

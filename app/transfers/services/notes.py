@@ -99,9 +99,9 @@ def remove_note(
     of_others: bool,
     actor: Actor,
 ) -> None:
-    """Remove a note, with a record in the audit log.
+    """Remove a note, with a record in the audit log. ``of_others``: whether notes of other accounts may be
+    removed, too.
 
-    :param of_others: whether notes of other accounts may be removed, too.
     :raises NoteRefused: there is no such note, or somebody else wrote it.
     """
     with writing(database.engine) as connection:

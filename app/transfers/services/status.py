@@ -186,10 +186,7 @@ class TransferStatus(Struct, frozen=True):
 
 
 def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
-    """The status of the transfer, as its canonical events give it.
-
-    :param transfer_id: 32 bytes.
-    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    """:raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
@@ -222,11 +219,9 @@ def transfer_statuses(
 def transfer_status_by_transaction(
     database: Database, snapshots: SnapshotSource, tx_hash: str, chain_id: ChainId
 ) -> TransferStatus:
-    """The status of the transfer that a transaction of its source chain sent.
-
+    """The status of the transfer that a transaction (``wire_values.parse_tx_hash``) of its source chain sent.
     Of several the first in its block counts (docs/interface.md#by-transaction).
 
-    :param tx_hash: as ``wire_values.parse_tx_hash`` gives it.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """

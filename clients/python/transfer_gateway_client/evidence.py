@@ -140,7 +140,6 @@ def lowered(addresses: Collection[str]) -> set[str]:
 
 
 def known_contracts(configs: ConfigsAnswer, kind: str, chain_id: int) -> set[str]:
-    """The contracts that the configs name for this kind of refund on this chain."""
     if kind == "pool":
         return lowered([each["contract_addr"] for each in configs["chains"] if each["id"] == chain_id])
     pairs = configs["pegged_pair_configs"]

@@ -60,8 +60,6 @@ class Verified:
 
 @dataclass(frozen=True)
 class _Said:
-    """An answer's evidence as bytes."""
-
     request: bytes
     signatures: Sequence[bytes]
     signers: Sequence[str]

@@ -62,7 +62,6 @@ class ChainReading(Struct, frozen=True):
     newest_at: datetime
 
     def furthest(self, other: ChainReading | None) -> ChainReading:
-        """The higher block and the newer time of the two."""
         if other is None:
             return self
         blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
@@ -156,7 +155,7 @@ def highest_blocks(
 
 
 def readings(canonical: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """Nothing before the send is known: a submission may name other chains (docs/interface.md#reorgs)."""
+    """Empty before the send is known: a submission may name other chains (docs/interface.md#reorgs)."""
     if not origin.is_sent:
         return ()
     found: dict[ChainId, ChainReading] = {}

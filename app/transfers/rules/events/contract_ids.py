@@ -179,7 +179,6 @@ def _taken(send: TransferSent) -> _Taken | None:
 
 
 def is_proven(event: TransferEvent) -> bool:
-    """Whether the event is a send whose fields prove its id."""
     return isinstance(event, TransferSent) and proof_of(event) is Proof.PROVEN
 
 

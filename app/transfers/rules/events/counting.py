@@ -133,7 +133,6 @@ class Origin(Struct, frozen=True):
         return self.own_chain_of(event) if event.side is not None else None
 
     def is_misplaced(self, event: TransferEvent) -> bool:
-        """Whether the event was read on another chain than the transfer's own."""
         if not isinstance(event, PlacedEvent) or event.chain_id is None:
             return False
         return self.own_chain_of(event) not in (None, event.chain_id)

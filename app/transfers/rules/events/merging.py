@@ -33,7 +33,6 @@ _ACCOUNTS: Final = frozenset({"sender", "receiver", "token", "contract"})
 
 
 def _is_same(name: str, mine: Any, its: Any) -> bool:
-    """Whether two spellings of a field's value mean the same."""
     if name in _ACCOUNTS:
         return (address := evm_form(mine)) is not None and address == evm_form(its)
     return name == "symbol" and bool(mine.casefold() == its.casefold())
@@ -149,8 +148,6 @@ def _digest(text: str, size: int) -> bytes:
 
 
 class PrunedMatch(Enum):
-    """Whether an event, or only its transfer, was pruned."""
-
     NOTHING = auto()
     SAME_EVENT = auto()
     OTHER_CONTENT = auto()
@@ -160,8 +157,6 @@ class PrunedMatch(Enum):
 
 
 class Pruned(Struct, frozen=True):
-    """Which of some events and of their transfers were pruned."""
-
     contents: Mapping[EventKey, bytes] = field(default_factory=dict)
     """Digests of contents."""
     transfers: Set[bytes] = frozenset()

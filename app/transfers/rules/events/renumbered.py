@@ -62,8 +62,6 @@ def as_reported_before(events: Sequence[Event], reported: Iterable[Event]) -> li
 
 
 class _Subject(NamedTuple):
-    """What the facts of a transaction are about."""
-
     tx: str
     subject: str
 

@@ -223,7 +223,6 @@ def _foremost(requests: Sequence[RequestValidation]) -> RequestValidation | None
 
 
 def _rank(request: RequestValidation) -> tuple[bool, int, bytes]:
-    """The sort key of the requests; the one to show has the lowest."""
     return bool(request.contradictions), -request.power_signed, request.wd_onchain
 
 

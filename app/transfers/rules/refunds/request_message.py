@@ -251,9 +251,8 @@ def paid_elsewhere(
 ) -> PaidIds:
     """A transfer's withdraw ids that were paid for other transfers, each with the lowest of these.
 
-    :param ids: the transfer's withdraw ids, each with its chain.
-    :param paid: by withdraw id, the transfers whose refunds were paid under it.
-    :param used: by id and chain, the transfers for which a block of that chain used it up.
+    ``ids`` has the chain of each, ``paid`` by id the transfers whose refunds were paid under it, and ``used``
+    by id and chain the transfers for which a block of that chain used it up.
     """
     found: dict[bytes, TransferId] = {}
     for each, chain_id in ids.items():
