@@ -1,23 +1,22 @@
-"""Blocks, logs and receipts as nodes write them. Only what is needed of them is looked at."""
+"""Blocks, logs and receipts as nodes write them. Only the parts that are needed are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from app.values.crypto import ADDRESS_BYTES, HASH_BYTES
 from app.values.identifiers import BlockNumber
 from app.values.times import from_unix_microseconds
-from app.watcher.rpc.faults import Garbled, Lie
+from app.watcher.rpc.faults import FaultyAnswer, Garbled
 from app.watcher.rules.blocks import Header, Log
-from app.watcher.rules.headers import Outcome, verify
+from app.watcher.rules.headers import covered
 from app.watcher.rules.proofs import BLOOM_BYTES, Receipt
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
-"""What reading a part of an answer raises that is missing or of another type."""
+"""Raised where a part of an answer is missing or of another type."""
 
 _MAX_QUANTITY: Final = 18
 """Characters of 64 bits with their 0x: longer numbers, indices and times are refused."""
@@ -39,7 +38,7 @@ def quantity(raw: Any) -> int:
 
 
 def read_header(raw: Mapping[str, Any], *, verified: bool = False) -> Header:
-    """The header of a block.
+    """Read a header.
 
     :param verified: find out whether it gives its hash, for a proof: that takes longer than reading it.
     :raises Garbled: a part that everything needs is missing or has another shape.
@@ -49,11 +48,11 @@ def read_header(raw: Mapping[str, Any], *, verified: bool = False) -> Header:
             number=BlockNumber(quantity(raw["number"])),
             hash=_hash(raw["hash"]),
             parent_hash=_hash(raw["parentHash"]),
-            at=_time(quantity(raw["timestamp"])),
+            at=from_unix_microseconds(quantity(raw["timestamp"]) * 1_000_000),
             bloom=_maybe_bytes(raw.get("logsBloom"), BLOOM_BYTES),
             receipts_root=_maybe_bytes(raw.get("receiptsRoot"), HASH_BYTES),
             transactions=len(held) if isinstance(held := raw.get("transactions"), list) else None,
-            verified=verified and verify(raw).outcome is Outcome.VERIFIED,
+            verified=verified and bool(covered(raw)),
         )
     except SHAPELESS:
         raise Garbled("its answer has an incomplete block header") from None
@@ -63,11 +62,11 @@ def read_log(raw: Mapping[str, Any]) -> Log:
     """A log of a canonical block.
 
     :raises Garbled: a part of it is missing or has another shape.
-    :raises Lie: it says that its block was removed, which is impossible in an answer about a range.
+    :raises FaultyAnswer: it says that its block was removed, which is impossible in an answer about a range.
     """
     try:
         if raw.get("removed") is True:
-            raise Lie("its answer has a log marked as removed")
+            raise FaultyAnswer("its answer has a log marked as removed")
         return Log(
             block=BlockNumber(quantity(raw["blockNumber"])),
             block_hash=_hash(raw["blockHash"]),
@@ -111,10 +110,6 @@ def read_receipt(raw: Mapping[str, Any]) -> Receipt:
         raise Garbled("its answer has an incomplete receipt") from None
 
 
-def _time(seconds: int) -> datetime:
-    return from_unix_microseconds(seconds * 1_000_000)
-
-
 def _hash(raw: str) -> str:
     low = raw.lower()
     if not _HASH.fullmatch(low):
@@ -123,7 +118,7 @@ def _hash(raw: str) -> str:
 
 
 def _maybe_bytes(raw: Any, length: int) -> bytes | None:
-    """None for whatever is not so many bytes."""
+    """None where these are not so many bytes."""
     try:
         return _bytes(raw, length)
     except SHAPELESS:

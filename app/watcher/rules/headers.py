@@ -1,22 +1,19 @@
 """Whether the fields of a block's header give the hash that the header names.
 
-The hash is Keccak-256 over the RLP of the header's fields. Which fields these are differs between chains and
-grows with hard forks, so each known order whose fields are given is tried. A chain that computes its hashes
-in another way cannot be verified, which is no fault.
+The hash is Keccak-256 over the RLP of the header's fields. Which these are differs between chains and grows
+with hard forks, so each known order whose fields are given is tried. A chain that computes its hashes in
+another way cannot be verified, which is no fault.
 
 Recorded headers verify under each order (tests/watcher/rules/headers.json). No record was found of these, so
-they follow the nodes' sources alone: Granite's fields on Subnet-EVM, a base fee in Authority Round, and Celo
+they follow the nodes' sources: Granite's fields on Subnet-EVM, a base fee in Authority Round, and Celo
 between its Gingerbread fork and its move to a rollup.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from itertools import takewhile
 from typing import Final
-
-from msgspec import Struct
 
 from app.values.crypto import ADDRESS_BYTES, HASH_BYTES, SIGNATURE_BYTES, keccak256
 from app.watcher.rules.proofs import BLOOM_BYTES, encode, encode_list
@@ -70,75 +67,18 @@ _Items = Mapping[str, bytes | None]
 """The RLP of the fields that a header gives, None for a value that its field cannot have."""
 
 
-class Outcome(StrEnum):
-    """What the fields of a header say about the hash that it names."""
+def covered(raw: object) -> tuple[str, ...]:
+    """The fields of a header that give the hash that it names; none where no known order does.
 
-    VERIFIED = "verified"
-    INCOMPLETE = "incomplete"
-    OTHER = "other"
-
-
-class Verdict(Struct, frozen=True):
-    """What the fields of a header say about the hash that it names.
-
-    :param fields: with VERIFIED those that the hash covers, with INCOMPLETE those that are missing or null,
-        with OTHER, where no known order gives the hash, none.
+    :param raw: any answer to ``eth_getBlockByNumber`` or ``eth_getBlockByHash``.
     """
-
-    outcome: Outcome
-    fields: tuple[str, ...] = ()
-
-
-def verify(raw: object) -> Verdict:
-    """Whether a header gives the hash that it names.
-
-    Whether the last field of a fork is missing cannot be seen: such a header is OTHER, not INCOMPLETE.
-
-    :param raw: what ``eth_getBlockByNumber`` or ``eth_getBlockByHash`` returned, whatever it is.
-    """
-    given = _read(raw)
-    if covered := _covered(given):
-        return Verdict(Outcome.VERIFIED, tuple(covered))
-    missing = _missing(given)
-    return Verdict(Outcome.INCOMPLETE, missing) if missing else Verdict(Outcome.OTHER)
-
-
-def differing(verified: object, other: object) -> tuple[str, ...]:
-    """The fields that the hash covers, that both headers give, and in which they differ.
-
-    :param verified: a header that gives its hash; nothing differs from one that does not.
-    :param other: a header that names the same hash.
-    """
-    covered, theirs = _covered(_read(verified)), _read(other)
-    variants = tuple(_variants(theirs))
-    return tuple(
-        name
-        for name, item in covered.items()
-        if name in theirs and all(each[name] != item for each in variants)
-    )
-
-
-def _covered(given: _Items) -> _Items:
-    """The items that give the hash, in their order; none where no known order does."""
-    for items in _variants(given):
+    for items in _variants(_read(raw)):
         for always, later in _ORDERS:
             names = (*always, *takewhile(items.__contains__, later))
             hashed = [item for name in names if (item := items.get(name)) is not None]
             if len(hashed) == len(names) and encode(keccak256(encode_list(hashed))) == items.get("hash"):
-                return dict(zip(names, hashed, strict=True))
-    return {}
-
-
-def _missing(given: _Items) -> tuple[str, ...]:
-    """What the order that suits the given fields best needs besides."""
-
-    def fit(order: _Order) -> int:
-        always, later = order
-        return 2 * len(given.keys() & set(always)) - len(always) + len(given.keys() & set(later))
-
-    always, later = max(_ORDERS, key=fit)
-    end = max((at for at, name in enumerate(later, 1) if name in given), default=0)
-    return tuple(name for name in ("hash", *always, *later[:end]) if name not in given)
+                return names
+    return ()
 
 
 def _read(raw: object) -> _Items:

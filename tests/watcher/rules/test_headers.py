@@ -12,7 +12,7 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.watcher.rules.headers import _LENGTHS, _ORDERS, Outcome, Verdict, differing, verify
+from app.watcher.rules.headers import _LENGTHS, _ORDERS, covered
 from tests.everyday import volume
 
 Header = dict[str, Any]
@@ -46,67 +46,35 @@ def one_bit_off(value: Any) -> Any:
 
 @pytest.mark.parametrize("header", VERIFIED)
 def test_a_recorded_header_gives_its_hash(header: Header) -> None:
-    verdict = verify(header)
-    assert verdict.outcome is Outcome.VERIFIED
     given = {name for name, value in header.items() if value is not None}
-    assert set(verdict.fields) == given - {"hash", "l1BlockNumber", "sendCount", "sendRoot"}
+    assert set(covered(header)) == given - {"hash", "l1BlockNumber", "sendCount", "sendRoot"}
 
 
 @pytest.mark.parametrize("header", OTHERS)
 def test_a_header_of_a_chain_with_another_hash_cannot_be_verified(header: Header) -> None:
-    assert verify(header) == Verdict(Outcome.OTHER)
+    assert not covered(header)
 
 
 @pytest.mark.parametrize("header", VERIFIED)
 def test_a_header_with_one_field_changed_does_not_give_its_hash(header: Header) -> None:
-    for name in ("hash", *verify(header).fields):
+    for name in ("hash", *covered(header)):
         changed = {**header, name: one_bit_off(header[name])}
-        assert verify(changed) == Verdict(Outcome.OTHER), name
+        assert not covered(changed), name
 
 
 @pytest.mark.parametrize("header", VERIFIED)
 @pytest.mark.parametrize("wrong", [17, 1.5, True, "", "0x", "0xg", "0x 12", " 0x12", [], ["0x12"], {}, "é"])
 def test_a_header_with_a_field_of_another_type_does_not_give_its_hash(header: Header, wrong: Any) -> None:
-    for name in ("hash", *verify(header).fields):
+    for name in ("hash", *covered(header)):
         if header[name] != wrong:
-            assert verify({**header, name: wrong}) == Verdict(Outcome.OTHER), name
+            assert not covered({**header, name: wrong}), name
 
 
 @pytest.mark.parametrize("header", VERIFIED)
 def test_a_header_without_a_field_does_not_give_its_hash(header: Header) -> None:
-    for name in ("hash", *verify(header).fields):
+    for name in ("hash", *covered(header)):
         for lacking in (without(header, name), {**header, name: None}):
-            assert verify(lacking).outcome is not Outcome.VERIFIED, name
-
-
-@pytest.mark.parametrize("header", VERIFIED)
-def test_a_missing_field_is_named_unless_it_could_be_of_a_later_fork(header: Header) -> None:
-    last = verify(header).fields[-1]
-    for name in ("hash", "parentHash", "logsBloom", "receiptsRoot", "stateRoot", "number", "timestamp"):
-        assert verify(without(header, name)) == Verdict(Outcome.INCOMPLETE, (name,))
-    if last not in ("nonce", "extraData", "signature", "penalties"):
-        assert verify(without(header, last)).outcome is not Outcome.VERIFIED
-
-
-def test_a_missing_field_between_two_of_later_forks_is_named() -> None:
-    header = record("OP Mainnet", 157796868)
-    assert verify(without(header, "withdrawalsRoot")).fields == ("withdrawalsRoot",)
-    assert verify(without(header, "excessBlobGas", "gasUsed")).fields == ("gasUsed", "excessBlobGas")
-    assert verify(without(header, "requestsHash")) == Verdict(Outcome.OTHER)
-
-
-@pytest.mark.parametrize(
-    ("chain", "number", "name"),
-    [
-        ("Avalanche C-Chain", 30806864, "extDataHash"),
-        ("Gnosis", 26803, "step"),
-        ("Gnosis", 26803, "signature"),
-        ("Viction", 68882862, "validator"),
-        ("Ethereum", 15537393, "nonce"),
-    ],
-)
-def test_a_missing_field_of_one_chain_alone_is_named(chain: str, number: int, name: str) -> None:
-    assert verify(without(record(chain, number), name)) == Verdict(Outcome.INCOMPLETE, (name,))
+            assert not covered(lacking), name
 
 
 @pytest.mark.parametrize("header", VERIFIED)
@@ -116,31 +84,30 @@ def test_digits_in_upper_case_and_leading_zeros_of_numbers_do_not_matter(header:
         for name, value in header.items()
         if isinstance(value, str) and value.startswith("0x")
     }
-    assert verify({**header, **respelled}).outcome is Outcome.VERIFIED
-    assert differing(header, respelled) == ()
+    assert covered({**header, **respelled})
 
 
 @pytest.mark.parametrize("header", VERIFIED)
 def test_digits_with_a_space_between_them_are_none(header: Header) -> None:
-    for name in verify(header).fields:
+    for name in covered(header):
         if isinstance(header[name], str) and len(header[name]) > 4:
             spaced = f"{header[name][:-2]} {header[name][-2:]}"
-            assert verify({**header, name: spaced}) == Verdict(Outcome.OTHER), name
+            assert not covered({**header, name: spaced}), name
 
 
 def test_fields_of_one_order_do_not_pass_as_those_of_another() -> None:
     """Both orders have as many items: only the lengths tell a base fee from a root."""
     header = without(record("Avalanche C-Chain", 5760288), "extDataGasUsed", "blockGasCost")
     header["baseFeePerGas"] = "0x05d21dba00"
-    names = verify(record("Avalanche C-Chain", 10)).fields
+    names = covered(record("Avalanche C-Chain", 10))
     header["hash"] = hash_of(header, (*names, "baseFeePerGas"))
-    assert verify(header).outcome is Outcome.VERIFIED
+    assert covered(header)
     renamed = {
         **without(header, "extDataHash"),
         "baseFeePerGas": header["extDataHash"],
         "withdrawalsRoot": header["baseFeePerGas"],
     }
-    assert verify(renamed) == Verdict(Outcome.OTHER)
+    assert not covered(renamed)
 
 
 CELO = record("Celo", 19042560)
@@ -156,8 +123,7 @@ def celo_extra(seal: list[bytes]) -> str:
 def test_the_common_seal_of_celos_validators_is_left_out() -> None:
     for seal in ([b"", b"", b""], [b"\x01", b"\x02" * 48, b"\x03"]):
         other = {**CELO, "extraData": celo_extra(seal)}
-        assert verify(other) == verify(CELO)
-        assert differing(CELO, other) == differing(other, CELO) == ()
+        assert covered(other) == covered(CELO) != ()
 
 
 def test_fields_that_celos_hash_did_not_cover_yet_are_passed_over() -> None:
@@ -169,8 +135,7 @@ def test_fields_that_celos_hash_did_not_cover_yet_are_passed_over() -> None:
         "nonce": "0x" + "00" * 8,
         "baseFeePerGas": "0x5",
     }
-    assert verify({**CELO, **added}) == verify(CELO)
-    assert differing({**CELO, **added}, {**CELO, "gasLimit": "0x1"}) == ()
+    assert covered({**CELO, **added}) == covered(CELO)
 
 
 def test_a_seal_is_left_out_of_a_header_of_celo_with_the_fields_of_ethereum() -> None:
@@ -178,30 +143,10 @@ def test_a_seal_is_left_out_of_a_header_of_celo_with_the_fields_of_ethereum() ->
         **record("Ethereum", 15537393),
         "extraData": celo_extra([b"", b"", b""]),
     }
-    header["hash"] = hash_of(header, verify(record("Ethereum", 15537393)).fields)
-    assert verify(header).outcome is Outcome.VERIFIED
+    header["hash"] = hash_of(header, covered(record("Ethereum", 15537393)))
+    assert covered(header)
     sealed = {**header, "extraData": celo_extra([b"\x01", b"\x02" * 48, b"\x03"])}
-    assert verify(sealed) == verify(header)
-
-
-def test_fields_in_which_headers_differ_are_named() -> None:
-    header = record("OP Mainnet", 157796868)
-    assert differing(header, header) == ()
-    for name in verify(header).fields:
-        assert differing(header, {**header, name: one_bit_off(header[name])}) == (name,)
-        assert differing(header, {**header, name: 5}) == (name,)
-        assert differing(header, without(header, name)) == ()
-        assert differing(header, {**header, name: None}) == ()
-    lying = {**without(header, "miner"), "gasUsed": "0x0", "logsBloom": "0x", "size": "0x1"}
-    assert differing(header, lying) == ("logsBloom", "gasUsed")
-
-
-def test_nothing_differs_from_a_header_that_does_not_give_its_hash() -> None:
-    header = record("OP Mainnet", 157796868)
-    forged = {**header, "gasUsed": "0x0"}
-    assert differing(forged, header) == ()
-    assert differing(None, header) == ()
-    assert differing(header, None) == ()
+    assert covered(sealed) == covered(header)
 
 
 JSON = st.recursive(
@@ -216,17 +161,14 @@ HEX = st.binary(max_size=300).map(lambda data: "0x" + data.hex())
 @settings(max_examples=volume(60))
 @given(JSON)
 def test_no_json_raises(raw: Any) -> None:
-    assert verify(raw).outcome is not Outcome.VERIFIED
-    assert differing(raw, raw) == ()
-    assert differing(CELO, raw) == ()
+    assert not covered(raw)
 
 
 @settings(max_examples=volume(100))
 @given(st.dictionaries(st.sampled_from(NAMES), JSON | HEX), st.sampled_from(RECORDS["verified"]))
 def test_no_value_of_a_field_raises(values: Header, recorded: dict[str, Any]) -> None:
-    verify(values)
-    verify({**recorded["header"], **values})
-    differing(recorded["header"], {**recorded["header"], **values})
+    covered(values)
+    covered({**recorded["header"], **values})
 
 
 @settings(max_examples=volume(100))
@@ -236,7 +178,7 @@ def test_no_value_of_a_field_raises(values: Header, recorded: dict[str, Any]) ->
 )
 def test_no_extra_data_raises(end: bytes, prefix: bytes) -> None:
     extra = "0x" + (b"\0" * 32 + prefix + end).hex()
-    assert verify({**CELO, "extraData": extra}).outcome is Outcome.OTHER
+    assert not covered({**CELO, "extraData": extra})
 
 
 def hash_of(header: Header, names: tuple[str, ...]) -> str:
@@ -268,9 +210,8 @@ def test_a_header_gives_the_librarys_hash_of_its_fields_and_of_no_others(
     made: tuple[Header, tuple[str, ...]], data: st.DataObject
 ) -> None:
     header, names = made
-    assert verify({**header, "size": "0x1", "uncles": []}) == Verdict(Outcome.VERIFIED, names)
+    assert covered({**header, "size": "0x1", "uncles": []}) == names
     name = data.draw(st.sampled_from(names))
     changed = {**header, name: one_bit_off(header[name])}
-    assert verify(changed).outcome is Outcome.OTHER
-    assert differing(header, changed) == (name,)
-    assert verify(without(header, name)).outcome is not Outcome.VERIFIED
+    assert not covered(changed)
+    assert not covered(without(header, name))
