@@ -1,5 +1,6 @@
 """Reads one line of the feed into one event, or into the reason why it is refused, and writes lines of an
-exported log."""
+exported log.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,9 @@ from app.transfers.rules.events.event_types import REPORTED, ChainReorged, Event
 from app.transfers.rules.events.fields import MAX_ID, Misread
 from app.values.identifiers import MAX_CHAIN_ID
 
-MAX_AHEAD = timedelta(minutes=10)
-"""How far ahead of this clock an event's time may be, because clocks differ."""
-
+MAX_AHEAD = timedelta(minutes=10)  # of this clock, because clocks differ
 EARLIEST = datetime(2009, 1, 3, tzinfo=UTC)
-"""The day of the first block of the first chain."""
-
 TOO_EARLY = "at: must not be before 2009-01-03, when the first chain began"
-
 TOO_FAR_AHEAD = "at: must not be more than 10 minutes ahead of the gateway's clock"
 
 MAX_LINE_BYTES = 64 * 1024
@@ -44,16 +40,18 @@ class RefusedLine(Struct, frozen=True):
 
 
 class ReadLine(Struct, frozen=True):
-    """A line that could be read."""
+    """A line that could be read.
+
+    :param limited_to: in an exported log, the chains that its reporter was limited to.
+    :param is_belated: in an exported log, a reorganisation that was logged as a belated one.
+    :param is_exported: the line is of an exported log.
+    """
 
     line: int
     event: Event
     limited_to: frozenset[int] | None = None
-    """For a line of an exported log, the chains that its reporter was limited to."""
     is_belated: bool = False
-    """For a line of an exported log, whether a reorganisation was logged as a belated one."""
     is_exported: bool = False
-    """Whether it is a line of an exported log."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:

@@ -5,14 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import (
-    BigInteger,
-    ForeignKey,
-    Index,
-    LargeBinary,
-    SmallInteger,
-    text,
-)
+from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.models import Base, Projected
@@ -40,13 +33,12 @@ class JournalRow(Base):
     """A change of what a transfer's answer rests on, written in the transaction of its cause.
 
     ``sequence`` is the order of commits (one writer). What only alters how an answer is shown, such as the
-    URL of an explorer or a block delay, writes no row for each transfer: who caches answers follows the
-    version of the network as well. It is no projection: a replay leaves it. It goes when its transfer is
-    pruned.
+    URL of an explorer or a block delay, writes no row for each transfer: caches of answers follow the version
+    of the network as well. It is no projection: a replay leaves it. It goes when its transfer is pruned.
 
     A row without a transfer says where the journal begins, if not with the log: ``seq`` is how far that
     reached. It gets the next ``sequence`` where transfers change without rows of their own: they are pruned,
-    or repaired by a replay. So no number is given twice, and who caches answers drops all of them.
+    or repaired by a replay. So no number is given twice, and caches drop all answers.
     """
 
     __tablename__ = "status_changes"

@@ -14,7 +14,6 @@ from app.refunds.services import REQUEST_STORED
 
 
 def add(app: Flask, database: Database, counters: Counters, *, max_reorg_blocks: int) -> None:
-    """Add the intake of events, and project again what a change of the network or a request is about."""
     add_part(app, Intake, Intake(max_reorg_blocks, counters))
     for engine in database.engines:
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)

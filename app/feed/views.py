@@ -38,14 +38,12 @@ def bearer() -> IngestToken:
 MEDIA_TYPE: Final = "application/x-ndjson"
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of a body, both as sent and after decompression: ``MAX_LINES`` lines of 600 bytes, more than most
-events need. The bytes sent are bounded as well, because gzip can be larger than what it decompresses to."""
+"""Of a body, decompressed and as sent (gzip can be longer): ``MAX_LINES`` lines of 600 bytes, more than most
+events need.
+"""
 
-MAX_LINES: Final = 100_000
-"""Lines of one body: about a minute's work. Proxies wait that long."""
-
-SILENCE_SECONDS: Final = 30
-"""How long to wait for the next byte. Without a limit, a dead connection would stay open for ever."""
+MAX_LINES: Final = 100_000  # of one body: about a minute's work, as long as proxies wait
+SILENCE_SECONDS: Final = 30  # until the next byte: a dead connection would stay open for ever
 
 _CHUNK: Final = 64 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -178,7 +176,6 @@ _LARGEST: Final = 2**63 - 1
 
 @refund_requests.get("/refund-requests", provide_automatic_options=False)
 def get_refund_requests() -> Response:
-    """The refund requests after a given one, for the chains of the token."""
     token = bearer()
     page = user_requests(current(Database), token.scope, _after())
     return private_answer({"err": None} | page.as_json())
@@ -213,12 +210,10 @@ def post_events() -> Response:
 
 @feed.get("/cursor", provide_automatic_options=False)
 def get_cursor() -> Response:
-    """The last event that was accepted from this reporter."""
     last = cursor(current(Database), bearer())
     return private_answer({"err": None, "cursor": last.as_json() if last else None})
 
 
 def register_ingest(app: Flask) -> None:
-    """Add the operations of the feed to the application."""
     app.register_blueprint(refund_requests, url_prefix="/ingest/v1")
     app.register_blueprint(feed, url_prefix="/ingest/v1")

@@ -30,17 +30,14 @@ class Subject(Struct, frozen=True):
 
     @classmethod
     def transfer(cls, transfer_id: bytes) -> Subject:
-        """A transfer."""
         return cls(f"transfer:0x{transfer_id.hex()}", transfer_id=transfer_id)
 
     @classmethod
     def pool(cls, chain_id: ChainId, symbol: str) -> Subject:
-        """A token's pool on a chain."""
         return cls(f"pool:{chain_id}:{symbol}", chain_id=chain_id)
 
     @classmethod
     def event(cls, event: Event) -> Subject:
-        """An event, by its key."""
         name = f"event:{event.subject}:{event.id}"
         return cls(name, getattr(event, "transfer_id", None), getattr(event, "chain_id", None))
 
@@ -66,12 +63,10 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
 
 
 def transfer_anomalies(states: Iterable[TransferState]) -> dict[Subject, Sequence[Anomaly]]:
-    """The anomalies of transfers in these states."""
     return {Subject.transfer(state.transfer_id): state.anomalies for state in states}
 
 
 def anomaly_row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
-    """The row of an anomaly."""
     return {
         "kind": anomaly.kind.value,
         "subject": subject.name,
@@ -139,7 +134,7 @@ def validate_pools(connection: Connection, pools: Iterable[PoolKey], now: dateti
 def pool_anomalies(
     connection: Connection, pools: Iterable[PoolKey], now: datetime
 ) -> dict[Subject, Sequence[Anomaly]]:
-    """Which of the pools have a balance or an inbound limit under zero. Estimates count 0 there."""
+    """A balance or an inbound limit under zero. Estimates count 0 there."""
     keys = list(pools)
     liquidity = load_pools_now(connection, keys)
     found: dict[Subject, Sequence[Anomaly]] = {}
@@ -152,9 +147,9 @@ def pool_anomalies(
 
 
 def under_zero(pool: PoolCounters | None) -> str:
-    """Describes what of a pool is under zero; empty where the pool is not configured."""
+    """What of a pool is under zero, in words; empty where the pool is not configured."""
     if pool is None:
-        return ""  # not configured: no estimate rests on it
+        return ""  # no estimate rests on it
     values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))
     under = [f"{name} is {value}" for name, value in values if value < 0]
     return f"{' and '.join(under)} (smallest units)" if under else ""

@@ -51,14 +51,13 @@ from app.values.identifiers import ChainId
 WITHDRAWS = (WithdrawDone, LiquidityWithdrawn)
 """Events that use up a withdraw id."""
 
-_REFUND_OPEN = (
+REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
     TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED,
 )
 
 
 def project_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
-    """Store blocks and times of events about chains."""
     readings: dict[ChainId, ChainReading] = {}
     for event in accepted:
         reading = ChainReading(event.block, event.at)
@@ -83,7 +82,7 @@ def project_validators(connection: Connection, chain_id: ChainId, now: datetime)
 def project_new_validators(
     connection: Connection, chain_id: ChainId, reported: Iterable[ValidatorsUpdated], now: datetime
 ) -> None:
-    """Do what :func:`project_validators` does after some sets became canonical.
+    """As :func:`project_validators`, after some sets became canonical.
 
     Nearly always they come after all others in the chain's order. Then the others are not read.
     """
@@ -103,7 +102,6 @@ def project_new_validators(
 
 
 def reported_set(event: ValidatorsUpdated, version: int) -> ValidatorSet:
-    """The validators that an event names."""
     addresses = (parse_evm_address(signer) or b"" for signer in event.signers)
     return ValidatorSet.of(event.chain_id, version, zip(addresses, event.powers, strict=True))
 
@@ -120,7 +118,6 @@ def _write_set(connection: Connection, event: ValidatorsUpdated, members: Valida
 
 
 def project_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
-    """Store the withdraw ids that the events use up."""
     ids: dict[ChainId, set[str]] = defaultdict(set)
     for event in accepted:
         if isinstance(event, WITHDRAWS) and event.withdraw_id is not None:
@@ -132,7 +129,7 @@ def project_accepted_withdraws(connection: Connection, accepted: Iterable[ChainE
 def project_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
     """Store the withdraw ids that are used up on the chain, and project again the refunds that have them.
 
-    :param part: the part of the chain's log that may have changed; None: all of it.
+    :param part: of the chain's log that may have changed; None: all of it.
     """
     types = (WithdrawDone.type, LiquidityWithdrawn.type)
     conditions = [None] if part is None else conditions_of(connection, chain_id, part)
@@ -167,10 +164,12 @@ def validate_open_refunds(connection: Connection, chain_ids: Collection[int], no
 
 
 def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[bytes]:
-    """Open refunds, those with quarantined signatures, and transfers with several requests: which of them was
-    paid, also where the transfer was released, decides the answers of others with the same withdraw id."""
+    """Open refunds, those with quarantined signatures, and transfers with several requests: which of these
+    was paid, also where the transfer was released, decides the answers of others with the same withdraw
+    id.
+    """
     return [
-        *transfers_in_status(connection, chain_ids, _REFUND_OPEN),
+        *transfers_in_status(connection, chain_ids, REFUND_OPEN),
         *transfers_with_aside(connection, chain_ids),
         *with_several_ids(connection, chain_ids),
     ]

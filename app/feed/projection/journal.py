@@ -56,7 +56,7 @@ class Step(Struct, frozen=True):
     history: TransferHistory
 
     def with_paid_ids(self, paid_ids: PaidIds) -> Step:
-        """The same step with the withdraw ids that were paid for other transfers."""
+        """With the withdraw ids that were paid for other transfers."""
         return Step(self.place, replace(self.history, paid_ids=paid_ids))
 
 
@@ -65,7 +65,6 @@ _ANSWERED: Final = attrgetter(
     "sender", "receiver", "evidence", "sent_at", "status_since", "settled_block",
 )  # fmt: skip
 """All fields of a projection that an answer rests on, for a quick comparison."""
-
 
 _NEWEST: Final = select(func.max(JournalRow.sequence))
 
@@ -78,8 +77,6 @@ class Published(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """A row to be written."""
-
     change: StatusChange
     place: Place
     accounts_before: frozenset[str] | None
@@ -90,9 +87,6 @@ class Journal:
     """Takes the results of a projection, transfer by transfer, and writes what changed."""
 
     def __init__(self, facts: NetworkFacts) -> None:
-        """
-        :param facts: those of the projection.
-        """
         self._facts = facts
         self._entries: list[_Entry] = []
         self.published: list[Published] = []

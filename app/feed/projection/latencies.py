@@ -1,14 +1,14 @@
 """Writes latencies and their counts by bucket, in one transaction.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
-seven-day window from behind. A reader corrects them by the few records in between
-(app/latency/queries.py), so medians are exact (docs/decisions/0010-latency-counts.md).
+seven-day window from behind. A reader corrects them by the few records in between (app/latency/queries.py),
+so medians are exact (docs/decisions/0010-latency-counts.md).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,13 +24,11 @@ from app.values.identifiers import ChainId, TransferId
 STEP: Final = timedelta(seconds=10)
 """How far the window's start may be ahead of the counts before they follow."""
 
-FineKey = tuple[ChainId, ChainId, int]
-"""Source chain, destination chain, fine bucket."""
+FineKey = tuple[ChainId, ChainId, int]  # source chain, destination chain, fine bucket
 
 _ONLY: Final = 1
 _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
 _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
-
 
 _SINCE: Final = select(LatencyWindow.since)
 _KNOWN: Final = "gateway_counted_since"
@@ -119,7 +117,6 @@ def _key(latency: Latency) -> FineKey:
 
 
 def latency_row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
-    """The row of a latency."""
     return {
         "transfer_id": transfer_id,
         "src_chain_id": latency.src_chain_id,
@@ -141,13 +138,6 @@ def _count(connection: Connection, change: Mapping[FineKey, int]) -> None:
         LatencyCount,
         [dict(zip(_COUNT_COLUMNS, (*key, n), strict=True)) for key, n in keys.items()],
     )
-    _drop_empty(connection, {(src, dst) for (src, dst, _, _), n in keys.items() if n < 0})
-
-
-def _drop_empty(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
-    for src, dst in pairs:
-        connection.execute(
-            delete(LatencyCount).where(
-                LatencyCount.src_chain_id == src, LatencyCount.dst_chain_id == dst, LatencyCount.n == 0
-            )
-        )
+    for pair in {key[:2] for key, n in keys.items() if n < 0}:
+        of_pair = LatencyCount.src_chain_id == pair[0], LatencyCount.dst_chain_id == pair[1]
+        connection.execute(delete(LatencyCount).where(*of_pair, LatencyCount.n == 0))

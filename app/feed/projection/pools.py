@@ -21,16 +21,16 @@ Liquidity = LiquidityAdded | LiquidityWithdrawn
 
 
 def project_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
-    """Add accepted deposits and withdrawals of liquidity providers to the pools."""
     change, facts = SharedChange(), load_configured_facts(connection)
     for event in accepted:
         symbol = facts.spelled(event.chain_id, event.symbol)
-        change.counters[PoolKey(event.chain_id, symbol)] += _counted(event)
+        is_added = isinstance(event, LiquidityAdded)
+        counted = PoolCounters(added=event.amount) if is_added else PoolCounters(withdrawn=event.amount)
+        change.counters[PoolKey(event.chain_id, symbol)] += counted
     apply_shared(connection, change, now)
 
 
 def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
-    """Sum the chain's canonical liquidity events again."""
     before, after = (
         {PoolKey(chain_id, symbol): sums for symbol, sums in found.items()}
         for found in (load_liquidity(connection, chain_id), canonical_liquidity(connection, chain_id))
@@ -58,8 +58,7 @@ def take_back_liquidity(
     connection: Connection, chain_id: ChainId, from_block: int, before: int, now: datetime
 ) -> None:
     """Subtract what was canonical before this position of the log in this block of the chain and above."""
-    part = Part(from_block)
-    move_liquidity(connection, sums_of_parts(connection, {chain_id: part}, before), {}, now)
+    move_liquidity(connection, sums_of_parts(connection, {chain_id: Part(from_block)}, before), {}, now)
 
 
 Sums = Mapping[PoolKey, PoolCounters]
@@ -77,21 +76,13 @@ def sums_of_parts(
 
 
 def move_liquidity(connection: Connection, before: Sums, after: Sums, now: datetime) -> None:
-    """Subtract the sums of before from the pools, and add those of after."""
     change = SharedChange()
     for pool in before.keys() | after.keys():
         change.counters[pool] = after.get(pool, PoolCounters()) - before.get(pool, PoolCounters())
     apply_shared(connection, change, now)
 
 
-def _counted(event: Liquidity) -> PoolCounters:
-    if isinstance(event, LiquidityAdded):
-        return PoolCounters(added=event.amount)
-    return PoolCounters(withdrawn=event.amount)
-
-
 def project_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
-    """Store the latest fee of each route as the one that counts."""
     latest: dict[RouteKey, FeeUpdated] = {}
     for event in accepted:
         known = latest.setdefault(event.route_key, event)
@@ -122,7 +113,6 @@ def _of_route(key: RouteKey) -> tuple[ColumnElement[bool], ...]:
 
 
 def fee_row(event: FeeUpdated) -> dict[str, object]:
-    """The row of the fee that counts."""
     return {
         "symbol": event.symbol,
         "src_chain_id": event.src_chain_id,

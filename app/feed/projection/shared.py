@@ -40,7 +40,6 @@ _DELETED_AT_ONCE: Final = 500
 _NONE: Final[Mapping[Subject, Sequence[Anomaly]]] = MappingProxyType({})
 
 _OF_CHAINS: Final = tuple(each.type for each in EVENT_CLASSES.values() if issubclass(each, ChainEvent))
-"""Types of the events of chains that may have a block."""
 
 
 def apply_shared(

@@ -39,13 +39,12 @@ _STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 CHUNK = 500
 """Transfers projected at a time: bounds memory and the length of a statement."""
 
-
 States = Mapping[TransferId, TransferState]
 
 STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime], None]("statuses_changed")
 """Called when transfers are projected, with those whose status changed, and the time."""
 
-_SILENT: Final = "gateway_tells_nothing"
+_SILENT: Final = "gateway_publishes_nothing"
 
 
 def publish_nothing(connection: Connection, now: datetime) -> None:
@@ -62,7 +61,6 @@ def project_silently(connection: Connection) -> None:
 def project_again(
     connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime
 ) -> None:
-    """Project transfers again from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     if not ids:
         return
@@ -170,7 +168,6 @@ def _write_transfers(
 
 
 def transfer_row(state: TransferState) -> dict[str, Any]:
-    """The row of a transfer."""
     return {
         **dict(zip(STATE_COLUMNS, _STATE_VALUES(state), strict=True)),
         "status": int(state.status),
@@ -180,7 +177,6 @@ def transfer_row(state: TransferState) -> dict[str, Any]:
 
 
 def block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
-    """The rows of a transfer's highest block on each chain."""
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
 
@@ -197,7 +193,6 @@ def _write_hashes(
 
 
 def hash_rows(state: TransferState) -> Iterable[dict[str, Any]]:
-    """The rows of the transactions that the transfer's row does not name."""
     for tx_hash in state.other_hashes:
         yield {"transfer_id": state.transfer_id, "tx_hash": tx_hash}
 
@@ -228,9 +223,9 @@ def _write_basis(
 
 
 def refund_row(state: TransferState) -> dict[str, Any]:
-    """The row of a transfer's evidence. The state must have evidence."""
+    """The state must have evidence."""
     evidence = state.evidence
-    assert evidence is not None  # noqa: S101  the caller selects those that have evidence
+    assert evidence is not None  # noqa: S101
     return {
         "transfer_id": state.transfer_id,
         "wd_onchain": evidence.wd_onchain,
@@ -245,7 +240,6 @@ def _base64(values: Iterable[bytes]) -> list[str]:
 
 
 def latencies_of(states: Mapping[TransferId, TransferState]) -> dict[TransferId, Latency]:
-    """The latencies of the states that have one."""
     return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from app.feed.queries.chains import fallen
+from app.feed.queries.chains import orphaned_keys
 from app.feed.queries.log import latest_acceptances
 from app.refunds.queries import load_histories
 from app.transfers.models import Event
@@ -67,7 +67,7 @@ def _takes_any(connection: Connection, reorg: Reorg) -> bool:
     again = accepted_again(connection, reorg)
     of_chain = {EventKey(row.subject, row.event_id) for row in again if row.transfer_id is None}
     latest = latest_acceptances(connection, of_chain)
-    canonical = latest.keys() - fallen(connection, latest.values())
+    canonical = latest.keys() - orphaned_keys(connection, latest.values())
     if any(_takes(reorg, latest[key]) for key in canonical):
         return True
     transfer_ids = {row.transfer_id for row in again if row.transfer_id is not None}

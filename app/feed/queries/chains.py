@@ -1,5 +1,6 @@
-"""Reads how far each chain was read, its reorganisations, events and heads in the log, and the transfers
-that have a block of it."""
+"""Reads how far each chain was read, its reorganisations, events and heads in the log, and the transfers that
+have a block of it.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +35,9 @@ from app.values.identifiers import BlockNumber, ChainId, TransferId
 PAGE = 500
 
 
-def load_chain_events(
-    connection: Connection, chain_id: ChainId, types: Iterable[str], symbol: str | None = None
-) -> list[ChainEvent]:
+def load_chain_events(connection: Connection, chain_id: ChainId, types: Iterable[str]) -> list[ChainEvent]:
     """The canonical events of some types about one chain, in the order of the log."""
     accepted = accepted_of_chain(connection, chain_id, types)
-    if symbol is not None:
-        accepted = [each for each in accepted if getattr(each.event, "symbol", None) == symbol]
     return [logged.event for logged in canonical_of_chain(connection, chain_id, accepted)]
 
 
@@ -52,7 +49,7 @@ def accepted_of_chain(
 ) -> list[Logged[ChainEvent]]:
     """The latest acceptance of each event of some types about one chain, in the order of the log.
 
-    :param condition: only events that meet it; None: all.
+    :param condition: only events that meet it.
     """
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body, FIRST)
@@ -86,7 +83,7 @@ def canonical_of_chain(
     return canonical_on_chain(chain_id, accepted, reorgs, retracted)
 
 
-def fallen(connection: Connection, latest: Iterable[LatestAcceptance]) -> set[EventKey]:
+def orphaned_keys(connection: Connection, latest: Iterable[LatestAcceptance]) -> set[EventKey]:
     """The keys of those of the latest acceptances of events about chains that are not canonical."""
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
     for each in latest:
@@ -133,7 +130,7 @@ _PROGRESS: Final = RowsOf(select(ChainProgress.__table__), chain_ids=ChainProgre
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
-    """How far each of the chains was read. Chains that were never read are left out."""
+    """Chains that were never read are left out."""
     rows = _PROGRESS(connection, chain_ids=chain_ids)
     return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
 
@@ -141,9 +138,8 @@ def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dic
 def transfers_by_block(
     connection: Connection, chain_id: ChainId, above: BlockNumber | None, offset: int
 ) -> Sequence[Row[TransferId, BlockNumber]]:
-    """A page of the transfers with events above a block of the chain, with the highest block, descending.
-
-    Only those whose send is known.
+    """A page of the transfers, of known sends, with events above a block of the chain, and the highest block,
+    descending.
 
     :param above: None: any block.
     """
@@ -160,7 +156,6 @@ def transfers_by_block(
 
 
 def newest_change(connection: Connection, transfer_ids: Collection[bytes]) -> datetime | None:
-    """The newest time of an event of any of these transfers."""
     return connection.scalar(
         select(func.max(Transfer.updated_at)).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
     )
@@ -169,9 +164,8 @@ def newest_change(connection: Connection, transfer_ids: Collection[bytes]) -> da
 def transfers_by_update(
     connection: Connection, chain_id: ChainId, since: datetime | None, offset: int
 ) -> Sequence[Row[TransferId, datetime]]:
-    """A page of the transfers on the chain that changed after a time, or at any, the last changed first.
-
-    Only those whose send is known.
+    """A page of the transfers, of known sends, on the chain that changed after a time, or at any, the last
+    changed first.
     """
     on_chain = exists().where(
         TransferBlock.transfer_id == Transfer.transfer_id, TransferBlock.chain_id == chain_id
@@ -198,7 +192,6 @@ def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> 
 
 
 def is_reported_from_block(connection: Connection, chain_id: ChainId, block: int, event_type: str) -> bool:
-    """Whether the log has an event of the type about the chain at this block or above."""
     found = select(Event.seq).where(
         Event.chain_id == chain_id, Event.type == event_type, Event.block >= block
     )
@@ -206,7 +199,6 @@ def is_reported_from_block(connection: Connection, chain_id: ChainId, block: int
 
 
 def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) -> Sequence[bytes]:
-    """The transfers that have an event in this block of the chain or above."""
     return connection.scalars(
         select(TransferBlock.transfer_id).where(
             TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
@@ -224,8 +216,6 @@ IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, 
 
 
 class HeadEntry(NamedTuple):
-    """A head in the log."""
-
     block: BlockNumber
     seq: int
     at: datetime
@@ -270,7 +260,6 @@ def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> He
 
 
 def who_reports_heads(connection: Connection) -> list[tuple[str, ChainId]]:
-    """Each reporter with each chain that it has a head of in the log."""
     pairs = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
     return sorted((row[0], row[1]) for row in connection.execute(pairs) if row[1] is not None)
 
@@ -288,12 +277,10 @@ class OutOfReach(Struct, frozen=True):
     depth: int
 
     def count(self, connection: Connection) -> int:
-        """The number of these heads."""
         return len(connection.scalars(OUT_OF_REACH, self.bounds).all())
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The values of ``OUT_OF_REACH``."""
         return {
             "reporter": self.reporter,
             "chain_id": self.chain_id,

@@ -43,8 +43,7 @@ _OF_TRANSFERS: Final = tuple(
 
 _IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, so that it serves
 
-RANGES_AT_ONCE: Final = 100
-"""Ranges of ids in one statement."""
+RANGES_AT_ONCE: Final = 100  # of ids in one statement
 
 _DUE: Final = select(log.EventAhead.seq).where(log.EventAhead.at <= bindparam("now"))
 _NEWEST_RECEIPT: Final = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
@@ -56,13 +55,7 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
     first: dict[EventKey, int] = {}
     for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
         rows = connection.execute(
-            select(
-                log.Event.event_id,
-                log.Event.seq,
-                log.Event.occurrence,
-                log.Event.type,
-                log.Event.body,
-            )
+            select(log.Event.event_id, log.Event.seq, log.Event.occurrence, log.Event.type, log.Event.body)
             .where(of_keys)
             .order_by(log.Event.seq)
         )
@@ -91,11 +84,7 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
     ordered = sorted(event_ids)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
         rows = connection.execute(
-            select(
-                log.Event.event_id,
-                log.Event.subject,
-                func.min(log.Event.seq).label("first"),
-            )
+            select(log.Event.event_id, log.Event.subject, func.min(log.Event.seq).label("first"))
             .where(is_one_of(connection, log.Event.event_id, ordered[start : start + MOST_IN_STATEMENT]))
             .group_by(log.Event.event_id, log.Event.subject)
         )
@@ -180,7 +169,7 @@ def events_of_logs(
 
 
 def first_ahead(connection: Connection) -> datetime | None:
-    """When the first event ahead of the clock counts; None where there is none."""
+    """When the first event ahead of the clock counts."""
     return connection.scalar(select(func.min(log.EventAhead.at)))
 
 
@@ -200,12 +189,10 @@ def log_times(connection: Connection, now: datetime) -> LogTimes:
 
 
 def due_positions(connection: Connection, now: datetime) -> Sequence[int]:
-    """Positions in the log of the events ahead whose time has come."""
     return connection.scalars(_DUE, {"now": now}).all()
 
 
 def positions_ahead(connection: Connection) -> set[int]:
-    """Positions in the log of all events ahead."""
     return set(connection.scalars(select(log.EventAhead.seq)))
 
 
@@ -216,12 +203,7 @@ def received_later(connection: Connection, now: datetime) -> Iterator[Row[*tuple
     """
     last = None
     while True:
-        query = select(
-            log.Event.seq,
-            log.Event.at,
-            log.Event.type,
-            log.Event.received_at,
-        )
+        query = select(log.Event.seq, log.Event.at, log.Event.type, log.Event.received_at)
         if last is not None:
             query = query.where(log.Event.seq < last)
         rows = connection.execute(query.order_by(log.Event.seq.desc()).limit(PAGE)).all()
@@ -236,7 +218,6 @@ def received_later(connection: Connection, now: datetime) -> Iterator[Row[*tuple
 
 
 def events_at(connection: Connection, positions: Collection[int]) -> list[Event]:
-    """The events that were accepted at these positions of the log."""
     rows = connection.execute(
         select(log.Event.event_id, log.Event.type, log.Event.body).where(
             is_one_of(connection, log.Event.seq, positions)
@@ -262,7 +243,6 @@ def latest_rotation(connection: Connection, chain_id: ChainId) -> tuple[Validato
 
 
 def count_rotations(connection: Connection, chain_id: ChainId, reporter: str) -> int:
-    """How many rotations of a chain were accepted from a reporter."""
     reported = select(func.count(log.Event.event_id.distinct())).where(
         log.Event.chain_id == chain_id,
         log.Event.type == ValidatorsUpdated.type,
@@ -357,8 +337,9 @@ def _rows(
 
 
 def affected_by(connection: Connection, keys: Iterable[EventKey]) -> set[EventKey]:
-    """These events and, where they are retractions, the events that those name, and so on: all that these
-    events may have made canonical, or no longer so."""
+    """These events and, where they are retractions, the events that those name, and so on: all that may
+    become canonical, or no longer so.
+    """
     affected: set[EventKey] = set()
     new = set(keys)
     while new:

@@ -60,8 +60,7 @@ from app.transfers.rules.events.keys import EventKey, route_of_subject, subject_
 from app.transfers.rules.sums import VolumeKey
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
-CHUNK = 500
-"""Minutes named in one statement."""
+CHUNK = 500  # minutes named in one statement
 
 LIQUIDITY = (LiquidityAdded.type, LiquidityWithdrawn.type)
 
@@ -89,14 +88,14 @@ _VOLUMES: Final = RowsOf(
 
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """The counters of what events moved through the pools. Pools without such events are left out."""
+    """Of what events moved through the pools. Pools without such events are left out."""
     rows = _COUNTERS(connection, chain_ids={pool.chain_id for pool in pools})
     found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
     return {pool: found[pool] for pool in pools if pool in found}
 
 
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """The counters of the configured pools among these: opening values and what events moved since."""
+    """Of the configured pools among these: opening values and what events moved since."""
     rows = _POOLS_NOW(connection, chain_ids={pool.chain_id for pool in pools})
     found = {
         PoolKey(row[0], row[1]): PoolCounters(*row[2:6]) + PoolCounters(*(value or 0 for value in row[6:]))
@@ -106,7 +105,7 @@ def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[P
 
 
 def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
-    """The stored sums of what providers added to each pool of a chain and withdrew from it, by symbol."""
+    """By symbol the stored sums of what providers added to the chain's pools and withdrew from them."""
     columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
     rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain_id))
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
@@ -128,7 +127,7 @@ def canonical_liquidity(
 ) -> dict[str, PoolCounters]:
     """The sums of a chain's canonical deposits and withdrawals, by the symbol as it is configured.
 
-    :param part: only these events are read and summed; None: all.
+    :param part: only these events are read and summed.
     :param before: the sums as they were before this position of the log.
     """
     conditions = [true()] if part is None else conditions_of(connection, chain_id, part)
@@ -237,7 +236,7 @@ def _reported_again(before: int | None) -> Exists:
 
 
 def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:
-    """The volumes of pools by the minute. Minutes without any are left out.
+    """Of pools by the minute. Minutes without any are left out.
 
     There is one statement for each pool, so that both databases find the minutes by the primary key.
     """
@@ -298,5 +297,4 @@ def outranked_fees(connection: Connection, positions: Collection[int]) -> list[R
 
 
 def routes_with_fees(connection: Connection) -> set[RouteKey]:
-    """The routes that a fee was ever reported for."""
     return set(map(route_of_subject, connection.scalars(select(Event.subject).where(IS_FEE).distinct())))

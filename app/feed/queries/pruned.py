@@ -77,7 +77,6 @@ def next_prunable(
 def count_prunable(
     connection: Connection, statuses: Collection[TransferHistoryStatus], before: datetime
 ) -> int:
-    """The number of transfers in all these pages."""
     counts = (select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in statuses)
     return sum(connection.scalar(count) or 0 for count in counts)
 
@@ -102,13 +101,11 @@ def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 
 
 def transfers_after(connection: Connection, seq: int) -> set[TransferId]:
-    """The transfers with an event after a position in the log."""
     later = select(Event.transfer_id).where(Event.seq > seq, Event.transfer_id.is_not(None))
     return {each for each in connection.scalars(later) if each is not None}
 
 
 def transfers_with_retractions(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
-    """The transfers among these with a retracted event."""
     found = connection.scalars(
         select(RetractedEvent.transfer_id).where(
             is_one_of(connection, RetractedEvent.transfer_id, transfer_ids)
@@ -118,7 +115,6 @@ def transfers_with_retractions(connection: Connection, transfer_ids: Collection[
 
 
 def transfers_with_open_anomalies(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
-    """The transfers among these with an anomaly that is not acknowledged."""
     found = connection.scalars(
         select(Anomaly.transfer_id).where(
             is_one_of(connection, Anomaly.transfer_id, transfer_ids), Anomaly.acknowledged_at.is_(None)
@@ -154,12 +150,10 @@ def entries_of(connection: Connection, keys: Iterable[EventKey]) -> Sequence[Row
     return sorted(rows, key=lambda row: row.seq)
 
 
-CHUNK = 5_000
-"""Ids looked for in one statement."""
+CHUNK = 5_000  # ids looked for in one statement
 
 
 def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> frozenset[bytes]:
-    """Those of the transfers that were pruned."""
     transfer_id = log.PrunedTransfer.transfer_id
     return frozenset(
         connection.scalars(select(transfer_id).where(is_one_of(connection, transfer_id, transfer_ids)))
@@ -167,7 +161,7 @@ def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) ->
 
 
 def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
-    """The keys that were pruned, each with the digest of its content."""
+    """Those of the keys that were pruned, each with the digest of its content."""
     of_subject: dict[str, dict[bytes, EventKey]] = defaultdict(dict)
     for key in keys:
         of_subject[key.subject][id_digest(key.id)] = key
@@ -204,7 +198,6 @@ def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, s
 
 
 def last_pruned_of(connection: Connection, reporter: str) -> datetime | None:
-    """When the newest of a reporter's pruned events was received."""
     of_reporter = log.PrunedReporter.reporter == reporter
     return connection.scalar(select(log.PrunedReporter.received_at).where(of_reporter))
 
@@ -225,7 +218,6 @@ def pruned_readings(connection: Connection) -> dict[ChainId, ChainReading]:
 
 
 def pruned_chains(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The highest block and newest time of pruned events of every chain."""
     return connection.execute(select(table.PrunedChain.__table__)).all()
 
 
@@ -242,19 +234,20 @@ def last_pruned_seqs(connection: Connection) -> dict[str, int]:
 
 
 def count_pruned_transfers(connection: Connection) -> int:
-    """How many transfers were ever pruned."""
     return connection.scalar(select(func.count()).select_from(log.PrunedTransfer)) or 0
 
 
 class LogPositions(Struct, frozen=True):
-    """Positions in the log; 0 where there is nothing of the kind."""
+    """Positions in the log; 0 where there is nothing of the kind.
+
+    :param last_seq: of the newest acceptance, including pruned ones.
+    :param last_reversal: of the newest reorg or retraction. All that was accepted later is canonical.
+    :param any_pruned: whether any transfer was ever pruned.
+    """
 
     last_seq: int
-    """Position of the newest acceptance, including pruned ones."""
     last_reversal: int
-    """Position of the newest reorg or retraction. All that was accepted later is canonical."""
     any_pruned: bool
-    """Whether any transfer was ever pruned."""
 
 
 _POSITIONS: Final = select(
@@ -267,6 +260,6 @@ _POSITIONS: Final = select(
 
 
 def load_positions(connection: Connection) -> LogPositions:
-    """The positions, in one statement."""
+    """In one statement."""
     newest, pruned, reorg, retraction, any_pruned = connection.execute(_POSITIONS).one()
     return LogPositions(max(newest or 0, pruned or 0), max(reorg or 0, retraction or 0), bool(any_pruned))

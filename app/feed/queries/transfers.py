@@ -33,8 +33,7 @@ STATE_COLUMNS: Final = tuple(
 )
 """Columns with the values of the attributes of the same names of a ``TransferState``."""
 
-AT_A_TIME: Final = 1_000
-"""Rows that are read at a time where there are many."""
+AT_A_TIME: Final = 1_000  # rows that are read where there are many
 
 _STATES: Final = RowsOf(select(Transfer.__table__), transfer_ids=Transfer.transfer_id)
 _ANOMALIES: Final = RowsOf(select(Anomaly.__table__), subjects=Anomaly.subject)
@@ -69,7 +68,7 @@ def with_evidence(
 
 
 def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The last row in the journal of statuses of each of the transfers that has any."""
+    """Of each of the transfers that has any, the last row in the journal of statuses."""
     of_these = is_one_of(connection, JournalRow.transfer_id, transfer_ids)
     newest = select(func.max(JournalRow.sequence)).where(of_these).group_by(JournalRow.transfer_id)
     return connection.execute(
@@ -102,7 +101,6 @@ def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dic
 def transfers_in_status(
     connection: Connection, src_chain_ids: Collection[int], statuses: Collection[TransferHistoryStatus]
 ) -> Sequence[bytes]:
-    """The transfers that come from one of the chains and are in one of the statuses."""
     return connection.scalars(
         select(Transfer.transfer_id).where(
             Transfer.src_chain_id.in_(src_chain_ids), Transfer.status.in_([int(s) for s in statuses])
@@ -111,12 +109,10 @@ def transfers_in_status(
 
 
 def count_transfers(connection: Connection) -> int:
-    """How many transfers are known."""
     return connection.scalar(select(func.count()).select_from(Transfer)) or 0
 
 
-AsideRow = Row[*tuple[Any, ...]]
-"""The columns of ``signatures_aside``."""
+AsideRow = Row[*tuple[Any, ...]]  # the columns of signatures_aside
 
 
 def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[AsideRow]:
@@ -127,7 +123,6 @@ def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Seque
 
 
 def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
-    """The number of quarantined signatures of each of the transfers that has any."""
     table = SignatureAside
     counted = select(table.transfer_id, func.count()).where(
         is_one_of(connection, table.transfer_id, transfer_ids)
@@ -136,7 +131,7 @@ def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 
 
 def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """The transfers from these chains that have quarantined signatures."""
+    """Those from these chains that have quarantined signatures."""
     aside = select(SignatureAside.transfer_id)
     return connection.scalars(
         select(Transfer.transfer_id).where(
@@ -169,17 +164,14 @@ AnomalyRow = Row[*tuple[Any, ...]]
 
 
 def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
-    """All columns of the anomalies of these subjects."""
     return _ANOMALIES(connection, subjects=subjects)
 
 
 def first_raised(connection: Connection, subject: str) -> datetime | None:
-    """When an anomaly of the subject was first raised; None where there is none."""
     return connection.scalar(select(Anomaly.first_at).where(Anomaly.subject == subject))
 
 
 def rotation_subjects(connection: Connection, chain_id: ChainId) -> Sequence[str]:
-    """Subjects of the anomalies about rotations of a chain's validators."""
     return connection.scalars(
         select(Anomaly.subject).where(
             Anomaly.chain_id == chain_id, Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value

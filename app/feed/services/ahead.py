@@ -92,15 +92,10 @@ def _put_ahead(connection: Connection, now: datetime) -> None:
         chunk = new[start : start + CHUNK]
 
         def leave_out(chunk: Sequence[Row[*tuple[Any, ...]]] = chunk) -> None:
-            _insert(connection, chunk)
+            connection.execute(insert(EventAhead), [{"seq": row.seq, "at": row.at} for row in chunk])
 
         events = events_at(connection, [row.seq for row in chunk])
         project_around(connection, events, leave_out, now)
-
-
-def _insert(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
-    if rows:
-        connection.execute(insert(EventAhead), [{"seq": row.seq, "at": row.at} for row in rows])
 
 
 def project_around(
@@ -120,16 +115,18 @@ def project_around(
 
 
 class _Affected(Struct):
-    """What has to be projected again because some events began or ceased to count."""
+    """What has to be projected again because some events began or ceased to count.
+
+    :param liquidity: ids of events of liquidity and withdraws by their chain.
+    :param orphaned: by chain the lowest block that a reorg among the events reaches.
+    """
 
     transfers: set[bytes] = field(default_factory=set)
     liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Ids of events of liquidity and withdraws by their chain."""
     validators: set[ChainId] = field(default_factory=set)
     chains: set[ChainId] = field(default_factory=set)
     routes: set[RouteKey] = field(default_factory=set)
     orphaned: dict[ChainId, int] = field(default_factory=dict)
-    """Chains to the lowest block that a reorg among the events reaches."""
 
     def note(self, event: Event) -> None:
         if isinstance(event, TransferEvent):
@@ -148,7 +145,7 @@ class _Affected(Struct):
                 self.validators.add(event.chain_id)
 
     def parts(self) -> dict[ChainId, Part]:
-        """The parts of the chains' liquidity events that may have begun or ceased to count."""
+        """Of the chains' liquidity events, which may have begun or ceased to count."""
         return {
             chain_id: Part(self.orphaned.get(chain_id), self.liquidity.get(chain_id, ()))
             for chain_id in sorted(self.orphaned.keys() | self.liquidity.keys())
@@ -156,7 +153,7 @@ class _Affected(Struct):
 
 
 def _project_again(connection: Connection, affected: _Affected, now: datetime) -> None:
-    """Project all but liquidity."""
+    """All but liquidity."""
     for chain_id in sorted(affected.validators):
         chains.project_validators(connection, chain_id, now)
     if affected.routes:

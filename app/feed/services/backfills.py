@@ -18,26 +18,29 @@ from app.feed.services.log import refuse_grown
 
 
 class Range(Struct, frozen=True):
-    """What was looked at in one transaction."""
+    """What was looked at in one transaction.
+
+    :param last: the greatest key of it.
+    """
 
     last: bytes
-    """The greatest key of it."""
     looked_at: int
     changed: int
 
 
 class Backfill(Struct, frozen=True):
-    """Something to do for every row of a table, in the order of its key. To do it again changes nothing."""
+    """Something to do for every row of a table, in the order of its key. To do it again changes nothing.
+
+    :param fill: fills the rows after a key, at most so many, at a time that is now; None when there are none.
+    """
 
     name: str
     about: str
     fill: Callable[[Connection, bytes, int, datetime], Range | None]
-    """Fills the rows after a key, at most so many, at a time that is now; None when there are none."""
 
 
 KNOWN: tuple[Backfill, ...] = ()
 """In the order in which they run. The schema of 1.0.0 needs none."""
-
 
 ROWS: Final = 500
 """Rows of a range: about a tenth of a second of the writers' turn where all of them change."""
@@ -47,7 +50,7 @@ PAUSE_SECONDS: Final = 0.05
 
 
 def progress_of(database: Database) -> dict[str, BackfillProgress]:
-    """How far the backfills are that have begun, by name."""
+    """By name, of the backfills that have begun."""
     with reading(database.reads) as connection:
         return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
 
@@ -88,7 +91,6 @@ def run_backfill(
 
 
 def known_backfills() -> Sequence[Backfill]:
-    """Those of this version, in the order in which they run."""
     return KNOWN
 
 

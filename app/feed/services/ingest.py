@@ -63,8 +63,11 @@ from app.values.times import rfc3339
 class Terms(Struct, frozen=True):
     """The terms of a sender. Its functions are called in each transaction of the sender's lines.
 
-    ``admit`` is called before any line is taken, ``charge`` afterwards with the number of new or refused
-    lines. An error of either rolls the transaction back. ``most_in_batch`` limits the lines of one.
+    An error of either rolls the transaction back.
+
+    :param admit: called before any line is taken.
+    :param charge: called afterwards with the number of new or refused lines.
+    :param most_in_batch: lines of one transaction.
     """
 
     admit: Callable[[Connection], None] = lambda _connection: None
@@ -88,11 +91,13 @@ class Sender(Struct, frozen=True):
 
 
 class IngestResult(Struct):
-    """The outcomes of the lines."""
+    """The outcomes of the lines.
+
+    :param outcomes: the number of readable lines by type and outcome.
+    """
 
     refused: list[RefusedLine] = field(default_factory=list)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The number of readable lines by type and outcome."""
 
     @property
     def accepted(self) -> int:
@@ -108,7 +113,6 @@ class IngestResult(Struct):
         return sum(number for (_, counted), number in self.outcomes.items() if counted == outcome)
 
     def count(self, line: ReadLine, verdict: Verdict) -> None:
-        """Add the verdict about a line."""
         match verdict:
             case Accepted():
                 outcome = "accepted"
@@ -120,45 +124,45 @@ class IngestResult(Struct):
         self.outcomes[line.event.type, outcome] += 1
 
     def add(self, other: IngestResult) -> None:
-        """Add another result; what was refused stays in the order of the lines."""
+        """What was refused stays in the order of the lines."""
         self.outcomes += other.outcomes
         self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
 
     def as_json(self) -> dict[str, object]:
-        """The wire's shape."""
         refused = [{"line": r.line, "id": r.id, "reason": r.reason} for r in self.refused]
         return {"accepted": self.accepted, "repeated": self.repeated, "refused": refused}
 
 
 class Post(Struct, eq=False):
-    """A batch of one sender's lines on its way into the log. It is done when all of them are committed."""
+    """A batch of one sender's lines on its way into the log. It is done when all of them are committed.
+
+    :param lines: those that are not committed yet, in their order.
+    :param uncharged: lines that are charged in addition to those of its first transaction.
+    :param result: of what is committed.
+    :param goes_alone: it needs a transaction of its own.
+    :param is_taken: a transaction with it is under way.
+    :param turn: set when it is first in the queue, and when it is done.
+    :param report: all that its sender reported at once, also where it is committed in batches; left out,
+        ``lines``.
+    """
 
     sender: Sender
     lines: Sequence[ReadLine]
-    """Those that are not committed yet, in their order."""
     uncharged: int = 0
-    """Lines that are charged in addition to those of its first transaction."""
     result: IngestResult = field(default_factory=IngestResult)
-    """Of what is committed."""
     goes_alone: bool = False
-    """Whether it needs a transaction of its own."""
     is_taken: bool = False
-    """Whether a transaction with it is under way."""
     turn: Signal = field(default_factory=Signal)
-    """Set when it is first in the queue, and when it is done."""
     report: Sequence[ReadLine] = ()
-    """All that its sender reported at once, also where it is committed in parts; left out, ``lines``."""
 
     def __post_init__(self) -> None:
         self.report = self.report or self.lines
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to commit."""
         return not self.lines and not self.uncharged
 
     def committed(self, taken: IngestResult) -> None:
-        """Note what a transaction took of it."""
         self.result.add(taken)
         self.lines = self.lines[taken.outcomes.total() :]
         self.uncharged = 0
@@ -172,7 +176,7 @@ class PostQueue:
     """The posts of this process that wait for the writer, in the order of their arrival.
 
     Only the first waits for the database. It commits those that came until it is its turn as well. Where that
-    fails, each of them gets a transaction of its own, so that nobody is refused for another's lines.
+    fails, each of them gets a transaction of its own, so that no sender is refused for another's lines.
     """
 
     def __init__(self) -> None:
@@ -328,15 +332,14 @@ def _is_watched(post: Post, event: Event, name: LogName, watched: Mapping[ChainI
 BATCH = 1_000
 """Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
 
-PART = 500
+SEGMENT = 500
 """Events that are validated and written at once."""
 
 HOLD_SECONDS = 0.2
-"""After this time a batch releases the writer's lock before its next part, as an operator may wait for it."""
+"""After this time a batch releases the writer's lock before its next segment: an operator may wait for it."""
 
 BATCH_BYTES = 1 << 20
 """Size limit of a batch, which is held in memory. Common events have half a kilobyte."""
-
 
 UNREADABLE: Final = ("unreadable", "refused")
 """The counter for lines whose type could not be read."""
@@ -375,7 +378,6 @@ def ingest_lines(
     """
     result, sender = IngestResult(), Sender(reporter, scope, terms)
     has_quota = terms.most_in_batch is not None
-
     commit = partial(commit_posts, database, intake)
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
         unreadable = IngestResult()
@@ -461,7 +463,7 @@ def _read(
     return readable
 
 
-Part = Sequence[tuple[Post, ReadLine]]
+Segment = Sequence[tuple[Post, ReadLine]]
 """Lines that are validated and written at once; those of a post follow each other."""
 
 
@@ -475,25 +477,24 @@ def _take(
 ) -> dict[Post, IngestResult]:
     """Load what is known, validate and write the lines of posts, as if one post came after the other.
 
-    :param seconds: parts that are left after this time are not taken.
+    :param seconds: segments that are left after this time are not taken.
     """
     results, now = {post: IngestResult() for post in posts}, database.clock()
     until = time.monotonic() + seconds
     names = _prepared(connection, posts, now)
-    parts = deque(_parts(posts))
-    while parts:
-        part = parts.popleft()
-        events = [_named(line.event, post, names) for post, line in part]
-        known = load_known(connection, events, part[0][0].sender.reporter, intake.max_reorg_blocks)
-        verdicts = list(_verdicts(connection, part, names, known))
+    segments = deque(_segments(posts))
+    while segments:
+        segment = segments.popleft()
+        events = [_named(line.event, post, names) for post, line in segment]
+        known = load_known(connection, events, segment[0][0].sender.reporter, intake.max_reorg_blocks)
+        verdicts = list(_verdicts(connection, segment, names, known))
         if len(numbers := divided(connection, events, known)) > 1:
-            rest = iter(part)
-            parts.extendleft(reversed([list(islice(rest, number)) for number in numbers]))
+            rest = iter(segment)
+            segments.extendleft(reversed([list(islice(rest, number)) for number in numbers]))
             continue
-        write(
-            connection, events, verdicts, known, reporters=[post.sender.reporter for post, _ in part], now=now
-        )
-        for (post, line), verdict in zip(part, verdicts, strict=True):
+        reporters = [post.sender.reporter for post, _ in segment]
+        write(connection, events, verdicts, known, reporters=reporters, now=now)
+        for (post, line), verdict in zip(segment, verdicts, strict=True):
             results[post].count(line, verdict)
         if time.monotonic() >= until:
             break
@@ -512,9 +513,9 @@ def _prepared(connection: Connection, posts: Sequence[Post], now: datetime) -> d
 
 
 def _verdicts(
-    connection: Connection, part: Part, names: Mapping[Post, Names], known: Known
+    connection: Connection, segment: Segment, names: Mapping[Post, Names], known: Known
 ) -> Iterator[Verdict]:
-    for post, of_post in groupby(part, key=itemgetter(0)):
+    for post, of_post in groupby(segment, key=itemgetter(0)):
         lines = [line for _, line in of_post]
         reported = [_named(line.event, post, names) for line in lines]
         note_sender(connection, known, reported, post.sender.reporter, _scope(post.sender, lines[0]))
@@ -548,39 +549,39 @@ def _scope(sender: Sender, line: ReadLine) -> Scope:
     return Scope(chains=line.limited_to, is_exported=True) if is_exported else sender.scope
 
 
-def _parts(posts: Iterable[Post]) -> Iterator[Part]:
-    """Split at the barriers, each of which is a part of its own; validator sets in a row share one.
+def _segments(posts: Iterable[Post]) -> Iterator[Segment]:
+    """Split at the barriers, each of which is a segment of its own; validator sets in a row share one.
 
-    Lines of several posts share a part where none of them could matter to another's.
+    Lines of several posts share a segment where none of them could matter to another's.
     """
-    part: list[tuple[Post, ReadLine]] = []
+    segment: list[tuple[Post, ReadLine]] = []
     for post in posts:
-        for number, lines in enumerate(_parts_of(post.lines)):
-            if part and (number or len(part) + len(lines) > PART or not _may_follow(part, lines)):
-                yield part
-                part = []
-            part += [(post, line) for line in lines]
-    if part:
-        yield part
+        for number, lines in enumerate(_segments_of(post.lines)):
+            if segment and (number or len(segment) + len(lines) > SEGMENT or not _may_follow(segment, lines)):
+                yield segment
+                segment = []
+            segment += [(post, line) for line in lines]
+    if segment:
+        yield segment
 
 
-def _may_follow(part: Part, lines: Sequence[ReadLine]) -> bool:
-    before, events = [line.event for _, line in part], [line.event for line in lines]
+def _may_follow(segment: Segment, lines: Sequence[ReadLine]) -> bool:
+    before, events = [line.event for _, line in segment], [line.event for line in lines]
     if any(is_barrier(event) or isinstance(event, RefundPrepared) for event in before):
         return False  # a request takes up signatures that waited for it, at the end of the log
     if any(is_barrier(event) or isinstance(event, ChainHead) for event in events):
-        return False  # a head is validated by how far its chain had been read before the part
+        return False  # a head is validated by how far its chain had been read before the segment
     return {event.subject for event in before}.isdisjoint(event.subject for event in events)
 
 
-def _parts_of(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
+def _segments_of(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
     def kind(line: ReadLine) -> tuple[object, ...]:
         return is_barrier(line.event), isinstance(line.event, ValidatorsUpdated), line.limited_to
 
-    for (barrier, rotations, _), segment in groupby(lines, key=kind):
-        most = 1 if barrier and not rotations else PART
-        while part := list(islice(segment, most)):
-            yield part
+    for (barrier, rotations, _), of_kind in groupby(lines, key=kind):
+        most = 1 if barrier and not rotations else SEGMENT
+        while segment := list(islice(of_kind, most)):
+            yield segment
 
 
 class Cursor(Struct, frozen=True):
@@ -593,7 +594,7 @@ class Cursor(Struct, frozen=True):
     seq: int
 
     def as_json(self) -> dict[str, object]:
-        """The wire's shape: times in RFC 3339, in UTC."""
+        """Times in RFC 3339, in UTC."""
         at, received_at = (rfc3339(time) for time in (self.at, self.received_at))
         return {"id": self.id, "type": self.type, "at": at, "received_at": received_at, "seq": self.seq}
 

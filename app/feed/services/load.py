@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from app.credentials.rules.ingest_token import EVERYTHING, OWN_REPORTERS
 from app.db.engine import HandedIn
 from app.feed.queries.belated import take_again
-from app.feed.queries.chains import fallen, load_progress
+from app.feed.queries.chains import load_progress, orphaned_keys
 from app.feed.queries.log import acceptances_of, count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
@@ -45,11 +45,7 @@ from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.merging import Pruned
 from app.transfers.rules.events.reorganisations import ChainLimits, repeated_too_late
 from app.transfers.rules.history import TransferHistory
-from app.transfers.rules.validation import (
-    Known,
-    LatestAcceptance,
-    ReporterScope,
-)
+from app.transfers.rules.validation import Known, LatestAcceptance, ReporterScope
 from app.values.identifiers import BlockNumber, ChainId
 
 IN_DOUBT: Final = HandedIn[[ChainId, Set[BlockNumber]], Set[BlockNumber]]("in_doubt")
@@ -57,10 +53,7 @@ IN_DOUBT: Final = HandedIn[[ChainId, Set[BlockNumber]], Set[BlockNumber]]("in_do
 
 
 def load_known(
-    connection: Connection,
-    events: Collection[Event],
-    reporter: str,
-    max_reorg_blocks: int,
+    connection: Connection, events: Collection[Event], reporter: str, max_reorg_blocks: int
 ) -> Known:
     """Everything that is needed to validate these events. What none of them needs is not read.
 
@@ -194,7 +187,7 @@ def _orphaned(
     others = {key for key, each in earlier.items() if not isinstance(each.event, ChainEvent)}
     retracted = retracted_keys(connection, others)
     gone = {key for key in others if earlier[key].seq <= retracted.get(key, 0)}
-    return frozenset(gone | fallen(connection, earlier.values()))
+    return frozenset(gone | orphaned_keys(connection, earlier.values()))
 
 
 def _chain_limits(connection: Connection, events: Iterable[Event]) -> dict[int, ChainLimits]:

@@ -56,10 +56,7 @@ class NoEventLog(RuntimeError):
 
 
 def refuse_grown(connection: Connection) -> None:
-    """Refuse a database whose transfers have no events.
-
-    :raises NoEventLog: it is one.
-    """
+    """:raises NoEventLog: the transfers of this database have no events."""
     transfers = grown_transfers(connection)
     if transfers is not None:
         raise NoEventLog(_COMPLAINT.format(grouped(transfers)))
@@ -75,16 +72,14 @@ def grown_complaint(database: Database) -> str | None:
     return None
 
 
-PAGE = 500
-"""Acceptances read at a time."""
+PAGE = 500  # acceptances read at a time
 
 TARGETS_AT_ONCE: Final = 1_000
 """Rows of the events that retractions name, written by one statement."""
 
 
 def append(connection: Connection, entries: Iterable[LogEntry], received_at: datetime) -> None:
-    """Write acceptances to the end of the log. Also store which are ahead of the clock, and what retractions
-    name."""
+    """Write acceptances to the end of the log, which are ahead of the clock, and what retractions name."""
     entries = list(entries)
     rows = [_row(entry, received_at) for entry in in_turns(entries)]
     append_rows(connection, log.Event, rows)
@@ -147,8 +142,8 @@ def _number_again(connection: Connection, rows: Iterable[Row[*tuple[Any, ...]]])
 def export_log(database: Database) -> Iterator[bytes]:
     """The log as lines of JSON in its order, each with its ``seq``, ``reporter`` and ``received_at``.
 
-    ``events ingest`` takes the lines again: into an empty database with the same network it gives
-    the same answers.
+    ``events ingest`` takes the lines again: into an empty database with the same network it gives the same
+    answers.
     """
     with reading_consistently(database.engine) as connection:
         last = 0
@@ -159,7 +154,6 @@ def export_log(database: Database) -> Iterator[bytes]:
 
 
 def retractions_among(entries: Iterable[LogEntry]) -> list[Logged[EventsRetracted]]:
-    """Those of the entries that retract anything."""
     return [
         Logged(entry.seq, event) for entry in entries if isinstance(event := entry.event, EventsRetracted)
     ]
@@ -167,10 +161,8 @@ def retractions_among(entries: Iterable[LogEntry]) -> list[Logged[EventsRetracte
 
 def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
     """Store what the retractions among the entries name. They are in the log already."""
-    retractions = retractions_among(entries)
-    if not retractions:
-        return
-    _insert(connection, named_by(connection, retractions))
+    if retractions := retractions_among(entries):
+        _insert(connection, named_by(connection, retractions))
 
 
 def note_every_target(connection: Connection) -> int:

@@ -64,21 +64,23 @@ queue."""
 
 
 class Pruning(Struct):
-    """What was removed, or would be."""
+    """What was removed, or would be.
+
+    :param before: the time in effect: the requested one, or the earlier one since when events are needed.
+    :param oldest: the time of the first event of any of them; ``newest``: of the last.
+    :param moved: what they moved through the pools, which still counts.
+    :param retained: the number of finished and old transfers that are retained, by reason.
+    :param others: the number of events about no transfer that decide nothing any more, by kind.
+    """
 
     before: datetime
-    """The time in effect: the requested one, or the earlier one since when events are needed."""
     transfers: Counter[TransferHistoryStatus] = field(default_factory=Counter)
     events: int = 0
     oldest: datetime | None = None
     newest: datetime | None = None
-    """Times of the first and the last event of any of them."""
     moved: dict[PoolKey, PoolCounters] = field(default_factory=dict)
-    """What they moved through the pools, which still counts."""
     retained: Counter[str] = field(default_factory=Counter)
-    """The number of finished and old transfers that are retained, by reason."""
     others: Counter[str] = field(default_factory=Counter)
-    """The number of events about no transfer that decide nothing any more, by kind."""
 
     def add(
         self, spans: Mapping[TransferId, EventSpan], states: Mapping[TransferId, TransferState]
@@ -97,7 +99,7 @@ class Pruning(Struct):
         return change
 
     def in_words(self) -> str:
-        """What was removed, for the audit log."""
+        """For the audit log."""
         removed = f"{self.transfers.total()} transfers and their {self.events} events removed"
         return f"{removed}, and {self.others.total()} events about no transfer" if self.others else removed
 
@@ -115,7 +117,6 @@ class _Page(Struct, frozen=True):
 
     @classmethod
     def of(cls, connection: Connection, ids: Sequence[bytes], before: datetime) -> _Page:
-        """Read what is needed of these transfers."""
         old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
         retained = dict.fromkeys(transfers_with_retractions(connection, old), "has retracted events")
         retained |= dict.fromkeys(transfers_with_open_anomalies(connection, old), _HAS_ANOMALY)
@@ -188,9 +189,8 @@ def _prune_page(
     *,
     dry_run: bool,
 ) -> tuple[int, Cursor | None]:
-    """Remove the next transfers at a status, and count them. Returns how many were checked, and the cursor.
-
-    :param found: what this run removed so far.
+    """Remove the next transfers at a status, and count them in ``found``. Returns how many were checked, and
+    the cursor.
     """
     with reading_consistently(database.engine) as connection:
         ids, further = next_prunable(connection, status, cursor, found.before, READ_AT_ONCE)
@@ -296,6 +296,5 @@ def count_candidates(database: Database, before: datetime) -> int:
 
 
 def count_pruned(database: Database) -> int:
-    """How many transfers were ever pruned."""
     with reading(database.reads) as connection:
         return count_pruned_transfers(connection)

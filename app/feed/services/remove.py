@@ -23,7 +23,7 @@ from app.feed.projection.journal import take_next_number
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.shared import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
-from app.feed.queries.chains import fallen
+from app.feed.queries.chains import orphaned_keys
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
@@ -69,7 +69,6 @@ class Remains(Struct, frozen=True):
 
 
 def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
-    """What stays of the events of each transfer."""
     histories = load_histories(connection, ids, every_signature=True)
     return {
         i: Remains(_digests(history), history.has_request, history.readings())
@@ -103,7 +102,6 @@ def remove_transfers(
 
     :param states: their present projections.
     :param spans: of each, with all of its present events.
-    :param remains: the same.
     :param moved: what they add to sums: it stays in the pools' counters, and leaves volumes and trends.
     """
     ids = list(states)
@@ -146,7 +144,6 @@ def _deletion() -> Delete:
 
 
 def _last_of_reporters(spans: Iterable[EventSpan]) -> Collection[int]:
-    """The position in the log of each reporter's last event."""
     last: dict[str, int] = {}
     for span in spans:
         for reporter, seq in span.last.items():
@@ -159,14 +156,8 @@ def _retain_sums(connection: Connection, moved: SharedChange) -> None:
     rows = []
     for key, change in moved.counters.items():
         sent, relayed = known.get(key, (0, 0))
-        rows.append(
-            {
-                "chain_id": key[0],
-                "symbol": key[1],
-                "sent": sent + change.sent,
-                "relayed": relayed + change.relayed,
-            }
-        )
+        sums = {"sent": sent + change.sent, "relayed": relayed + change.relayed}
+        rows.append({"chain_id": key[0], "symbol": key[1], **sums})
     upsert(connection, log.PrunedPool, rows)
 
 
@@ -226,8 +217,8 @@ Rows = Sequence[Row[*tuple[Any, ...]]]
 class Kind(Struct, frozen=True):
     """A kind of events about no transfer that can be removed.
 
-    ``candidates`` returns the positions in the log of events from before a time. ``decided`` returns the
-    entries at some of these positions that decide nothing any more.
+    :param candidates: the positions in the log of events from before a time.
+    :param decided: the entries at some of these positions that decide nothing any more.
     """
 
     name: str
@@ -243,7 +234,9 @@ def _taken_back(connection: Connection, positions: Sequence[int]) -> Rows:
     rows = entries_at(connection, positions)
     latest = latest_acceptances(connection, {EventKey(row.subject, row.event_id) for row in rows})
     here = set(positions)
-    return entries_of(connection, fallen(connection, (each for each in latest.values() if each.seq in here)))
+    return entries_of(
+        connection, orphaned_keys(connection, (each for each in latest.values() if each.seq in here))
+    )
 
 
 KINDS: Final = (Kind("fees", old_fees, outranked_fees), Kind("liquidity", liquidity_before, _taken_back))

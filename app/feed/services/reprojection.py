@@ -73,10 +73,10 @@ class ContractsChanged(Struct, frozen=True):
 class FactsChanged(Struct, frozen=True):
     """The facts that stored events are validated by and that a change added, removed or altered.
 
-    ``contracts`` take sends and were added or removed: sends that name one are validated again.
-    ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
-    and ``pools`` name a chain and a symbol; ``routes`` have another rate. The addresses of ``named`` tokens
-    may mean other symbols now.
+    :param chain_ids: whose contract, pegged pairs or opening validators changed.
+    :param named: tokens whose addresses may mean other symbols now.
+    :param contracts: that take sends and were added or removed: sends that name one are validated again.
+    :param routes: that have another rate.
     """
 
     chain_ids: frozenset[ChainId]
@@ -88,7 +88,6 @@ class FactsChanged(Struct, frozen=True):
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
-        """The facts that these changes of the configuration touch."""
         chain_ids: set[ChainId] = set()
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
@@ -190,7 +189,6 @@ def follow_network_changes(connection: Connection, changes: Iterable[Change], no
 
 
 def follow_refund_request(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
-    """Project again the transfer whose refund was requested, in the transaction of the request."""
     project_again(connection, [transfer_id], load_network_facts(connection), now)
 
 
@@ -212,9 +210,9 @@ def replay(
 ) -> int:
     """Project the log again, and repair the stored rows that differ from it.
 
-    Some rows are repaired in each transaction; between them, and while the log is projected, the feed and
-    the answers go on. An interrupted replay leaves rows that are right and rows that are not yet, as before,
-    and is simply started again. Where everything agrees nothing is written.
+    Some rows are repaired in each transaction; between them, and while the log is projected, the feed and the
+    answers go on. An interrupted replay leaves rows that are right and rows that are not yet, as before, and
+    is simply started again. Where everything agrees nothing is written.
 
     Anomalies that hold again stay acknowledged. Those that came from a refused line stay: the log has no
     trace of them.

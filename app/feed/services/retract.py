@@ -35,14 +35,9 @@ from app.transfers.rules.events.event_types import EventsRetracted
 from app.transfers.rules.events.keys import EventKey, transfer_of_subject
 from app.transfers.rules.validation import LogEntry
 
-REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}
-"""The reporter's name that a retraction bears."""
-
-MOST_NAMED: Final = 5
-"""Subjects that a complaint names."""
-
-CHUNK = 500
-"""Events named by one retraction, so that an entry of the log stays readable."""
+REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}  # of a retraction
+MOST_NAMED: Final = 5  # subjects in a complaint
+CHUNK = 500  # events named by one retraction, so that an entry of the log stays readable
 
 
 class NothingToRetract(ValueError):
@@ -82,7 +77,6 @@ def retract_ids(
 
 
 def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> EventKey | None:
-    """The event that is meant; None where there is none."""
     meant = [key for key in known if subject in (None, key.subject)]
     if len(meant) > 1:
         some = ", ".join(sorted(key.subject for key in meant)[:MOST_NAMED])
@@ -152,7 +146,6 @@ def _retract(
 
 
 def retractions_of(keys: Sequence[EventKey], reason: str, now: datetime) -> list[EventsRetracted]:
-    """The retractions of these events."""
     events = []
     for start in range(0, len(keys), CHUNK):
         subjects, targets = zip(*keys[start : start + CHUNK], strict=True)

@@ -49,8 +49,7 @@ def write(
 ) -> None:
     """Write one validated segment. The caller is the only writer.
 
-    :param verdicts: one for each event of ``reported``.
-    :param reporters: as many.
+    :param verdicts: one for each event of ``reported``; ``reporters`` likewise.
     :param known: as validation left it.
     """
     entries: list[LogEntry] = []
@@ -130,7 +129,6 @@ def _reaches_others(
 
 
 def _step(history: TransferHistory, ahead: Set[int]) -> Step:
-    """The step that the last entry of a history makes."""
     place = Place(history.log[-1].seq)
     return Step(place, replace(history, ahead=history.ahead | ahead) if ahead else history)
 

@@ -32,6 +32,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from app.db.models import Projected, ProjectedSum, table_of
 from app.db.second_schema import SecondSchema
 from app.feed.models import JournalRow
+from app.feed.projection.chains import REFUND_OPEN
 from app.feed.projection.latencies import counted_since
 from app.feed.projection.transfers import transfer_row
 from app.feed.queries.transfers import AT_A_TIME
@@ -48,34 +49,27 @@ from app.transfers.rules.events.fields import id_in_one_form
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import transfer_state
 from app.transfers.rules.refund_signatures import without
-from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import TransferId
-
-OPEN: Final = (
-    TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
-    TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED,
-)
-"""The basis of a refund is read while it is open: other validators change it only then."""
 
 OF_REPORTS: Final = (AnomalyKind.ID_WITH_TWO_CONTENTS, AnomalyKind.REPORT_CONTRADICTS_BLOCK)
 """Kinds of anomalies that are raised when something is reported. The log has no trace of them."""
 
-AT_ONCE: Final = 200
-"""Transfers whose logs are read at once."""
-
+AT_ONCE: Final = 200  # transfers whose logs are read
 
 Values = Mapping[str, Any]
 
 
 class Difference(Struct, frozen=True):
-    """A row that differs from the log. None: there is no such row, or there should be none."""
+    """A row that differs from the log. None: there is no such row, or there should be none.
+
+    :param reason: why, where the log shows that an earlier release read it in another way.
+    """
 
     table: str
     key: Values
     stored: Values | None
     expected: Values | None
     reason: str = ""
-    """Why it differs, where the log shows that an earlier release read it in another way."""
 
     def __str__(self) -> str:
         return f"{self._words()} (because {self.reason})" if self.reason else self._words()
@@ -108,7 +102,7 @@ def _text(value: Any) -> str:
 
 
 def differences(schema: SecondSchema, model: type[Projected]) -> Iterator[Difference]:
-    """The rows of a table that differ from those that were projected again, in the order of their keys."""
+    """Those from the rows that were projected again, in the order of their keys."""
     found = _rows_that_differ(schema, model)
     if model is Transfer:
         return _with_reasons(schema.connection, found)
@@ -137,7 +131,6 @@ def _rows_that_differ(schema: SecondSchema, model: type[Projected]) -> Iterator[
 
 
 def in_batches(found: Iterable[Difference], most: int) -> Iterator[Sequence[Difference]]:
-    """The same, so many at a time."""
     left = iter(found)
     while some := list(islice(left, most)):
         yield some
@@ -173,7 +166,8 @@ def _is_compared(schema: SecondSchema, model: type[Projected], table: Table) -> 
         return or_(*(column != 0 for column in table.columns if not column.primary_key))
     if model is RefundBasis:
         transfers = schema.second(table_of(Transfer)).c
-        is_closed = transfers.status.not_in([int(each) for each in OPEN])
+        # The basis of a refund is read while it is open: other validators change it only then.
+        is_closed = transfers.status.not_in([int(each) for each in REFUND_OPEN])
         return ~exists().where(transfers.transfer_id == table.c.transfer_id, is_closed)
     return table.c.kind.not_in([each.value for each in OF_REPORTS]) if model is Anomaly else true()
 
@@ -223,7 +217,6 @@ def journal_differences(schema: SecondSchema) -> Iterator[Difference]:
 
 
 def _with_reasons(connection: Connection, found: Iterable[Difference]) -> Iterator[Difference]:
-    """The differences of transfers, each with its reason."""
     for some in in_batches(found, AT_ONCE):
         ids = [each.key["transfer_id"] for each in some]
         histories = load_histories(connection, ids, every_signature=True)

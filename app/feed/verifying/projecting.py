@@ -32,8 +32,7 @@ from app.transfers.queries.logged import newest_seq
 from app.transfers.rules.anomalies import AnomalyKind
 from app.values.identifiers import ChainId, PoolKey, TransferId
 
-TRANSFERS: Final = 500
-"""Projected at a time."""
+TRANSFERS: Final = 500  # projected at a time
 
 _ALSO_WRITTEN: Final[Sequence[type[Base]]] = (LatencyWindow, SignatureAside)
 """Tables that projections write, and that do not follow from the log alone."""
@@ -42,7 +41,8 @@ _ALSO_WRITTEN: Final[Sequence[type[Base]]] = (LatencyWindow, SignatureAside)
 class ProjectedAgain(Struct, frozen=True):
     """What follows from the log, as of one moment, and what was stored then.
 
-    ``transfers``: how many the log has; ``seq``: the position of its last entry.
+    :param transfers: how many the log has.
+    :param seq: the position of its last entry.
     """
 
     schema: SecondSchema
@@ -51,9 +51,9 @@ class ProjectedAgain(Struct, frozen=True):
 
 
 def room_needed(database: Database) -> Room:
-    """How much disk it needs.
+    """On the disk.
 
-    :raises NoSecondSchema: it cannot be done here.
+    :raises NoSecondSchema: the log cannot be projected again here.
     """
     return room_for(database.engine, _tables())
 

@@ -87,7 +87,7 @@ def repair_all(
 
 
 def _repair_once(database: Database, found: Found, progress: Progress) -> tuple[int, bool]:
-    """Returns the number of transfers, and whether nothing differed."""
+    """As :func:`repair_all`, once."""
     is_right = True
     with projected_again(database, progress) as again:
         for model in _in_order():
@@ -113,7 +113,6 @@ def _parts_of_log(database: Database) -> Iterator[int]:
 
 
 def _repair_ids(database: Database, found: Found) -> None:
-    """Spell ids of the log in one form, before the log is projected."""
     for first in _parts_of_log(database):
         with reading_consistently(database.engine) as connection:
             spelled = compare_ids(connection, first)

@@ -15,8 +15,7 @@ from app.transfers.models import Event, RefundBasis
 from app.transfers.rules.events.fields import id_in_one_form
 from app.transfers.rules.events.keys import EventKey
 
-EVENTS_AT_ONCE: Final = 100_000
-"""Positions of the log in one part."""
+EVENTS_AT_ONCE: Final = 100_000  # positions of the log
 
 # Nearly all ids are in one form. The database leaves out most of them.
 _MAY_BE_SPELLED: Final = Event.event_id.like("%:%:%:%") & or_(
@@ -68,7 +67,7 @@ def _number(connection: Connection, positions: Collection[int]) -> None:
 
 
 def _rename(connection: Connection, transfer_id: bytes, before: str, after: str) -> None:
-    """Rename the event in what is stored beside the log under its id."""
+    """Rename the event in what is stored under its id in other tables."""
     for model in (RefundBasis, SignatureAside):
         of_event = model.transfer_id == transfer_id, model.event_id == before
         rows = [
