@@ -14,10 +14,10 @@ from app.values.identifiers import BlockNumber
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
 from app.watcher.rpc.faults import NotThere, RpcFault
-from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, Wanted
+from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, RangeAnswer, Wanted
 from app.watcher.rpc.nodes import make_nodes
 from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
-from app.watcher.rules.blocks import Header, ImpossibleAnswer, Log, check_parents
+from app.watcher.rules.blocks import Header, ImpossibleAnswer, check_parents
 from app.watcher.rules.logs.contracts import TOPICS
 from app.watcher.rules.proofs import Receipt, match
 from app.watcher.rules.watched import DisputedLog
@@ -49,7 +49,7 @@ class Finding(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """The results for a chain, and for each of its URLs by name."""
+    """By URL its results, and those of the chain."""
 
     terms: WatchTerms
     chain: Sequence[Finding]
@@ -57,7 +57,7 @@ class Checked(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether the chain can be watched: nothing is missing, and one URL can do everything."""
+        """Nothing is missing, and one URL can do everything."""
         usable = any(all(finding.good for finding in found) for found in self.urls.values())
         return usable and all(finding.good for finding in self.chain)
 
@@ -92,7 +92,7 @@ def check_chain(
 
 
 def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[DisputedLog]) -> Iterator[Finding]:
-    """What is found about the chain, and not about a single URL.
+    """Findings that are about no single URL.
 
     :param voices: of each URL that is set.
     """
@@ -141,7 +141,6 @@ def _where(miss: DatedMiss) -> str:
 
 
 def verdict(found: Sequence[Finding]) -> str:
-    """What a URL can do, and what is to be changed."""
     if not all(finding.good for finding in found):
         return "cannot be used: see FAIL"
     if not all(finding.complete for finding in found):
@@ -231,13 +230,13 @@ def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) ->
     node.blocks.now = len(blocks)
     answered = 1
 
-    def question(part: Blocks) -> Sequence[Log]:
+    def question(part: Blocks) -> RangeAnswer:
         nonlocal answered
-        logs = node.logs(wanted, part.first, part.last).logs
+        answer = node.logs(wanted, part.first, part.last)
         answered = max(answered, len(part))
-        return logs
+        return answer
 
-    for _ in in_parts(node, blocks, question, lambda logs: logs):
+    for _ in in_parts(node, blocks, question):
         if answered > 1 or node.blocks.now == 1:
             break
     more = " and more" if answered == len(blocks) else ""
@@ -291,7 +290,6 @@ def _match(header: Header, receipts: Sequence[Receipt] | RpcFault | None) -> boo
 
 
 def _receipts(matching: int, receipts: Mapping[BlockNumber, Sequence[Receipt] | RpcFault]) -> Finding:
-    """Whether the node can prove blocks."""
     if matching == len(receipts):
         return Finding("receipts match the headers: one URL is enough to prove blocks")
     if matching:
@@ -325,18 +323,9 @@ def _logs(
     wanted = Wanted((sample.address,), (sample.topics[0],))
     expected = sum(wanted.covers(log) for log in every)
     first = BlockNumber(max(0, header.number - min(FIRST_BLOCKS, node.blocks.now) + 1))
-    found = [
-        log
-        for logs in in_parts(
-            node,
-            Blocks(first, header.number),
-            lambda part: fetch(node, wanted, part).logs,
-            lambda logs: logs,
-        )
-        for log in logs
-        if log.block == header.number
-    ]
-    if len(found) != expected:
-        words = f"returns {len(found)} of the {expected} logs of a contract in block {header.number}"
+    parts = in_parts(node, Blocks(first, header.number), lambda part: fetch(node, wanted, part))
+    found = sum(log.block == header.number for fetched in parts for log in fetched.logs)
+    if found != expected:
+        words = f"returns {found} of the {expected} logs of a contract in block {header.number}"
         return Finding(words, good=False)
     return Finding(f"returns the logs of blocks {first} to {header.number}")

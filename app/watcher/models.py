@@ -77,8 +77,7 @@ class ChainWatch(Base):
     extra: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, doc="what else the reader stores")
 
 
-KEY_LENGTH = 256
-"""Characters of the id of a log, with what one more fact of it appends."""
+KEY_LENGTH = 256  # of the id of a log, with what one more fact of it appends
 
 STATE_LENGTH = 16
 

@@ -58,12 +58,10 @@ _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
 
 
 def watch_rows(connection: Connection) -> Mapping[ChainId, Row[*tuple[Any, ...]]]:
-    """The row of every chain that was ever read."""
     return {ChainId(row.chain_id): row for row in connection.execute(_EVERY)}
 
 
 def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, int]:
-    """How many facts of the chain wait, by what they wait for."""
     counted = (
         select(WatchWaiting.kind, func.count())
         .where(WatchWaiting.chain_id == chain_id)
@@ -73,13 +71,13 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
 
 
 def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
-    """The row of a chain; None where it was never read."""
+    """None where the chain was never read."""
     found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)
     return connection.execute(found).one_or_none()
 
 
 def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
-    """The stored headers, ascending."""
+    """Ascending."""
     rows = connection.execute(
         select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
     )
@@ -97,19 +95,18 @@ def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header
 
 
 def stored_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) -> str | None:
-    """The hash of a block whose header is stored."""
     return connection.scalar(
         select(WatchHeader.hash).where(WatchHeader.chain_id == chain_id, WatchHeader.number == number)
     )
 
 
 def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """The spans that are not proven yet, ascending."""
+    """Ascending."""
     return _spans(connection, chain_id, WatchSpan.state != SpanState.PROVEN.value)
 
 
 def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """The spans that a release before the rule of evidence proved, ascending."""
+    """Those that a release before the rule of evidence proved, ascending."""
     return _spans(
         connection, chain_id, WatchSpan.state == SpanState.PROVEN.value, WatchSpan.weighed.is_(False)
     )
@@ -118,7 +115,7 @@ def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[S
 def spans_between(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
 ) -> Sequence[Span]:
-    """The spans that overlap a range of blocks or touch it, ascending.
+    """Those that overlap a range of blocks or touch it, ascending.
 
     :param last: None for a range without an end.
     """
@@ -127,9 +124,7 @@ def spans_between(
 
 
 def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
-    """The spans from a block on that were reread or proven, ascending. There are few, as neighbours are
-    joined.
-    """
+    """Those from a block on that were reread or proven, ascending. There are few: neighbours are joined."""
     return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
 
 
@@ -154,7 +149,7 @@ def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Seque
 
 
 def waiting_facts(connection: Connection, chain_id: ChainId) -> Sequence[Waiting]:
-    """Everything of the chain that waits, by block."""
+    """By block."""
     rows = connection.execute(
         select(WatchWaiting.__table__)
         .where(WatchWaiting.chain_id == chain_id)
@@ -188,7 +183,7 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
 
 
 def faulty_urls(connection: Connection, chain_id: ChainId) -> Sequence[Row[*tuple[Any, ...]]]:
-    """What URLs of the chain returned that cannot be true, the newest first."""
+    """The newest first."""
     found = select(FaultyUrl.__table__).where(FaultyUrl.chain_id == chain_id)
     return connection.execute(found.order_by(FaultyUrl.at.desc())).all()
 
@@ -278,7 +273,7 @@ def new_reports_of_others(
 def reports_under(
     connection: Connection, chain_id: ChainId, keys: Collection[EventKey], *, reporter: str, of_others: bool
 ) -> list[ReportedEvent]:
-    """What the reporter, or others, have reported under these keys, of whatever block of the chain."""
+    """What the reporter, or others, have reported under these keys, of any block of the chain."""
     ids, is_others = {key.id for key in keys}, log.Event.reporter != reporter
     query = _of_logs(chain_id, BlockNumber(0), BlockNumber(MAX_BLOCK))
     query = query.where(is_others if of_others else ~is_others)
@@ -326,7 +321,7 @@ def _of_others(
 def said_of_blocks(
     connection: Connection, chain_id: ChainId, blocks: Collection[BlockNumber], *, reporter: str
 ) -> list[ReportedEvent]:
-    """What anybody has reported of logs in these blocks of a chain."""
+    """What anyone has reported of logs in these blocks of a chain."""
     query = _of_logs(chain_id, min(blocks), max(blocks))
     return _of_others(
         connection, chain_id, query.where(is_one_of(connection, log.Event.block, blocks)), reporter
@@ -412,7 +407,7 @@ class Reorgs(NamedTuple):
     """What reorganisations were reported since a position of the log.
 
     :param newest: the position of the last one, of any chain; None where there is none.
-    :param from_block: the lowest block from which somebody else took this chain back.
+    :param from_block: the lowest block from which others took this chain back.
     """
 
     newest: int | None
@@ -468,7 +463,7 @@ _OPEN = select(WatchDoubt.chain_id, WatchDoubt.block).where(WatchDoubt.final == 
 def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
     """How far each configured chain was read, with the newest final block of those that a watcher reads.
 
-    Others are not read: any reporter can make them up, so their number has no limit.
+    Any reporter can make up others, so their number has no limit.
     """
     open_blocks: dict[int, set[BlockNumber]] = defaultdict(set)
     for chain_id, block in connection.execute(_OPEN):

@@ -8,31 +8,32 @@ from typing import Final
 from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from, read_logs
+from app.watcher.loop.fetch import Fetched, check_times, fetch, in_parts, read_from, read_logs
 from app.watcher.loop.findings import new_doubts, said_of
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved, RpcFault
 from app.watcher.rpc.node import Node
-from app.watcher.rules.blocks import BlockId, digest
-from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.blocks import digest
+from app.watcher.rules.logs.translation import Translation
 from app.watcher.rules.steps import Doubt, Step
 from app.watcher.services.readings import Reported
 
 
-def next_range(view: View) -> Blocks | None:
-    """The next range of the backfill; None where there is none."""
-    return backfill_blocks(view.terms, view.readings, view.nodes.most_blocks())
-
-
 def read_range(view: View) -> Fetched | None:
-    """Read the next range. Changes nothing else in the view, so the last range may still be being written.
+    """Read the next range, if there is one. Changes nothing else in the view: the last may still be written.
 
     :raises NoNode: no URL can be used now.
-    :raises Moved: the chain changed at each try.
+    :raises Moved: the chain changed at each try, or the live reading does not build on the range.
     """
-    fetched = _read(view, next_range(view))
-    return None if fetched is None else _compared(view, fetched)
+    blocks = backfill_blocks(view.terms, view.readings, view.nodes.most_blocks())
+    if blocks is None:
+        return None
+    fetched, _ = read_from(view, lambda node: _fetched(view, node, blocks))
+    stored = view.stored_header(fetched.end.number)
+    if stored is not None and stored.hash != fetched.end.hash:  # the next poll finds the reorganisation
+        raise Moved(f"block {stored.number} is not the one that live reading continues from")
+    return _compared(view, fetched)
 
 
 def _compared(view: View, fetched: Fetched) -> Fetched:
@@ -58,10 +59,6 @@ def _compared(view: View, fetched: Fetched) -> Fetched:
 
 
 def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
-    """The step that follows from a range that was read.
-
-    :param reported: what was reported of blocks.
-    """
     blocks = fetched.blocks
     live_to = view.readings.live_to
     # Final blocks are below all that is read live. Of others only the range itself is known.
@@ -69,16 +66,8 @@ def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
     doubts = [] if fetched.agreed else _doubts(view, fetched, reported)
     disputed = {doubt.block for doubt in doubts if doubt.disputed}
-    translation = translate(
-        view.network,
-        view.terms,
-        [log for log in fetched.logs if log.block not in disputed],  # they are as they were decided
-        fetched.headers,
-        view.readings.waiting,
-        read_to=read_to,
-        final_to=view.settled_to,
-        doubts=view.readings.doubts,
-    )
+    logs = [log for log in fetched.logs if log.block not in disputed]  # they are as they were decided
+    translation = view.translated(logs, fetched.headers, view.readings.waiting, read_to)
     return Outcome(_step(view, fetched, translation, doubts), translation.unreadable)
 
 
@@ -97,38 +86,12 @@ def _doubts(view: View, fetched: Fetched, reported: Reported) -> list[Doubt]:
     return list((found | new).values())
 
 
-def _read(view: View, blocks: Blocks | None) -> Fetched | None:
-    if blocks is None:
-        return None
-    fetched, _ = read_from(view, lambda node: _fetched(view, node, blocks))
-    _check_join(view, fetched)
-    return fetched
-
-
 def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:
-    anchor = _anchor(view, blocks)
-    fetched = first_part(node, blocks, lambda part: fetch(node, view.wanted, part, anchor=anchor))
+    below = view.stored_header(BlockNumber(blocks.first - 1))
+    anchor = None if below is None else below.id
+    fetched = next(in_parts(node, blocks, lambda part: fetch(node, view.wanted, part, anchor=anchor)))
     check_times(view, fetched.headers.values())
     return fetched
-
-
-def _anchor(view: View, blocks: Blocks) -> BlockId | None:
-    """The block below the range, where its header is stored."""
-    return _stored(view, BlockNumber(blocks.first - 1))
-
-
-def _check_join(view: View, fetched: Fetched) -> None:
-    """Check that the live reading builds on the range.
-
-    :raises Moved: it does not; the next poll finds the reorganisation.
-    """
-    stored = _stored(view, fetched.end.number)
-    if stored is not None and stored.hash != fetched.end.hash:
-        raise Moved(f"block {stored.number} is not the one that live reading continues from")
-
-
-def _stored(view: View, number: BlockNumber) -> BlockId | None:
-    return next((header.id for header in view.readings.headers if header.number == number), None)
 
 
 def _step(view: View, fetched: Fetched, translation: Translation, doubts: Sequence[Doubt]) -> Step:

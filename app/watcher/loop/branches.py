@@ -1,7 +1,7 @@
 """Which branch is read: each voice names the block that it has, and ``app.watcher.rules.evidence`` counts.
 
 The URL that is read votes in each poll. The others are requested after the step of the poll, so a slow one
-delays nobody's answer, and their votes count in the next one.
+delays no answer, and their votes count in the next one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.view import OURS, Jump, TooDeep, View
-from app.watcher.rpc.faults import Conflicting, Incomplete, Lie, Moved, NotThere, RpcFault
+from app.watcher.rpc.faults import Conflicting, FaultyAnswer, Incomplete, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rules.blocks import BlockId, Header, ImpossibleAnswer
@@ -50,13 +50,18 @@ class Branch(Struct, frozen=True):
 def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     """The branch to read by this node; None where it is the one that is read already.
 
-    :raises NotThere: the node lags.
+    :raises NotThere: the node lags, or another URL has a far newer block.
     :raises Conflicting: it names another branch than the one that is to be read.
     :raises TooDeep: the branch goes back further than is believed.
     """
     if view.jump is not None and view.monotonic() - view.jump.since >= ALONE_SECONDS:
         view.jump = None
-    _check_age(view, node, look)
+    view.heads[node.voice] = look.head
+    older, newest = view.behind(node.voice)
+    if older > OLDER_SECONDS and len(view.nodes.usable()) > 1:  # it may be stuck
+        raise NotThere(
+            f"its newest block {look.head.number} is {older:.0f} seconds older than that of {newest}"
+        )
     own = _named_by(view, node, look)
     choice = _choice(view, own)
     if choice.hash != (OURS if own is None else own.name):
@@ -77,9 +82,8 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
 
 
 def request_others(view: View, node: Node) -> None:
-    """Ask the other voices for their newest blocks, and note whether they name another branch.
-
-    :param node: that was read.
+    """Request the newest blocks of all voices but that of this node, which was read, and note whether they
+    name another branch.
     """
     for voice in view.nodes.voices:
         if voice != node.voice:
@@ -100,22 +104,19 @@ def request_others(view: View, node: Node) -> None:
 
 def _request_vote(view: View, voice: str) -> None:
     last = view.readings.live_to
-    for other in view.nodes.usable():
-        if other.voice != voice:
-            continue
+    for other in [node for node in view.nodes.usable() if node.voice == voice]:
         try:
             look = other.look(None if last is None else last.number, finalized=False)
             _named_by(view, other, look)
+            return
         except NotThere:
             return  # it lags: what it named last counts
         except RpcFault as fault:
             view.nodes.failed(other, fault)
-        else:
-            return
 
 
 def _named_by(view: View, node: Node, look: Look) -> Branch | None:
-    """What the node names, as its voice's vote; None for the branch that is read.
+    """The branch that the node names, as its voice's vote; None for the one that is read.
 
     :raises NotThere: it lags, and contradicts nothing.
     """
@@ -123,11 +124,11 @@ def _named_by(view: View, node: Node, look: Look) -> Branch | None:
     view.heads[node.voice] = look.head
     last_read = view.readings.live_to
     if last_read is None or (look.last is not None and look.last.hash == last_read.hash):
-        if view.jump is not None and view.jump.reported_by != node.name and last_read is not None:
-            view.jump = None
         view.votes[node.voice] = Vote(OURS, now)
         if last_read is not None:
             view.had[node.voice] = last_read.number
+            if view.jump is not None and view.jump.reported_by != node.name:
+                view.jump = None
         return None
     if look.last is None and look.head.number >= last_read.number:
         raise Incomplete(
@@ -162,11 +163,8 @@ def _choice(view: View, own: Branch | None) -> Choice:
     forks = [view.forks[voice] for voice, vote in votes.items() if vote.hash != OURS and voice in view.forks]
     fork = own.from_block if own is not None else min(forks, default=None)
     if fork is not None:
-        votes = {
-            voice: vote
-            for voice, vote in votes.items()
-            if vote.hash != OURS or view.had.get(voice, -1) >= fork
-        }
+        had_it = {voice for voice, block in view.had.items() if block >= fork}
+        votes = {voice: vote for voice, vote in votes.items() if vote.hash != OURS or voice in had_it}
     had = sorted((view.had.get(voice, -1) for voice in voices), reverse=True)
     agreed_to = min(-1 if view.final is None else view.final, had[1] if len(had) > 1 else -1)
     agreed = own is not None and own.from_block <= agreed_to
@@ -176,19 +174,6 @@ def _choice(view: View, own: Branch | None) -> Choice:
         return choice
     votes = {voice: vote for voice, vote in votes.items() if not view.is_stuck(voice)}
     return choose(votes, voices, OURS, now, agreed=agreed)
-
-
-def _check_age(view: View, node: Node, look: Look) -> None:
-    """Check that no other URL has a far newer block: this one may be stuck.
-
-    :raises NotThere: another URL does.
-    """
-    view.heads[node.voice] = look.head
-    older, newest = view.behind(node.voice)
-    if older > OLDER_SECONDS and len(view.nodes.usable()) > 1:
-        raise NotThere(
-            f"its newest block {look.head.number} is {older:.0f} seconds older than that of {newest}"
-        )
 
 
 def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool:
@@ -203,8 +188,7 @@ def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool
         if header is not None and header.hash == look.head.hash:
             view.jump = None
             return True
-    if view.jump is None:
-        view.jump = Jump(look.head, node.name, above, view.monotonic())
+    view.jump = view.jump or Jump(look.head, node.name, above, view.monotonic())
     return False
 
 
@@ -213,22 +197,20 @@ def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | 
 
     A node with a lower head contradicts what was read where that head is newer.
 
-    :raises Lie: its answers contradict each other.
+    :raises FaultyAnswer: its answers contradict each other.
     :raises Moved: its chain changed while it was requested.
     """
     headers = [header for header in view.readings.headers if header.number <= last_read.number]
     try:
         fork = find_fork(headers, look.head, node.known_headers, view.max_reorg)
     except ImpossibleAnswer as error:
-        raise Lie(str(error)) from None
+        raise FaultyAnswer(str(error)) from None
     except Unanswered as error:
         raise Incomplete(str(error)) from None
     if fork is None:
         if look.head.number >= last_read.number:
             raise Moved("the last block read was replaced meanwhile")
-        if look.head.at <= headers[-1].at:
-            return None
-        return _without(view, node, look, headers)
+        return None if look.head.at <= headers[-1].at else _without(view, node, look, headers)
     if fork.ancestor is None:
         return _of_all(view, node, last_read, fork)
     name = look.head.hash
@@ -239,10 +221,7 @@ def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | 
 
 
 def _checked(view: View, branch: Branch, depth: int, *, lower: bool = False) -> Branch:
-    """The branch, with what its depth means.
-
-    :param lower: its newest block is below the last one read.
-    """
+    """The branch, with what its depth means. ``lower``: its newest block is below the last one read."""
     if depth <= view.max_reorg:
         return branch
     if lower and view.jump is not None and branch.from_block > view.jump.above:
@@ -256,7 +235,7 @@ def _checked(view: View, branch: Branch, depth: int, *, lower: bool = False) -> 
 
 
 def _without(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Branch:
-    """The branch of a node that does not have the newest blocks that were read. Its own newest is read."""
+    """The branch of a node that lacks the newest blocks that were read. Its own newest is read."""
     had = [header for header in headers if header.number < look.head.number]
     below = BlockNumber(min(_first_read(view), look.head.number))
     anchor = had[-1].id if had else _below(node, below)
@@ -266,11 +245,8 @@ def _without(view: View, node: Node, look: Look, headers: Sequence[Header]) -> B
 
 
 def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
-    """Take back all that was read: soon after the start, a reorganisation may go below the first block read.
-
-    Where the old branch begins is not known, nor needed, as nothing was read there.
-
-    :raises NotThere: the node does not have the block below all that was read.
+    """The branch that replaces all that was read, as it may soon after the start. Where the old one begins is
+    not needed: nothing was read there.
     """
     first = _first_read(view)
     below = _below(node, first)

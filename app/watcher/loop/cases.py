@@ -1,6 +1,6 @@
-"""A block under examination: what each voice says of it, what is requested of them, and what follows.
+"""A block under examination: what each voice says of it, and what is requested of them.
 
-What is known, what to request and whom to name is decided by ``app.watcher.rules.evidence`` alone.
+``app.watcher.rules.evidence`` decides what is known, what to request and which URL to name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from app.watcher.loop.view import View
-from app.watcher.rpc.faults import Lie, NoConnection, RateLimited, RpcFault, Slow
+from app.watcher.rpc.faults import FaultyAnswer, NoConnection, RateLimited, RpcFault, Slow
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
 from app.watcher.rules.blocks import BlockId, Header, Log, in_order
@@ -36,8 +36,7 @@ from app.watcher.rules.evidence import (
 from app.watcher.rules.logs.payouts import log_id
 from app.watcher.rules.proofs import EMPTY_ROOT, Receipt, filter_of, match
 
-ROUNDS: Final = 4
-"""Requests of a voice about one block, one after the other: each may raise another question."""
+ROUNDS: Final = 4  # of requests to a voice about one block: each may raise another question
 
 
 def entries_of(logs: Iterable[Log]) -> dict[Entry, Log]:
@@ -70,16 +69,14 @@ NOTHING_SAID: Final = Said()
 class Case(Struct):
     """One block.
 
-    :param words: by voice what it said.
     :param logs: by entry the log that it was first seen as.
     :param reported: entries that were reported, of which some may be suspended now.
-    :param said: what is reported of it.
     :param headers: by voice the header that it returned with this hash.
     :param named: voices that returned anything of the block with this hash.
     :param fresh: voices whose logs were requested just now, and not before the block was stored.
     :param foreign: transactions with such logs of contracts that are not watched (any more).
     :param suspects: transactions of which something is reported that none of their logs says.
-    :param final: those of ``reported`` that were final before anybody denied them.
+    :param final: those of ``reported`` that were final before any voice denied them.
     """
 
     view: View
@@ -103,7 +100,7 @@ class Case(Struct):
 
     @property
     def known(self) -> frozenset[Entry]:
-        """What was reported of the block."""
+        """What was reported of the block, seen or not."""
         seen = {entry.tx for entry in self.logs} - self.suspects
         lost = (unseen(tx) for tx in self.said.txs if tx not in seen and tx not in self.foreign)
         return self.reported.union(lost)
@@ -144,21 +141,21 @@ class Case(Struct):
         return log_id(self.view.terms.chain_id, self.logs[entry])
 
     def weighed(self) -> Finding:
-        """What is known of the block now."""
         words = {voice: self._word(voice) for voice in self.words}
         return weigh(words, self._block(), self.view.contracts, self.known)
 
     def settle(self, *, is_live: bool) -> Finding:
-        """Request what is missing of every voice, as far as it answers now. Returns what is known then.
+        """Request what is missing of every voice, as far as it answers now.
 
         :param is_live: only its logs matter now, and no header.
+        :returns: what is known then.
         """
         requested: set[Question] = set()
         voices = self.view.nodes.voices
         headless = set() if is_live else set(voices) - self.headers.keys()
         for _ in range(ROUNDS):
             finding, words = self.weighed(), {voice: self._fresh(voice) for voice in self.words}
-            next_ = set(questions(voices, words, self._block(), self.view.contracts, finding)) - requested
+            next_ = set(questions(voices, words, self._block(), finding)) - requested
             if not next_ and not headless:
                 break
             requested |= next_
@@ -170,7 +167,6 @@ class Case(Struct):
         return self.weighed()
 
     def _word(self, voice: Voice) -> Word:
-        """With whether its header has other fields than one that gives the hash."""
         word, header, own = self.words[voice], self.header, self.headers.get(voice)
         forged = header is not None and own is not None and header.verified and differ(header, own)
         return replace(word, forged=forged)
@@ -204,16 +200,14 @@ class Case(Struct):
         self.words[voice] = heard(self.words.get(voice, Word()), answer, known)
 
     def _request(self, voice: Voice, mine: Sequence[Question]) -> None:
-        """Request something of the first URL of a voice that answers. None is waited for."""
+        """Send requests to the first URL of a voice that answers; none is waited for."""
         self._note_silent(voice, silent=True)
         for node in self.view.nodes.usable():
             if node.voice == voice:
                 try:
                     if self._answered(node, mine):
                         return
-                except Lie as lie:
-                    self.view.nodes.failed(node, lie)
-                except (Slow, NoConnection) as fault:
+                except (FaultyAnswer, Slow, NoConnection) as fault:
                     self.view.nodes.failed(node, fault)
                 except RateLimited as fault:
                     if self.words[voice].silent:
@@ -258,7 +252,6 @@ class Case(Struct):
         return Answer(txs=frozenset(block.txs) or None, of_txs=of_txs)
 
     def take_receipts(self, voice: Voice, receipts: Sequence[Receipt]) -> None:
-        """Note the receipts of the whole block as a voice returned them."""
         header = self.header
         entries = frozenset(self._ours(receipts))
         does_match = header is not None and match(header, receipts)

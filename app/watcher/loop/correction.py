@@ -16,11 +16,11 @@ from app.transfers.rules.events.merging import agree
 from app.transfers.rules.events.renumbered import as_reported_before, is_among
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.poll import Outcome
-from app.watcher.loop.view import Blocks, View
+from app.watcher.loop.view import View
 from app.watcher.rules.blocks import Header, Log
 from app.watcher.rules.logs.half_known import HalfKnown, half_known
 from app.watcher.rules.logs.payouts import log_id, log_of, tx_of
-from app.watcher.rules.logs.translation import Translation, translate
+from app.watcher.rules.logs.translation import Translation
 from app.watcher.rules.steps import (
     Contradicted,
     Missed,
@@ -40,7 +40,7 @@ class Holding(Struct, frozen=True):
     :param span: how well that is known, and by which URL.
     :param foreign: ids of logs in the blocks whose contracts are not watched (any more), or what the ids of
         their transactions begin with: what was reported of them stays valid.
-    :param left: blocks of the span of which nothing is known: what was reported of them stays as it is.
+    :param left: blocks of which nothing is known: what was reported of them stays as it is.
     :param suspended: what the ids of transactions begin with of which something is disputed. What another
         reporter reported of them, too, stays.
     :param decided: blocks of which it is known what they hold: what others reported of them is compared.
@@ -56,18 +56,12 @@ class Holding(Struct, frozen=True):
     decided: Collection[BlockNumber] = ()
     outranks: bool = False
 
-    @property
-    def blocks(self) -> Blocks:
-        """The range."""
-        return Blocks(self.span.first, self.span.last)
-
     def covers(self, block: BlockNumber) -> bool:
-        """Whether it says what this block holds."""
         return self.span.first <= block <= self.span.last and block not in self.left
 
 
 class _Kind(NamedTuple):
-    """The events of one type that a transaction has about one transfer, whatever their indices."""
+    """The events of one type that a transaction has about one transfer, at any indices."""
 
     tx: str
     subject: str
@@ -75,39 +69,46 @@ class _Kind(NamedTuple):
 
 
 class _Difference(Struct):
-    """What the blocks say and was not reported, and the reverse."""
+    """What the blocks say and was not reported, and the reverse.
 
-    events: list[Event] = field(default_factory=list)
+    :param missing: ids of logs; ``surplus`` likewise.
+    """
+
+    events: list[Event]
     false: list[EventKey] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
-    """Ids of logs; so is ``surplus``."""
     surplus: set[str] = field(default_factory=set)
 
 
 def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Outcome:
-    """The step that makes what was reported of the blocks equal to what they hold, and what follows from it.
+    """The step that makes what was reported of the blocks equal to what they hold.
 
     What they do not hold is retracted, with a delayed payout that never existed and waiting facts. What they
     hold is reported, under a new id where a false fact had the id.
 
-    :param reported: what was reported of blocks.
     :param read_by: the name of the URL that read them first.
     """
-    waiting, chain_id = view.readings.waiting, view.terms.chain_id
-    first, last = holding.blocks.first, holding.blocks.last
+    waiting, chain_id, live_to = view.readings.waiting, view.terms.chain_id, view.readings.live_to
+    first, last = holding.span.first, holding.span.last
     inside = [each for each in waiting if holding.covers(each.block)]
     outside = [each for each in waiting if not holding.covers(each.block)]
-    translation = _translated_again(view, holding, outside)
+    # Logs of these transactions waited: they were not missing.
+    waited = {tx_of(each.facts["id"]) for each in inside if each.kind is WaitingKind.EXECUTED}
+    waited |= {tx_of(each.key) for each in inside if each.kind is WaitingKind.UNKNOWN}
+    read_to = last if live_to is None else live_to.number
+    translation = view.translated(holding.logs, holding.headers, outside, read_to)
     paid = _paid_by_another_queue(inside, waiting, translation)
     unreadable = {tx_of(log_id(chain_id, each.log)): each.log.block for each in translation.unreadable}
     half = half_known([*outside, *translation.waiting], unreadable)
-    others = _compared(holding, translation, reported, half)
+    others = _of_others(holding, translation, reported)
+    contradicted = list(_contradicted(holding, translation, others, half))
+    taken = [each.event for each in others if holding.outranks or not each.canonical]
     unclear: set[str | _Kind] = {
         *(tx for tx, block in half.txs.items() if holding.covers(block)),
         *_too_early(translation),
     }
-    found = _difference(holding, translation, reported, paid, unclear, others.taken)
-    found.missing -= {log for log in found.missing if tx_of(log) in set(_waited(inside))}
+    found = _difference(holding, translation, reported, paid, unclear, taken)
+    found.missing = {log for log in found.missing if tx_of(log) not in waited}
     reason = f"not in blocks {first} to {last} of chain {chain_id} ({read_by})"
     missing, surplus, source = len(found.missing), len(found.surplus), holding.span.source
     missed = Missed(first, last, missing, surplus, read_by, source)
@@ -115,11 +116,11 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         at=view.clock(),
         events=[
             *retractions_of(found.false, reason, view.clock()),
-            *_outranked(view, holding, others.contradicted, reported, found.false),
+            *_outranked(view, holding, contradicted, reported, found.false),
             *found.events,
         ],
-        contradicted=others.contradicted,
-        compared=others.compared,
+        contradicted=contradicted,
+        compared=sorted(holding.decided),
         spans=(holding.span,),
         waiting=translation.waiting,
         done=[*translation.done, *_gone(inside, translation, paid)],
@@ -129,33 +130,6 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         calls=view.calls(),
     )
     return Outcome(step, translation.unreadable)
-
-
-def _waited(inside: Iterable[Waiting]) -> Iterator[str]:
-    """What the ids of transactions begin with whose logs waited: they were not missing."""
-    for each in inside:
-        if each.kind is WaitingKind.EXECUTED:
-            yield tx_of(each.facts["id"])
-        elif each.kind is WaitingKind.UNKNOWN:
-            yield tx_of(each.key)
-
-
-def _translated_again(view: View, holding: Holding, outside: Sequence[Waiting]) -> Translation:
-    """What the blocks say, as if they were read for the first time.
-
-    :param outside: what waits from other blocks.
-    """
-    live_to = view.readings.live_to
-    return translate(
-        view.network,
-        view.terms,
-        holding.logs,
-        holding.headers,
-        outside,
-        read_to=holding.blocks.last if live_to is None else live_to.number,
-        final_to=view.settled_to,
-        doubts=view.readings.doubts,
-    )
 
 
 def _gone(inside: Sequence[Waiting], translation: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:
@@ -186,16 +160,10 @@ def _difference(
     unclear: AbstractSet[str | _Kind],
     taken: Sequence[Event],
 ) -> _Difference:
-    """What is to be changed.
-
-    :param taken: what others reported under ids that cannot be used again.
-    """
-    first, last = holding.blocks.first, holding.blocks.last
-    said = [
-        each
-        for each in reported(first, last)
-        if holding.covers(each.block) and not isinstance(each.event, ChainHead)
-    ]
+    """``taken``: what others reported under ids that cannot be used again."""
+    first, last = holding.span.first, holding.span.last
+    said = [each for each in reported(first, last) if holding.covers(each.block)]
+    said = [each for each in said if not isinstance(each.event, ChainHead)]
     for block in {block for block in paid.values() if not holding.covers(block)}:
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
     known = {event.key: event for event in (*taken, *(each.event for each in said))}
@@ -219,57 +187,28 @@ def _difference(
     return found
 
 
-class _Compared(NamedTuple):
-    """What others reported, compared with what the blocks hold.
-
-    :param taken: what stands under ids that cannot be used again.
-    :param compared: the blocks of which it was compared.
-    """
-
-    taken: Sequence[Event]
-    contradicted: Sequence[Contradicted]
-    compared: Sequence[BlockNumber]
-
-
-def _compared(holding: Holding, translation: Translation, reported: Reported, unsure: HalfKnown) -> _Compared:
-    """Compare what others reported with what the blocks hold."""
-    others = _of_others(holding, translation, reported)
-    return _Compared(
-        [each.event for each in others if holding.outranks or not each.canonical],
-        list(_contradicted(holding, translation, others, unsure)),
-        sorted(holding.decided),
-    )
-
-
 def _of_others(holding: Holding, translation: Translation, reported: Reported) -> Sequence[ReportedEvent]:
     """What others reported of decided blocks, or of other blocks under the ids of what these hold."""
     if not holding.decided:
         return ()
-    first, last = holding.blocks.first, holding.blocks.last
+    first, last = holding.span.first, holding.span.last
     of_blocks = [each for each in reported(first, last, of_others=True) if each.block in holding.decided]
-    keys = {event.key for event in translation.events if _block_of(event) in holding.decided}
+    keys = {event.key for event in translation.events if getattr(event, "block", None) in holding.decided}
     under = reported(first, last, of_others=True, under=keys) if keys else ()
     return [*of_blocks, *(each for each in under if each.block not in holding.decided)]
 
 
 def _contradicted(
-    holding: Holding,
-    translation: Translation,
-    others: Sequence[ReportedEvent],
-    unsure: HalfKnown,
+    holding: Holding, translation: Translation, others: Sequence[ReportedEvent], unsure: HalfKnown
 ) -> Iterator[Contradicted]:
-    """What others reported and the blocks do not hold.
-
-    :param unsure: nothing is said of a report of this, unless it was contradicted before.
-    """
-    held = {event.key: _block_of(event) for event in translation.events}
+    """Nothing is said of a report of what is ``unsure``, unless it was contradicted before."""
+    held = {event.key: getattr(event, "block", None) for event in translation.events}
     for each in others:
         event, block = each.event, held.get(each.event.key) or each.block
         if each.canonical and not is_among(event, translation.events):
-            is_unsure = unsure.holds(event, block)
-            if holding.outranks or not is_unsure:
-                outranked = holding.outranks and not is_unsure
-                yield Contradicted(event, block, each.reporter, outranked=outranked)
+            is_sure = not unsure.holds(event, block)
+            if holding.outranks or is_sure:
+                yield Contradicted(event, block, each.reporter, outranked=holding.outranks and is_sure)
 
 
 def _outranked(
@@ -285,15 +224,11 @@ def _outranked(
     keys = [each.event.key for each in contradicted if each.outranked]
     if not keys:
         return
-    first, last = holding.blocks.first, holding.blocks.last
+    first, last = holding.span.first, holding.span.last
     reason = f"not in block {first} of chain {view.terms.chain_id}, which is proven"
     yield from retractions_of(keys, reason, view.clock())
     own = reported(first, last, under=keys)
     yield from (each.event for each in own if each.canonical and each.event.key not in false)
-
-
-def _block_of(event: Event) -> BlockNumber | None:
-    return getattr(event, "block", None)
 
 
 def _too_early(translation: Translation) -> Iterator[_Kind]:

@@ -33,11 +33,10 @@ class FaultBook:
         self._written: dict[Trouble, float] = {}
 
     def note(self, trouble: Trouble) -> None:
-        """Something went wrong. It is written with the next :meth:`write`."""
+        """It is written with the next :meth:`write`."""
         self._new = [*(each for each in self._new if each.is_false and each != trouble), trouble]
 
     def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:
-        """Note logs that cannot be reported as events."""
         if unreadable:
             shown = "; ".join(
                 f"block {each.log.block}, log {each.log.index}: {each.reason}"
@@ -47,7 +46,7 @@ class FaultBook:
             self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
 
     def write(self, lease: Lease) -> None:
-        """Write the faults, unless the same ones were written a moment ago.
+        """Write the faults, except those that were written a moment ago.
 
         :raises LeaseLost: another watcher reads the chain now.
         """

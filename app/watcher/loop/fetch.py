@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.feed.lines import MAX_AHEAD
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.view import MAX_TRIES, Blocks, View
-from app.watcher.rpc.faults import Lie, Moved
+from app.watcher.rpc.faults import FaultyAnswer, Moved
 from app.watcher.rpc.node import Node, RangeAnswer, Wanted
 from app.watcher.rpc.sizes import in_pieces
 from app.watcher.rules.blocks import (
@@ -50,58 +50,41 @@ class Fetched(Struct, frozen=True):
 
     @property
     def end(self) -> Header:
-        """The header of the last block."""
         return self.headers[self.blocks.last]
 
     def pieces(self, most: int) -> Sequence[Fetched]:
-        """The range in parts of at most so many logs, or of one block. Each but the last ends with a block
-        with logs.
-        """
-        cuts: list[BlockNumber] = []
-        count, last = 0, self.blocks.first
+        """The range in parts of at most so many logs, or of one block. All but the last end with a log."""
+        found: list[Fetched] = []
+        count, first, last = 0, self.blocks.first, self.blocks.first
         for block, logs in Counter(log.block for log in self.logs).items():
             if count and count + logs > most:
-                cuts.append(last)
-                count = 0
+                found.append(self._part(first, last))
+                count, first = 0, BlockNumber(last + 1)
             count, last = count + logs, block
-        return [self._part(blocks) for blocks in _cut(self.blocks, cuts)] if cuts else [self]
+        return [*found, self._part(first, self.blocks.last)]
 
-    def _part(self, blocks: Blocks) -> Fetched:
-        lowest = blocks.first - 1 if blocks.first == self.blocks.first else blocks.first
+    def _part(self, first: BlockNumber, last: BlockNumber) -> Fetched:
+        lowest = first - 1 if first == self.blocks.first else first
         return replace(
             self,
-            blocks=blocks,
-            logs=[log for log in self.logs if blocks.first <= log.block <= blocks.last],
-            headers={
-                number: header for number, header in self.headers.items() if lowest <= number <= blocks.last
-            },
-            doubtful=self.doubtful and blocks.last == self.blocks.last,
+            blocks=Blocks(first, last),
+            logs=[log for log in self.logs if first <= log.block <= last],
+            headers={number: header for number, header in self.headers.items() if lowest <= number <= last},
+            doubtful=self.doubtful and last == self.blocks.last,
         )
 
     def span(self) -> Span:
-        """What is stored of the range."""
         span = span_of(self.blocks, self.logs, self.source)
         return replace(span, state=SpanState.REREAD, weighed=True) if self.agreed else span
 
     def stored_headers(self) -> list[Header]:
         """The headers by which a later reorganisation is found: of blocks with logs, and the ends."""
         stored = {log.block for log in self.logs} | {self.blocks.first - 1, self.blocks.last}
-        return [
-            Header(header.number, header.hash, header.parent_hash, header.at)
-            for number, header in sorted(self.headers.items())
-            if number in stored
-        ]
-
-
-def _cut(blocks: Blocks, ends: Sequence[BlockNumber]) -> Iterator[Blocks]:
-    first = blocks.first
-    for last in (*ends, blocks.last):
-        yield Blocks(first, last)
-        first = BlockNumber(last + 1)
+        headers = (self.headers[number] for number in sorted(self.headers.keys() & stored))
+        return [Header(header.number, header.hash, header.parent_hash, header.at) for header in headers]
 
 
 def span_of(blocks: Blocks, logs: Sequence[Log], source: str) -> Span:
-    """A range that was read once."""
     return Span(blocks.first, blocks.last, len(logs), digest(logs), source)
 
 
@@ -121,7 +104,7 @@ def fetch(
         them.
     :param linked: the headers of all blocks have to lead from the anchor to the last one.
     :raises Moved: the answers do not fit together, as if the chain had changed between them.
-    :raises Lie: a log was not requested, or its own block does not have it.
+    :raises FaultyAnswer: a log was not requested, or its own block does not have it.
     """
     before = BlockNumber(blocks.first - 1) if blocks.first > 0 else None
     answer = node.logs(wanted, blocks.first, blocks.last, before, linked=linked)
@@ -130,10 +113,8 @@ def fetch(
     if head is not None and head.number == answer.end.number and head.hash != answer.end.hash:
         raise Moved(f"block {head.number} changed while it was read")
     logs = _in_order(answer.logs, wanted, blocks)
-    headers = {answer.end.number: answer.end}
-    if answer.before is not None:
-        headers[answer.before.number] = answer.before
-    headers.update((header.number, header) for header in answer.between)
+    ends = [answer.end] if answer.before is None else [answer.end, answer.before]
+    headers = {header.number: header for header in (*ends, *answer.between)}
     if missing := sorted({log.block for log in logs} - headers.keys()):
         headers.update(node.headers(missing))
     try:
@@ -147,61 +128,51 @@ def fetch(
 def check_times(view: View, headers: Iterable[Header]) -> None:
     """Refuse blocks of the future: they would stall the chain, as the feed accepts nothing of them.
 
-    :raises Lie: one of the headers is further ahead of the clock than the feed accepts.
+    :raises FaultyAnswer: a header is further ahead of the clock than the feed accepts.
     """
     now = view.clock()
     for header in headers:
         if header.at > now + MAX_AHEAD:
             ahead = round((header.at - now).total_seconds())
-            raise Lie(f"the time of block {header.number} is {ahead} seconds ahead of the gateway's clock")
+            raise FaultyAnswer(
+                f"the time of block {header.number} is {ahead} seconds ahead of the gateway's clock"
+            )
 
 
 def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:
-    """The logs in the order of their chain.
-
-    :raises Lie: one of them was not requested, or they contradict each other.
-    """
+    """:raises FaultyAnswer: a log was not requested, or they contradict each other."""
     ordered = in_order(logs)
     try:
         check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
     except ImpossibleAnswer as error:
-        raise Lie(str(error)) from None
+        raise FaultyAnswer(str(error)) from None
     return ordered
 
 
 def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
-    """Whether the last block should have had a log, going by its filter.
-
-    Nodes that serve a new block before they have indexed it answer like this.
-    """
+    """Whether a log of the last block's filter is missing: nodes may serve a block before they index it."""
     if end.bloom is None or not any(end.bloom) or (logs and logs[-1].block == end.number):
         return False
     return BloomTest(wanted.addresses, wanted.topics).may_hold(end.bloom)
 
 
-def first_part(node: Node, blocks: Blocks, question: Callable[[Blocks], Fetched]) -> Fetched:
-    """The beginning of a range, as long as the node takes at once."""
-    return next(in_parts(node, blocks, question, lambda fetched: fetched.logs))
+Range = TypeVar("Range", Fetched, RangeAnswer)
 
 
-def in_parts(
-    node: Node, blocks: Blocks, question: Callable[[Blocks], T], logs_of: Callable[[T], Sequence[Log]]
-) -> Iterator[T]:
-    """A range in as few parts as the node takes."""
+def in_parts(node: Node, blocks: Blocks, question: Callable[[Blocks], Range]) -> Iterator[Range]:
+    """The answers about a range, each about as many blocks as the node takes at once."""
 
-    def piece(first: int, many: int) -> T:
+    def piece(first: int, many: int) -> Range:
         start = blocks.first + first
         return question(Blocks(BlockNumber(start), BlockNumber(start + many - 1)))
 
-    return in_pieces(
-        node.blocks, len(blocks), piece, node.client.monotonic, lambda answer: len(logs_of(answer))
-    )
+    return in_pieces(node.blocks, len(blocks), piece, node.client.monotonic, lambda part: len(part.logs))
 
 
 def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
-    """The same as :func:`fetch`, in as many requests as the node needs for the range.
+    """As :func:`fetch`, in as many requests as the node needs for the range.
 
-    :raises Moved: as :func:`fetch`, and where the range is not on the branch that was read.
+    :raises Moved: also where the range is not on the branch that was read.
     """
     logs: list[Log] = []
     headers: dict[BlockNumber, Header] = {}
@@ -210,7 +181,7 @@ def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
         before = headers.get(BlockNumber(of.first - 1))
         return fetch(node, view.wanted, of, anchor=None if before is None else before.id)
 
-    for fetched in in_parts(node, blocks, part, lambda fetched: fetched.logs):
+    for fetched in in_parts(node, blocks, part):
         _check_stored(view, fetched.end)
         logs += fetched.logs
         headers.update(fetched.headers)
@@ -222,27 +193,21 @@ def read_logs(view: View, node: Node, blocks: Blocks) -> tuple[Sequence[Log], He
 
     :raises Moved: the range is not on the branch that was read.
     """
-    logs: list[Log] = []
-
-    def part(of: Blocks) -> RangeAnswer:
-        return node.logs(view.wanted, of.first, of.last)
-
-    answers = list(in_parts(node, blocks, part, lambda answer: answer.logs))
+    answers = list(in_parts(node, blocks, lambda of: node.logs(view.wanted, of.first, of.last)))
     for answer in answers:
         _check_stored(view, answer.end)
-        logs += answer.logs
+    logs = [log for answer in answers for log in answer.logs]
     return _in_order(logs, view.wanted, blocks), answers[-1].end
 
 
 def _check_stored(view: View, header: Header) -> None:
-    stored = next((stored for stored in view.readings.headers if stored.number == header.number), None)
+    stored = view.stored_header(header.number)
     if stored is not None and stored.hash != header.hash:
         raise Moved(f"block {stored.number} is not the one that was read")
 
 
 def read_from(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
-    """The answer of the first URL that gives one. Where the chain changes meanwhile, it is requested again at
-    once, a few times.
+    """The answer of the first URL that gives one. It is requested again a few times while the chain changes.
 
     :param rather_not: as in ``Nodes.request``.
     :raises NoNode: no URL can be used now.

@@ -13,7 +13,7 @@ from app.values.identifiers import BlockNumber
 from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.view import Blocks, View
-from app.watcher.rpc.faults import Incomplete, Lie, RpcFault
+from app.watcher.rpc.faults import FaultyAnswer, Incomplete
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rules.blocks import BlockId, Log, in_order
 from app.watcher.rules.evidence import (
@@ -21,11 +21,10 @@ from app.watcher.rules.evidence import (
     Finding,
     Level,
     Standing,
-    Verdict,
     Voice,
     Word,
+    counts,
     may_be_final,
-    verdict,
 )
 from app.watcher.rules.logs.contracts import is_delay, is_end
 from app.watcher.rules.logs.payouts import log_of, tx_of
@@ -34,7 +33,7 @@ from app.watcher.services.readings import Reported
 
 OPEN_SECONDS: Final = 60.0
 LONGEST_SECONDS: Final = 3600.0
-"""From one request of every URL about a block in doubt to the next. It doubles up to this: the first while
+"""The time between two requests of every URL about a block in doubt doubles up to this; up to the first while
 the block only waits to be final.
 """
 
@@ -48,7 +47,7 @@ class Settled(Struct, frozen=True):
     :param logs: those that count, in their order.
     :param left: transactions of which what was reported stays as it is.
     :param suspended: transactions with a log that does not count until it is decided.
-    :param doubt: what is stored of the block; None where it is agreed or proven.
+    :param doubt: what is stored of the block; None where it is agreed or proven. ``before``: what was.
     """
 
     case: Case
@@ -92,7 +91,7 @@ def _hidden(case: Case, finding: Finding) -> set[Entry]:
     hidden = {
         entry
         for entry, is_ in standing.items()
-        if verdict(is_, is_end=is_end(entry.topics), was_final=entry in case.final) is not Verdict.KEEP
+        if not counts(is_, is_end=is_end(entry.topics), was_final=entry in case.final)
         or (
             entry in case.logs
             and entry not in case.reported
@@ -110,7 +109,7 @@ def _hidden(case: Case, finding: Finding) -> set[Entry]:
 
 
 def _place(entry: Entry) -> tuple[str, bytes, tuple[bytes, ...]]:
-    """What two contents of one log have in common: the first that was reported stands until it is decided."""
+    """What two contents of one log have in common: the first that was reported counts until it is decided."""
     return entry.tx, entry.address, entry.topics[:1]
 
 
@@ -122,11 +121,7 @@ def _decided(finding: Finding, hidden: Collection[Entry]) -> frozenset[str]:
 
 
 def is_open(finding: Finding, *, is_live: bool) -> bool:
-    """Whether something of the block is not agreed or proven."""
-    if any(is_ is Standing.DISPUTED for is_ in finding.standing.values()):
-        return True
-    known = (entry for entry, is_ in finding.standing.items() if is_ is Standing.KNOWN)
-    if any(finding.logs[entry] < Level.AGREED for entry in known):
+    if finding.unsure:
         return True
     return not is_live and (finding.rest is None or finding.rest < Level.AGREED)
 
@@ -148,10 +143,10 @@ def _doubt(
         agreed=agreed,
         disputed=any(is_ is Standing.DISPUTED for is_ in finding.standing.values()),
     )
-    counts = doubt.reported.intersection(counting)
-    final = doubt.reported if agreed else case.final | (_final_now(view, doubt, finding) & counts)
+    still_counts = doubt.reported.intersection(counting)
+    final = doubt.reported if agreed else case.final | (_final_now(view, doubt, finding) & still_counts)
     final -= {entry for entry, is_ in finding.standing.items() if is_ is Standing.FALSE}
-    return replace(doubt, final=final, is_open=not counts <= final)
+    return replace(doubt, final=final, is_open=not still_counts <= final)
 
 
 def next_doubt(view: View) -> Doubt | None:
@@ -218,7 +213,7 @@ def new_doubts(view: View, fetched: Fetched, said: Mapping[BlockNumber, Said] = 
 
 
 def case_of(view: View, doubt: Doubt) -> Case:
-    """A block that is in doubt, as it was stored."""
+    """A block in doubt, as it was stored."""
     case = Case(
         view,
         BlockId(doubt.block, doubt.hash),
@@ -234,8 +229,8 @@ def case_of(view: View, doubt: Doubt) -> Case:
 
 
 def _words_now(view: View, doubt: Doubt) -> dict[Voice, Word]:
-    """What the voices of now said: that of a URL that is not configured any more does not count. URLs that
-    are of one provider now are one voice.
+    """What the voices of now said: a URL that is not configured any more does not count, and URLs that are of
+    one provider now are one voice.
     """
     found: dict[Voice, Word] = {}
     for name, word in doubt.words.items():
@@ -254,7 +249,6 @@ def _log(doubt: Doubt, entry: Entry, index: int, place: int) -> Log:
 
 
 def _final_now(view: View, doubt: Doubt, finding: Finding) -> frozenset[Entry]:
-    """What was reported of a block in doubt and is final by now."""
     if view.final is None or doubt.block > view.final:
         return frozenset()
     voices, usable = view.nodes.voices, {node.voice for node in view.nodes.usable()}
@@ -279,15 +273,15 @@ def _final_now(view: View, doubt: Doubt, finding: Finding) -> frozenset[Entry]:
 
 def name_urls(view: View, each: Settled) -> None:
     """Exclude the URLs that a proof or two voices contradict, and note those that are incomplete."""
-    block, finding = each.case.id.number, each.finding
+    block, finding, nodes = each.case.id.number, each.finding, view.nodes
     for voice, entries in finding.faulty.items():
         what = f"{len(entries)} of its logs of" if entries else "its header of"
         _name(view, voice, f"{what} block {block} {'are' if entries else 'is'} false")
     for voice in finding.missing - finding.faulty.keys():
-        _note(view, voice, Incomplete(f"it does not return all logs of block {block}"))
+        nodes.note(Trouble(voice, Incomplete(f"it does not return all logs of block {block}").words))
     if len(finding.conflicting) > 1:
         names = " and ".join(sorted(finding.conflicting))
-        view.nodes.note(Trouble("", f"block {block}: {names} contradict each other, and nothing decides it"))
+        nodes.note(Trouble("", f"block {block}: {names} contradict each other, and nothing decides it"))
 
 
 def _name(view: View, voice: Voice, words: str) -> None:
@@ -295,10 +289,6 @@ def _name(view: View, voice: Voice, words: str) -> None:
     can_wait = any(other.voice != voice for other in view.nodes.usable())
     for node in view.nodes.of_voice(voice):
         if can_wait:
-            view.nodes.failed(node, Lie(words))
+            view.nodes.failed(node, FaultyAnswer(words))
         else:
-            view.nodes.note(Trouble(node.name, Lie(words).words, is_false=True))
-
-
-def _note(view: View, voice: Voice, fault: RpcFault) -> None:
-    view.nodes.note(Trouble(voice, fault.words))
+            view.nodes.note(Trouble(node.name, FaultyAnswer(words).words, is_false=True))

@@ -11,13 +11,13 @@ from app.network.rules.watch_terms import FINALIZED
 from app.transfers.rules.events.event_types import Event
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.branches import Branch, branch_of, is_confirmed
-from app.watcher.loop.fetch import Fetched, check_times, fetch, first_part, read_from
+from app.watcher.loop.fetch import Fetched, check_times, fetch, in_parts, read_from
 from app.watcher.loop.findings import new_doubts
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
-from app.watcher.rpc.faults import Incomplete, Lie, NotThere, RpcFault
+from app.watcher.rpc.faults import FaultyAnswer, Incomplete, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rules.blocks import BlockId, Header
-from app.watcher.rules.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
+from app.watcher.rules.logs.translation import Translation, Unreadable, head_event, reorged_event
 from app.watcher.rules.steps import Step, WaitingKind
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 
@@ -43,7 +43,6 @@ class _Read(Struct, frozen=True):
 def poll(view: View, reported: Reported) -> Outcome:
     """Look at the newest blocks, and read those above the last one that was read.
 
-    :param reported: what was reported of blocks.
     :raises NoNode: no URL can be used now.
     :raises TooDeep: a reorganisation that must not be believed.
     :raises Moved: the chain changed at each try; the next poll reads again.
@@ -97,7 +96,7 @@ def _fetched(
     """
     while True:
         try:
-            return first_part(node, blocks, question)
+            return next(in_parts(node, blocks, question))
         except NotThere:
             _check_head(view, node, look, blocks.last)
             if len(blocks) == 1 or len(view.nodes.usable()) > 1:
@@ -109,13 +108,13 @@ def _check_head(view: View, node: Node, look: Look, block: BlockNumber) -> None:
     """Check a newest block that is far above that of the last poll.
 
     :param block: one of the blocks between, which could not be read.
-    :raises Lie: it is far below the newest one, and the node does not have it.
+    :raises FaultyAnswer: it is far below the newest one, and the node does not have it.
     """
     before = view.look
     if before is None or look.head.number - max(before.head.number, block) <= LINKED_BLOCKS:
         return
     if node.header(block) is None:
-        raise Lie(f"its newest block is {look.head.number}, but it does not have block {block}")
+        raise FaultyAnswer(f"its newest block is {look.head.number}, but it does not have block {block}")
 
 
 def _next(
@@ -148,7 +147,6 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
 
 
 def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
-    """The step that follows from what was read."""
     branch, fetched = read.branch, read.fetched
     forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
     waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
@@ -157,16 +155,7 @@ def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
     events: list[Event] = []
     if branch is not None:
         events += _rollback(view, branch, fetched.end, reported)
-    translation = translate(
-        view.network,
-        view.terms,
-        fetched.logs,
-        fetched.headers,
-        waiting,
-        read_to=fetched.end.number,
-        final_to=view.settled_to,
-        doubts=view.readings.doubts,
-    )
+    translation = view.translated(fetched.logs, fetched.headers, waiting, fetched.end.number)
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Outcome(_step(view, read, events, translation), translation.unreadable)
 
@@ -191,16 +180,7 @@ def _tried_again(view: View, read: _Read) -> Outcome:
     unknown = [each for each in view.readings.waiting if each.kind is WaitingKind.UNKNOWN]
     if live_to is None or all(each.facts["version"] == version for each in unknown):
         return Outcome(None)
-    again = translate(
-        view.network,
-        view.terms,
-        (),
-        {},
-        view.readings.waiting,
-        read_to=live_to.number,
-        final_to=view.settled_to,
-        doubts=view.readings.doubts,
-    )
+    again = view.translated((), {}, view.readings.waiting, live_to.number)
     return Outcome(_step(view, read, again.events, again), again.unreadable)
 
 

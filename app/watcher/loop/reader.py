@@ -69,6 +69,11 @@ class Reader(Struct):
     """One chain, as long as its lease is held.
 
     :param share: how much of the writer's time the backfill may take.
+    :param waiting: the parts of a range of the backfill that were read and not written yet.
+    :param to_compare: a range of the backfill was written of which nothing is agreed: it is requested of
+        another voice before the next one is read.
+    :param unverified: ranges in a row that could not be verified.
+    :param accepted: events of the last step that were new to the feed, and not only reported again.
     """
 
     database: Database
@@ -78,26 +83,20 @@ class Reader(Struct):
     share: WriterShare
     faults: FaultBook
     waiting: deque[Fetched] = field(default_factory=deque)
-    """The parts of a range of the backfill that were read and not written yet."""
     seen_at: float = float("-inf")
     since_reread: int = 0
     to_compare: bool = False
-    """A range of the backfill was written of which nothing is agreed: it is requested of another voice before
-    the next one is read.
-    """
     verified_at: float = float("-inf")
     verifiable_at: float = float("-inf")
     earlier_at: float = float("-inf")
     unverified: int = 0
-    """Ranges in a row that could not be verified."""
     accepted: int = 0
-    """Events of the last step that were new to the feed, and not only reported again."""
 
     def poll(self) -> bool:
         """Read the newest blocks once. Returns whether more of them can be read at once.
 
         :raises RpcFault: no node answers, or the answers do not fit together.
-        :raises TooDeep: see there.
+        :raises TooDeep: a reorganisation deeper than is believed.
         :raises LeaseLost: another watcher reads the chain now.
         :raises StepRefused: see ``advance``.
         """
@@ -176,11 +175,10 @@ class Reader(Struct):
                 break
             self._write(outcome)
             self._note_differences(outcome)
-        blocks, requested_at = self.view.readings.doubts.keys(), self.view.requested_at
-        self.view.requested_at = {block: at for block, at in requested_at.items() if block in blocks}
+        doubts, requested_at = self.view.readings.doubts, self.view.requested_at
+        self.view.requested_at = {block: at for block, at in requested_at.items() if block in doubts}
 
     def compare_reports(self) -> None:
-        """Compare what others reported of proven blocks with what these hold."""
         chain_id = self.view.terms.chain_id
         if (noted := compare_arrived(self.view, partial(arrived, self.database, chain_id))) is not None:
             self._write(noted)
@@ -254,7 +252,7 @@ class Reader(Struct):
                 self._taken_back(written.taken_back_from)
 
     def _taken_back(self, from_block: BlockNumber) -> None:
-        """Somebody else reported a reorganisation: what is stored has changed, and is read again at once."""
+        """After another reporter's reorganisation: what is stored has changed, and is read again at once."""
         words = f"somebody else reported a reorganisation from block {from_block}: its blocks are read again"
         self.faults.note(Trouble("", words))
         self.view.readings = load(self.database, self.view.terms.chain_id)

@@ -78,7 +78,7 @@ def unknown(view: View) -> Span | None:
 
 
 def due(view: View) -> Sequence[Span]:
-    """The spans that are to be compared next, all of one source; empty where nothing is due."""
+    """The spans that are to be compared next, all of one source."""
     live_to = view.readings.live_to
     if view.final is None or live_to is None:
         return ()
@@ -86,11 +86,10 @@ def due(view: View) -> Sequence[Span]:
 
 
 def compare(view: View, reported: Reported) -> Outcome | None:
-    """Compare the next final spans with what another URL returns, where one answers; None where none is due.
+    """Compare the next final spans with what another URL returns; None where none is due.
 
     What is not known is read first, as if for the first time: the log may lack what it holds.
 
-    :param reported: what was reported of blocks.
     :raises NoNode: no URL can be used now.
     :raises Moved: the answers do not fit to what was read; it is tried again later.
     """
@@ -219,7 +218,6 @@ def span_to_verify(view: View) -> Span | None:
 def verify(view: View, span: Span, reported: Reported, *, compares: bool = False) -> Outcome:
     """Read some blocks with their headers, find out what they hold, and correct what was reported of them.
 
-    :param reported: what was reported of blocks.
     :param compares: request all receipts, and retract also what others reported that proven blocks do not
         hold, unless there is only one voice.
     :raises NoNode: no URL can be used now.
@@ -347,7 +345,6 @@ def _second(view: View, node: Node, blocks: Blocks, *, whole: bool) -> _Reading 
 
 
 def _logs_only(view: View, node: Node, blocks: Blocks) -> _Reading:
-    """With the header of the last block."""
     logs, end = read_logs(view, node, blocks)
     return _Reading(node, _by_block(logs), {blocks.last: end})
 
@@ -398,7 +395,7 @@ def _unproven(view: View, found: Sequence[Settled]) -> str | None:
 
 
 def examine(view: View, reported: Reported) -> Outcome | None:
-    """Ask every URL about the block in doubt that is due first; None where none is due."""
+    """Request every URL about the block in doubt that is due first; None where none is due."""
     before = next_doubt(view)
     if before is None:
         return None
@@ -412,7 +409,7 @@ def examine(view: View, reported: Reported) -> Outcome | None:
     finding = case.settle(is_live=is_live and stored is not None)
     each = settled(case, finding, before, is_live=is_live)
     header = stored or case.header
-    if header is None:  # nobody has the block now
+    if header is None:  # no URL has the block now
         return Outcome(Step(at=view.clock(), doubts=[each.doubt] if each.doubt else (), calls=view.calls()))
     span = Span(before.block, before.block, 0, b"", view.source)
     decided = [before.block] if _is_decided(each, compares=False) else []
@@ -425,7 +422,6 @@ def examine(view: View, reported: Reported) -> Outcome | None:
 
 
 def _case(view: View, header: Header, said: Said) -> tuple[Case, Doubt | None]:
-    """A block with what was stored of it."""
     doubt = view.readings.doubts.get(header.number)
     if doubt is None or doubt.hash not in ("", header.hash):
         case = Case(view, header.id, said=said)
@@ -441,10 +437,10 @@ def _outcome(
 ) -> Outcome:
     """The step that follows from what is known of blocks.
 
-    :param holding: without their logs.
-
     What is reported of a transaction, and what none of its logs says, is taken back only where its receipts
     were requested.
+
+    :param holding: without their logs.
     """
     whole = _corrected(view, holding, found, reported, read_by, left=lambda each: each.case.foreign)
     taken = _taken_back(whole)
@@ -490,7 +486,7 @@ def _taken_back(outcome: Outcome) -> set[tuple[str, str]]:
 
 
 def _with_receipts(each: Settled, taken: Collection[tuple[str, str]]) -> Settled:
-    """What follows for a block after the receipts of transactions were requested of which something would be
+    """What follows for a block after the receipts were requested of transactions of which something would be
     taken back without a reason.
     """
     case = each.case
@@ -500,7 +496,7 @@ def _with_receipts(each: Settled, taken: Collection[tuple[str, str]]) -> Settled
     case.suspects |= suspects
     each = settled(case, case.settle(is_live=each.is_live), each.before, is_live=each.is_live)
     sure = [case.logs.get(entry) for entry, level in each.finding.logs.items() if level >= Level.AGREED]
-    undecided = suspects & each.left  # what was reported first stands
+    undecided = suspects & each.left  # what was reported first counts
     return replace(each, logs=[log for log in each.logs if log.tx_hash not in undecided or log in sure])
 
 

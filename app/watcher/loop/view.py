@@ -14,9 +14,10 @@ from app.values.identifiers import BlockNumber
 from app.values.times import parse_rfc3339, rfc3339
 from app.watcher.rpc.node import MOST_CALLS, Look, Wanted
 from app.watcher.rpc.nodes import Nodes
-from app.watcher.rules.blocks import Header
+from app.watcher.rules.blocks import Header, Log
 from app.watcher.rules.evidence import ALONE_SECONDS, Vote
 from app.watcher.rules.logs.contracts import TOPICS
+from app.watcher.rules.logs.translation import Translation, translate
 from app.watcher.rules.proofs import BloomTest
 from app.watcher.rules.steps import (
     BLOCKS_AGAIN,
@@ -45,12 +46,11 @@ class Blocks(Struct, frozen=True):
         return self.last - self.first + 1
 
     def cut(self, most: int) -> Blocks:
-        """Its first part, of at most so many blocks."""
         return Blocks(self.first, BlockNumber(min(self.last, self.first + most - 1)))
 
 
 def final_block(terms: WatchTerms, look: Look) -> BlockNumber | None:
-    """The newest block that is final, by the node's answer or by its depth; None while none is."""
+    """The newest block that is final, by the node's answer or by its depth."""
     if terms.finality == FINALIZED:
         return None if look.final is None else min(look.final, look.head.number)
     final = look.head.number - int(terms.finality)
@@ -87,7 +87,7 @@ def backfill_blocks(terms: WatchTerms, readings: ChainReadings, most: int) -> Bl
 def spans_to_reread(spans: Iterable[Span], final: BlockNumber, most: int) -> Sequence[Span]:
     """The first spans without a gap that are final and were read once: at most so many blocks, or one span.
 
-    Those of one source come together, so that one other source can read them all.
+    They are of one source, so that one other source can read them all.
     """
     chosen: list[Span] = []
     for span in spans:
@@ -102,9 +102,8 @@ def spans_to_reread(spans: Iterable[Span], final: BlockNumber, most: int) -> Seq
 
 
 def span_to_read_again(spans: Iterable[Span], final: int | None, headers: Iterable[Header]) -> Span | None:
-    """The first blocks whose logs are not known (any more); None where all are.
-
-    Their branch is known: they are final, or the header of the last one is stored.
+    """The first blocks whose logs are not known (any more), and whose branch is known: they are final, or the
+    header of the last one is stored.
     """
     final = -1 if final is None else final
     sure = {header.number for header in headers}
@@ -152,13 +151,16 @@ def after(readings: ChainReadings, step: Step) -> ChainReadings:
         for name in ("live_from", "backfill_from", "backfilled_to", "live_to", "extra")
         if (given := getattr(step, name)) is not None
     }
-    waiting = _waiting(readings.waiting, step)
     return replace(
         readings,
         headers=_headers(readings.headers, step),
         spans=[span for span in replaced(readings.spans, step.spans) if span.state is not SpanState.PROVEN],
-        earlier=[span for span in replaced(readings.earlier, step.spans) if _is_proven_before(span)],
-        waiting=waiting,
+        earlier=[
+            span
+            for span in replaced(readings.earlier, step.spans)
+            if span.state is SpanState.PROVEN and not span.weighed
+        ],
+        waiting=_waiting(readings.waiting, step),
         doubts=_doubts(readings.doubts, step),
         roots=readings.roots or step.matched_to is not None,
         **changes,
@@ -194,10 +196,6 @@ def _headers(stored: Iterable[Header], step: Step) -> list[Header]:
     return [found[number] for number in sorted(found) if number >= least]
 
 
-def _is_proven_before(span: Span) -> bool:
-    return span.state is SpanState.PROVEN and not span.weighed
-
-
 def _doubts(stored: Mapping[BlockNumber, Doubt], step: Step) -> Mapping[BlockNumber, Doubt]:
     gone = {block for block in stored if any(span.first <= block <= span.last for span in step.spans)}
     found = {block: doubt for block, doubt in stored.items() if block not in gone.union(step.resolved)}
@@ -224,7 +222,7 @@ class TooDeep(Exception):
 class Jump(Struct, frozen=True):
     """A head far above what was read, which no second URL had.
 
-    :param head: the head, ``reported_by`` the name of the URL that returned it.
+    :param reported_by: the name of the URL that returned the head.
     :param above: the last block read at that time.
     :param since: seconds of the monotonic clock.
     """
@@ -235,19 +233,13 @@ class Jump(Struct, frozen=True):
     since: float
 
     def facts(self) -> dict[str, Any]:
-        """The jump as JSON values, without ``since``."""
+        """As JSON values, without ``since``."""
         head = self.head
-        head_facts = {
-            "number": head.number,
-            "hash": head.hash,
-            "parent_hash": head.parent_hash,
-            "at": rfc3339(head.at),
-        }
-        return {"head": head_facts, "teller": self.reported_by, "above": self.above}
+        fields = {"number": head.number, "hash": head.hash, "parent_hash": head.parent_hash}
+        return {"head": fields | {"at": rfc3339(head.at)}, "teller": self.reported_by, "above": self.above}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], since: float) -> Jump:
-        """The jump that these facts were made of."""
         head = Header(**facts["head"] | {"at": parse_rfc3339(facts["head"]["at"])})
         return cls(head, facts["teller"], facts["above"], since)
 
@@ -255,8 +247,8 @@ class Jump(Struct, frozen=True):
 class View(Struct):
     """What a reader of a chain knows.
 
-    :param readings: what is stored, as in the database.
-    :param monotonic: seconds that never go back, to measure by.
+    :param readings: what is stored.
+    :param monotonic: seconds that never go back.
     :param max_reorg: blocks below the newest one that a reorganisation may reach.
     :param look: what a node returned about the newest blocks at the last poll.
     :param source: the name of the URL that was used last.
@@ -334,7 +326,6 @@ class View(Struct):
 
     @property
     def wanted(self) -> Wanted:
-        """Which logs are read."""
         return Wanted(tuple(sorted(self.terms.contracts)), tuple(TOPICS))
 
     @property
@@ -356,8 +347,8 @@ class View(Struct):
         return deep if deep is None or unproven is None else BlockNumber(min(deep, unproven - 1))
 
     def behind(self, voice: str) -> tuple[float, str]:
-        """By how many seconds a voice's newest block is older than that of which one. Those of the future do
-        not count.
+        """By how many seconds a voice's newest block is older than that of another, and of which. Blocks of
+        the future do not count.
         """
         own, now = self.heads.get(voice), self.clock()
         if own is None:
@@ -366,9 +357,7 @@ class View(Struct):
         return (min(self.heads[newest].at, now) - own.at).total_seconds(), newest
 
     def is_stuck(self, voice: str) -> bool:
-        """Whether the newest block of a voice is far older than that of another. Then it has no vote, and
-        nothing waits for it.
-        """
+        """Its newest block is far older than another's: it has no vote, and nothing waits for it."""
         return self.behind(voice)[0] > ALONE_SECONDS
 
     @property
@@ -400,11 +389,24 @@ class View(Struct):
         return made
 
     def taken(self, step: Step) -> None:
-        """Note that a step was written."""
         self.readings = after(self.readings, step)
 
+    def translated(
+        self,
+        logs: Sequence[Log],
+        headers: Mapping[BlockNumber, Header],
+        waiting: Sequence[Waiting],
+        read_to: BlockNumber,
+    ) -> Translation:
+        return translate(
+            self.network, self.terms, logs, headers, waiting,
+            read_to=read_to, final_to=self.settled_to, doubts=self.readings.doubts,
+        )  # fmt: skip
+
+    def stored_header(self, number: BlockNumber) -> Header | None:
+        return next((header for header in self.readings.headers if header.number == number), None)
+
     def forgettable(self, live_to: BlockNumber) -> BlockNumber | None:
-        """Headers below this block are not needed any more."""
         sure = live_to if self.jump is None else BlockNumber(min(live_to, self.jump.above))
         return headers_needed_from(self.readings.headers, sure, self.max_reorg)
 

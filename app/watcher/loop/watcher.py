@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from threading import Event, Lock, Thread
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from app.db.database import Database
 from app.db.writes import is_unavailable
@@ -51,9 +51,6 @@ class LeaseHolder:
     :param monotonic: seconds that never go back.
     """
 
-    seen: float
-    """When it was last at work."""
-
     def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
         self._database = database
         self._monotonic = monotonic
@@ -62,12 +59,10 @@ class LeaseHolder:
         self.seen = monotonic()
 
     def hold(self, lease: Lease, task: ChainTask) -> None:
-        """Renew a lease from now on."""
         with self._lock:
             self._held[lease] = task
 
     def drop(self, lease: Lease) -> None:
-        """Stop renewing a lease."""
         with self._lock:
             self._held.pop(lease, None)
 
@@ -114,7 +109,7 @@ NodesOf = Callable[[WatchTerms, Callable[[Trouble], None]], Nodes]
 
 
 class NotWatched(Exception):
-    """The chain is not configured to be watched (any more)."""
+    pass
 
 
 class ChainTask(Struct):
@@ -123,6 +118,8 @@ class ChainTask(Struct):
     :param owner: names this process in the lease.
     :param stop: set when the process has to end.
     :param monotonic: seconds that never go back.
+    :param view: what is known while the lease is held; for the progress shown on a terminal.
+    :param seen: when its thread was last at work.
     """
 
     database: Database
@@ -136,13 +133,11 @@ class ChainTask(Struct):
     nodes_of: NodesOf
     monotonic: Callable[[], float]
     view: View | None = None
-    """What is known while the lease is held; for the progress shown on a terminal."""
-    faults_in_a_row: int = field(default=0)
-    seen: float = field(default=0.0)
-    """When its thread was last at work."""
+    faults_in_a_row: int = 0
+    seen: float = 0.0
 
     def run(self) -> None:
-        """Watch until the process has to end. Whatever fails is tried again."""
+        """Watch until the process has to end. What fails is tried again."""
         while not self.stop.is_set():
             self.seen = self.monotonic()
             try:
@@ -157,19 +152,17 @@ class ChainTask(Struct):
                 self._failed(error)
 
     def _failed(self, error: Exception) -> None:
-        """Log a fault of the database or of this program, and try again from what was written."""
         wait = FAULT_SECONDS[min(self.faults_in_a_row, len(FAULT_SECONDS) - 1)]
         self.faults_in_a_row += 1
         known = is_unavailable(error)
         level = logging.WARNING if known else logging.ERROR
         FAILURES.report(
-            _log, level, "chain %d: %s; trying again in %g seconds", self.chain_id, _in_words(error), wait,
-            error=error, traced=not known,
+            _log, level, "chain %d: %s; trying again in %g seconds",
+            self.chain_id, type(error).__name__, wait, error=error, traced=not known,
         )  # fmt: skip
         self.stop.wait(wait)
 
     def _turn(self) -> None:
-        """Take the lease and watch until it is lost or the process ends."""
         terms = self._terms()
         lease = take(self.database, self.chain_id, self.owner, LEASE_SECONDS)
         if lease is None:
@@ -212,7 +205,7 @@ class ChainTask(Struct):
             nodes.close()
 
     def _read(self, reader: Reader) -> None:
-        """Poll when it is due, and do what is not urgent in between."""
+        """Poll when it is due, and do what is not urgent in between, until the terms change."""
         terms = reader.view.terms
         next_poll = self.monotonic()
         while not self.stop.is_set():
@@ -244,20 +237,20 @@ class ChainTask(Struct):
         try:
             return work()
         except RpcFault as fault:
-            return self._after(reader, fault, reader.view.terms.poll_seconds)
+            return self._after(reader, fault)
         except (StepRefused, TooDeep) as refused:
             if isinstance(refused, TooDeep) or not refused.passing:
                 self._halt(reader, str(refused))
             reader.faults.note(Trouble(reader.view.source, str(refused)))
             return reader.view.terms.poll_seconds
 
-    def _after(self, reader: Reader, fault: RpcFault, poll_seconds: float) -> float:
+    def _after(self, reader: Reader, fault: RpcFault) -> float:
         """The seconds to wait after nodes failed."""
         if isinstance(fault, NoNode):
             reader.faults.note(Trouble("", str(fault)))
             return min(fault.seconds, LONGEST_WAIT)
         reader.faults.note(Trouble(reader.view.source, str(fault)))
-        return min(MOVED_SECONDS, poll_seconds)
+        return min(MOVED_SECONDS, reader.view.terms.poll_seconds)
 
     def _halt(self, reader: Reader, reason: str) -> None:
         """Stop the chain until an operator starts it.
@@ -269,10 +262,6 @@ class ChainTask(Struct):
         raise LeaseLost(reader.lease)
 
 
-def _in_words(error: Exception) -> str:
-    return type(error).__name__
-
-
 LOOK_SECONDS: Final = 2.0
 """Between two looks at whether the configuration has one more chain."""
 
@@ -281,10 +270,7 @@ END_SECONDS: Final = 20.0
 
 
 class Watcher:
-    """Watches chains in threads of this process.
-
-    Threads, not asyncio: the database takes the time, and its services block. Twenty threads that wait cost
-    nothing (docs/decisions/0024-reading-chains.md).
+    """Watches chains in threads of this process: its services block (docs/decisions/0024-reading-chains.md).
 
     :param rpc_urls: the URLs by the names of their variables.
     :param only: the chains to watch; None for all that are configured.
@@ -326,8 +312,7 @@ class Watcher:
     def run(self, every: Callable[[], None] = lambda: None, seconds: float = LOOK_SECONDS) -> None:
         """Watch until :meth:`stop`, then end every batch and release the leases.
 
-        :param every: called again and again while it watches.
-        :param seconds: between two of these calls.
+        :param every: called again and again while it watches, ``seconds`` apart.
         """
         ended = Event()
         renewing = Thread(target=self._holder.run, args=(ended,), name="leases", daemon=True)

@@ -35,8 +35,6 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 MAX_ANSWER_BYTES: Final = 8 * MIB
-"""Of one answer, for any request."""
-
 MAX_ERROR_BYTES: Final = 64 * KIB
 """Of an answer with a status other than 200. A longer one is a page for people."""
 
@@ -62,7 +60,7 @@ def most_bytes(methods: Sequence[str]) -> int:
 
 
 def memory_of(content: bytes | bytearray) -> int:
-    """How much memory parsing this JSON takes at most. It is counted, not parsed."""
+    """How many bytes of memory parsing this JSON takes at most. It is counted, not parsed."""
     wide = not content.isascii() or b"\\u" in content  # one such character makes all of its text as wide
     each = 2 + 4 * wide
     return each * len(content) + sum(cost * content.count(sign) for sign, cost in _COSTS.items())
@@ -80,7 +78,6 @@ class Deadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the time of one request."""
         self._until = time.monotonic() + seconds
         timer = Timer(seconds, self._cut)
         timer.daemon = True
@@ -96,7 +93,7 @@ class Deadline:
         return time.monotonic() >= self._until
 
     def note(self, name: str, info: dict[str, Any]) -> None:
-        """Note which connection is used from now on, see the library's extension ``trace``."""
+        """The library's extension ``trace``: the connection that is used from now on."""
         if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
             if self.is_over:
@@ -149,8 +146,6 @@ for _name in ("httpx", "httpcore"):
 
 
 class Call(Struct, frozen=True):
-    """One call of a method of the node."""
-
     method: str
     params: Sequence[Any] = ()
 
@@ -222,11 +217,10 @@ class Client:
         return self._in_order(answer, len(requested))
 
     def close(self) -> None:
-        """Close the connection."""
         self._http.close()
 
     def say(self, words: object) -> str:
-        """Words of the node that may be shown."""
+        """Words of the node, without secrets."""
         return without_secrets(str(words), self._url)
 
     def _send(self, body: bytes, methods: Sequence[str]) -> Any:
@@ -295,7 +289,6 @@ class Client:
         raise fault
 
     def _fault_of_all(self, answer: dict[str, Any]) -> RpcFault:
-        """What one answer to several calls means."""
         error = _error_of_call(answer)
         if error is None:
             return Garbled("it answered several calls with one answer")

@@ -1,4 +1,4 @@
-"""What can go wrong with a node, in words that never hold its URL."""
+"""Faults of nodes, in words that never hold a URL."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ class RpcFault(Exception):
 
     @property
     def words(self) -> str:
-        """The text, after the state."""
         return f"{self.state}: {self}"
 
 
@@ -60,7 +59,7 @@ class NoConnection(Unreachable):
 
 
 class Slow(Unreachable):
-    """No answer in time."""
+    pass
 
 
 class RateLimited(RpcFault):
@@ -129,15 +128,13 @@ class Moved(RpcFault):
     state = "false"
 
 
-class Lie(RpcFault):
+class FaultyAnswer(RpcFault):
     """An answer that no honest node gives. The URL is not used until it has been checked again."""
 
     state = "false"
 
 
-class WrongChain(Lie):
-    """The node belongs to another chain."""
-
+class WrongChain(FaultyAnswer):
     state = "wrong chain"
 
 
@@ -153,10 +150,7 @@ class NoNode(RpcFault):
 
 
 def without_secrets(text: str, url: str) -> str:
-    """The beginning of what a node said, without URLs and without parts of the node's own URL.
-
-    :param url: of the node.
-    """
+    """The beginning of what a node said, without URLs and without parts of the node's own URL."""
     if len(text) > _LOOKED_AT:
         text = text[:_LOOKED_AT].rsplit(None, 1)[0]
     text = _URL.sub("(a URL)", text)
@@ -220,10 +214,7 @@ def fault_of(words: str, code: int | None, status: int | None = None, method: st
 
 
 def not_offered(method: str, shown: str) -> NotOffered:
-    """The fault of a URL that does not answer a method.
-
-    :param shown: the node's own words, without secrets.
-    """
+    """The fault of a URL that does not answer a method; ``shown`` has no secrets."""
     return NotOffered(
         f"{method} is switched off at this URL ({shown}): use another URL, or another plan of its provider"
     )

@@ -11,9 +11,9 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.rpc.answers import SHAPELESS, is_pending, quantity, read_header, read_log
 from app.watcher.rpc.client import Call, Client, Refused
 from app.watcher.rpc.faults import (
+    FaultyAnswer,
     Garbled,
     Incomplete,
-    Lie,
     NoConnection,
     NotThere,
     RateLimited,
@@ -28,15 +28,12 @@ from app.watcher.rpc.faults import (
 from app.watcher.rpc.sizes import Size, in_pieces
 from app.watcher.rules.blocks import Header, Log
 
-MOST_CALLS: Final = 100
-"""In one request."""
-
+MOST_CALLS: Final = 100  # in one request
 FIRST_BLOCKS: Final = 256
 MOST_BLOCKS: Final = 100_000
 """In a range: at first, and at most."""
 
-MOST_CONTRACTS: Final = 1000
-"""In a filter."""
+MOST_CONTRACTS: Final = 1000  # in a filter
 
 FIRST_SPACE: Final = 0.25
 LONGEST_SPACE: Final = 4.0
@@ -56,11 +53,10 @@ class Wanted(Struct, frozen=True):
     topics: tuple[bytes, ...]
 
     def covers(self, log: Log) -> bool:
-        """Whether it is one of these."""
         return log.address in self.addresses and bool(log.topics) and log.topics[0] in self.topics
 
     def filter(self, first: BlockNumber, last: BlockNumber) -> dict[str, Any]:
-        """The filter of ``eth_getLogs`` for a range of blocks, both ends included."""
+        """Of ``eth_getLogs``; both ends are included."""
         return {
             "fromBlock": hex(first),
             "toBlock": hex(last),
@@ -97,34 +93,34 @@ class RangeAnswer(Struct, frozen=True):
 
 
 class Node:
-    """One URL of one chain, by the name of its variable. ``voice`` is that of its provider's first URL."""
+    """One URL of one chain, by the name of its variable.
+
+    ``voice`` is the name of its provider's first URL. ``calls`` counts the calls of a batch, ``blocks`` those
+    of a range of logs (``app.watcher.loop.fetch``), ``contracts`` those in the filter of a single block.
+    ``checked``: it returned the right chain id since it last failed. ``one_by_one``: it returns receipts of
+    single transactions only.
+    """
 
     def __init__(self, name: str, chain_id: ChainId, client: Client) -> None:
         self.name = self.voice = name
         self.client = client
         self._chain_id = chain_id
         self.calls = Size(MOST_CALLS, MOST_CALLS)
-        """In a batch."""
         self.blocks = Size(FIRST_BLOCKS, MOST_BLOCKS)
-        """In a range of logs. See ``app.watcher.loop.fetch``."""
         self.contracts = Size(MOST_CONTRACTS, MOST_CONTRACTS)
-        """In the filter of a single block."""
         self._space = 0.0
         self._free_at = 0.0
         self.checked = False
-        """Whether it returned the right chain id since it last failed."""
         self.one_by_one = False
-        """Whether it returns receipts of single transactions only."""
 
     @property
     def takes_batches(self) -> bool:
-        """Whether several calls may go in one request."""
         return self.calls.now > 1
 
     def look(self, last: BlockNumber | None, *, finalized: bool) -> Look:
         """The newest header, that of the last block read, and the finalized one where requested.
 
-        :raises Lie: the node belongs to another chain.
+        :raises FaultyAnswer: the node belongs to another chain.
         """
         chain = [Call("eth_chainId")] if self.takes_batches or not self.checked else []
         calls = [*chain, header_call("latest")]
@@ -138,10 +134,7 @@ class Node:
         return Look(head, at_last, _final(next(answers)) if finalized else None)
 
     def check_chain(self) -> None:
-        """Check the node's chain id.
-
-        :raises Lie: it is another.
-        """
+        """:raises FaultyAnswer: the node belongs to another chain."""
         self._check_chain(self.request([Call("eth_chainId")])[0])
 
     def logs(
@@ -207,18 +200,18 @@ class Node:
         }
 
     def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
-        """The headers of those of the blocks that the node has."""
+        """Of those of the blocks that the node has."""
         wanted = list(numbers)
         answers = self.request([header_call(number) for number in wanted]) if wanted else []
         found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
         return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
-        """The header of a block, verified; None where the node has none."""
+        """Verified; None where the node has none."""
         return _maybe_header(self.request([header_call(number)])[0], number, verified=True)
 
     def every_log(self, block: BlockNumber) -> list[Log]:
-        """The logs of a block, of any contract."""
+        """Of any contract."""
         wanted = {"fromBlock": hex(block), "toBlock": hex(block)}
         return _logs(self.request([Call(_LOGS, [wanted])])[0])
 
@@ -306,7 +299,6 @@ class Node:
 
 
 def header_call(block: BlockNumber | str) -> Call:
-    """The call for the header of a block."""
     return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
 
 
@@ -338,17 +330,14 @@ def _may_be_batch(call: Call, answer: Any) -> bool:
 
 
 def value_of(answer: Any, method: str = "") -> Any:
-    """What a call was answered.
-
-    :raises RpcFault: it was refused.
-    """
+    """:raises RpcFault: the call was refused."""
     if (fault := _fault_in(answer, method)) is not None:
         raise fault
     return answer
 
 
 def _check_offered(logs: Any, headers: Sequence[Any]) -> None:
-    """Check the answers about one contract in one block: there is no less to ask for.
+    """Check the answers about one contract in one block: no smaller request is possible.
 
     :raises NotOffered: the node names a limit without saying which, and yet returned the headers. Some say
         this where logs are switched off.
@@ -367,7 +356,7 @@ def _maybe_header(answer: Any, number: BlockNumber | None, *, verified: bool = F
         return None
     header = read_header(raw, verified=verified)
     if number is not None and header.number != number:
-        raise Lie(f"it returned block {header.number} instead of block {number}")
+        raise FaultyAnswer(f"it returned block {header.number} instead of block {number}")
     return header
 
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 from app.network.rules.watch_terms import WatchTerms
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import (
+    FaultyAnswer,
     Forbidden,
-    Lie,
     Moved,
     NoNode,
     NotOffered,
@@ -34,7 +34,7 @@ where only a person can help.
 LAGGING_PAUSE: Final = 2.0
 EXCLUDED_SECONDS: Final = 60.0
 LONGEST_EXCLUSION: Final = 1800.0
-"""Seconds that a node is not used after it lied. Then it is checked again."""
+"""Seconds that a node is not used after a false answer. Then it is checked again."""
 
 MOST_REQUESTS: Final = 16
 """Of one URL about a range that another one answers at once."""
@@ -44,16 +44,18 @@ MOST_MOVES: Final = 8
 
 
 class Health(Struct):
-    """The state of a node. Times are seconds of the monotonic clock."""
+    """The state of a node. Times are seconds of the monotonic clock.
+
+    :param excluded: why it is not believed.
+    :param fault: what went wrong last.
+    """
 
     fails: int = 0
-    lies: int = 0
+    faulty: int = 0
     moves: int = 0
     until: float = 0.0
     excluded: str | None = None
-    """Why it is not believed."""
     fault: str | None = None
-    """What went wrong last."""
 
 
 class Trouble(Struct, frozen=True):
@@ -87,24 +89,21 @@ class Nodes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all of them, the preferred one first."""
+        """The preferred one first."""
         return tuple(self._nodes)
 
     def named(self, name: str) -> Node | None:
-        """The node of this name; None where its URL is not set."""
         return self._nodes.get(name)
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """The voices of all of them, in their order."""
         return tuple(dict.fromkeys(node.voice for node in self._nodes.values()))
 
     def of_voice(self, voice: str) -> list[Node]:
-        """The nodes of a voice."""
         return [node for node in self._nodes.values() if node.voice == voice]
 
     def voice(self, name: str) -> str:
-        """The voice of a URL; its own name where it is not set any more."""
+        """Its own name where the URL is not set any more."""
         node = self._nodes.get(name)
         return name if node is None else node.voice
 
@@ -114,12 +113,12 @@ class Nodes:
         return sum(node.client.requests for node in self._nodes.values())
 
     def usable(self) -> list[Node]:
-        """Those that can be used now, the preferred one first."""
+        """The preferred one first."""
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
 
     def answering(self) -> list[Node]:
-        """Those that can be used now, and those that only lacked a block a moment ago."""
+        """Those that are usable, and those that only lacked a block a moment ago."""
         soon = self._monotonic() + LAGGING_PAUSE
         return [node for node in self._nodes.values() if self.health[node.name].until <= soon]
 
@@ -131,8 +130,8 @@ class Nodes:
         """The answer of the first node that gives one, and that node.
 
         :param question: may send several requests; starts again with the next node where one fails.
-        :param rather_not: the name of a node that is used only when no other answers, like all of its
-            provider.
+        :param rather_not: the name of a node that is used, like all of its provider, only when no other
+            answers.
         :raises NoNode: none of them answers now.
         :raises Moved: from the node that was used; it will be used again.
         """
@@ -155,10 +154,10 @@ class Nodes:
         """Do not use a node for a while. What it did decides how long."""
         health, now = self.health[node.name], self._monotonic()
         health.fault = fault.words
-        if isinstance(fault, Lie):
+        if isinstance(fault, FaultyAnswer):
             health.excluded = fault.words
-            health.until = now + min(EXCLUDED_SECONDS * 2**health.lies, LONGEST_EXCLUSION)
-            health.lies = min(health.lies + 1, 16)
+            health.until = now + min(EXCLUDED_SECONDS * 2**health.faulty, LONGEST_EXCLUSION)
+            health.faulty = min(health.faulty + 1, 16)
         elif isinstance(fault, NotThere):
             health.until = now + LAGGING_PAUSE
         else:
@@ -169,14 +168,13 @@ class Nodes:
             health.fails = min(health.fails + 1, 16)
             health.until = now + pause
         node.checked = False
-        self._note(Trouble(node.name, fault.words, isinstance(fault, Lie)))
+        self._note(Trouble(node.name, fault.words, isinstance(fault, FaultyAnswer)))
 
     def note(self, trouble: Trouble) -> None:
         """Report a fault after which the URL is still used."""
         self._note(trouble)
 
     def close(self) -> None:
-        """Close every connection."""
         for node in self._nodes.values():
             node.client.close()
 
@@ -185,7 +183,7 @@ class Nodes:
         health.moves += 1
         if health.moves >= MOST_MOVES:
             health.moves = 0
-            self.failed(node, Lie(f"{fault}, {MOST_MOVES} times in a row"))
+            self.failed(node, FaultyAnswer(f"{fault}, {MOST_MOVES} times in a row"))
 
     def _no_node(self) -> NoNode:
         if not self._nodes:
@@ -204,7 +202,7 @@ def make_nodes(
     monotonic: Callable[[], float],
     note: Callable[[Trouble], None] = lambda _trouble: None,
 ) -> Nodes:
-    """The nodes of a chain whose URLs are set."""
+    """The nodes of a chain whose URLs are set; ``note`` is called with what goes wrong."""
     for name in terms.rpc:
         if name not in rpc_urls:
             note(Trouble(name, f"{name} is not set in the environment of the watcher"))

@@ -1,4 +1,4 @@
-"""What a node says about the transactions of a block: which it lists, and their receipts."""
+"""The transactions that a node lists in a block, and their receipts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from app.values.identifiers import BlockNumber
 from app.watcher.rpc.answers import SHAPELESS, read_header, read_receipt
 from app.watcher.rpc.client import Call
-from app.watcher.rpc.faults import Garbled, Incomplete, Lie, Moved, NotOffered, NotThere, RpcFault
+from app.watcher.rpc.faults import FaultyAnswer, Garbled, Incomplete, Moved, NotOffered, NotThere, RpcFault
 from app.watcher.rpc.node import Node, header_call, value_of
 from app.watcher.rules.blocks import Header
 from app.watcher.rules.proofs import Receipt
@@ -43,7 +43,7 @@ def listed(node: Node, number: BlockNumber, txs: Sequence[str] = ()) -> Listed |
         return None
     header = read_header(raw, verified=True)
     if header.number != number:
-        raise Lie(f"it returned block {header.number} instead of block {number}")
+        raise FaultyAnswer(f"it returned block {header.number} instead of block {number}")
     receipts: dict[str, Receipt] = {}
     for tx, answer in zip(txs, answers[1:], strict=True):
         if (receipt := _receipt(answer, header)) is not None:
@@ -52,7 +52,7 @@ def listed(node: Node, number: BlockNumber, txs: Sequence[str] = ()) -> Listed |
 
 
 def _receipt(answer: Any, header: Header) -> Receipt | None:
-    """The receipt of a transaction in this block; None where the node returned nothing of use."""
+    """None where the node returned nothing of use."""
     try:
         raw = value_of(answer, _OF_TX)
         if raw is None or raw["blockHash"].lower() != header.hash:

@@ -56,7 +56,7 @@ class AccessRefused(Struct, frozen=True):
 
 
 class Other(Struct, frozen=True):
-    """Anything else: a fault of the node, or of the network."""
+    """A fault of the node, or of the network."""
 
 
 Refusal = (

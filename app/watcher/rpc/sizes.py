@@ -1,9 +1,9 @@
-"""How much one request may ask of a URL: calls in a batch, blocks in a range, contracts in a filter.
+"""How much one request may have: calls in a batch, blocks in a range, contracts in a filter.
 
-URLs limit what they answer by number, by bytes or by time. They differ, and do not say their limit before.
-Many do not say it afterwards either, and drop the connection or return an error in words of their own. So
-whatever may come from the size is tried with one piece alone. Where that works, the size was the reason: half
-of it is used from now on for this URL. Where it does not, the URL itself fails, and the size stays.
+URLs limit what they answer by number, by bytes or by time. Most do not say their limit before, and many not
+afterwards either: they drop the connection or return an error in words of their own. So where the size may be
+the reason, one piece is tried. If that works, half of the size is used from now on for this URL. If not, the
+URL itself fails, and the size stays.
 
 A size that was refused is not tried again at once. It grows only below it, and beyond it after several good
 answers: a range full of logs may have been the reason, and it has been read by then.
@@ -106,10 +106,10 @@ def in_pieces(
 ) -> Iterator[T]:
     """The answers about ``count`` pieces, in as few requests as the URL takes.
 
-    :param question: asks for so many pieces from this one on: first, number.
+    :param question: called with the first piece of a request and their number.
     :param monotonic: seconds that never go back.
     :param logs_of: how many logs an answer has.
-    :raises RpcFault: of one piece; of several where the URL wants to be left alone before the next request.
+    :raises RpcFault: of one piece; of several where the URL allows the next request only later.
     """
     first = 0
     while first < count:

@@ -16,8 +16,6 @@ from app.values.identifiers import BlockNumber
 
 
 class BlockId(Struct, frozen=True):
-    """A block and its place on its chain."""
-
     number: BlockNumber
     hash: str
 
@@ -25,10 +23,10 @@ class BlockId(Struct, frozen=True):
 class Header(Struct, frozen=True):
     """The parts of a block's header that are needed.
 
-    ``bloom`` is the filter of its logs in 256 bytes, ``receipts_root`` the root of the trie of its receipts.
-    Either is None where the node does not return it. ``transactions`` is their number, None where it is not
-    known, as in a stored header. ``verified`` says that its fields give its hash: only such a header proves
-    anything.
+    :param bloom: the filter of its logs in 256 bytes; None where the node does not return it.
+    :param receipts_root: of the trie of its receipts; None likewise.
+    :param transactions: their number; None where it is not known, as in a stored header.
+    :param verified: its fields give its hash: only such a header proves anything.
     """
 
     number: BlockNumber
@@ -42,16 +40,15 @@ class Header(Struct, frozen=True):
 
     @property
     def id(self) -> BlockId:
-        """The block."""
         return BlockId(self.number, self.hash)
 
 
 class Log(Struct, frozen=True):
     """A log of a contract. ``address`` and ``topics`` are raw bytes.
 
-    :param index: as the node counts: within the block, or within the transaction. So two nodes may give one
-        log two indices. A log is known by its transaction, by what it says, and by its order among those that
-        say the same.
+    Two nodes may give one log two indices: they count within the block or within the transaction. A log is
+    known by its transaction, by what it says, and by its order among those that say the same.
+
     :param tx_index: the place of its transaction in the block; 0 where the node does not return it.
     """
 
@@ -139,7 +136,7 @@ def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> 
 def check_parents(headers: Iterable[Header]) -> None:
     """Check that blocks that follow each other name each other.
 
-    :param headers: in any order; those that do not follow each other are not compared.
+    :param headers: in any order.
     :raises ImpossibleAnswer: for one whose parent is another block, or that is older than its parent, or for
         two of one number.
     """

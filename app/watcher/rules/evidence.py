@@ -1,11 +1,8 @@
-"""What is known about a block of a chain, how well, what to request next, and which URL to name.
+"""What is known about a block and how well, what to request next, and which URL to name
+(docs/chains.md#evidence). Nothing else decides it.
 
-This is the one place that decides it; everything else requests and applies. docs/chains.md#evidence has the
-rule in words and as tables.
-
-Three habits must never come back. Absence is no evidence: an empty answer takes nothing back. What is odd is
-not a lie: only what a proof or two voices contradict names a URL. One answer ends no question: what one voice
-says against another is *disputed* until a proof or a third voice decides it.
+Absence is no evidence: an empty answer takes nothing back. Only what a proof or two voices contradict names a
+URL. What one voice says against another is *disputed* until a proof or a third voice decides it.
 """
 
 from __future__ import annotations
@@ -19,8 +16,7 @@ from msgspec.structs import replace
 
 from app.watcher.rules.proofs import BloomTest
 
-Voice = str
-"""A provider: URLs of one are one voice (``app.watcher.rules.voices``)."""
+Voice = str  # a provider: its URLs are one voice (app.watcher.rules.voices)
 
 NONE: Final[frozenset[Entry]] = frozenset()
 
@@ -28,7 +24,7 @@ NONE: Final[frozenset[Entry]] = frozenset()
 class Entry(Struct, frozen=True, order=True):
     """A log of a watched contract, however a node counts it.
 
-    :param rank: its order among the logs of its transaction that say the same.
+    :param rank: among the logs of its transaction that say the same.
     """
 
     tx: str
@@ -41,31 +37,23 @@ class Entry(Struct, frozen=True, order=True):
 class Level(IntEnum):
     """How well it is known that a block has a log, or that it has no further one."""
 
-    CLAIMED = 1
-    """One voice returned it."""
-
-    AGREED = 2
-    """Two voices did."""
-
-    PROVEN = 3
-    """A verified header says so."""
+    CLAIMED = 1  # by one voice
+    AGREED = 2  # by two voices
+    PROVEN = 3  # by a verified header
 
 
 class Standing(StrEnum):
     """What is to be done with a log that a voice returned or that was reported before."""
 
     KNOWN = "known"
-    DISPUTED = "disputed"
-    """One voice denies what only one voice returned."""
-
-    FALSE = "false"
-    """A proof, or two voices, contradict the one that returned it."""
+    DISPUTED = "disputed"  # one voice denies what only one voice returned
+    FALSE = "false"  # a proof, or two voices, contradict the one that returned it
 
 
 class Receipts(Struct, frozen=True):
-    """The receipts of all transactions of a block, as one voice returned them, not an empty list.
+    """The receipts of all transactions of a block, as one voice returned them; not an empty list.
 
-    :param entries: those of the watched contracts in them.
+    :param entries: those of the watched contracts.
     :param match: they hash to the root of a header whose fields give the block's hash.
     :param filters_match: their filters together are that header's.
     """
@@ -76,14 +64,13 @@ class Receipts(Struct, frozen=True):
 
 
 class Word(Struct, frozen=True):
-    """All that one voice has said about one block, since it first named it.
+    """All that one voice has said about one block.
 
-    :param claims: the logs that it returned, once at least, in ``eth_getLogs`` or in a receipt.
+    :param claims: the logs that it ever returned, in ``eth_getLogs`` or in a receipt.
     :param denies: the logs that it denied last (:func:`heard`).
-    :param logs: its last answer to ``eth_getLogs``; None before the first.
-    :param receipts: its last ones of the whole block, of those that match its root if any did; None before
-        any that are not empty.
-    :param silent: it was to be requested the last time, and no URL of it answered or had the block.
+    :param logs: its last answer to ``eth_getLogs``.
+    :param receipts: its last ones that are not empty; of those that match the root if any did.
+    :param silent: the last time no URL of it answered or had the block.
     :param forged: its header of this hash has other fields than the verified one.
     """
 
@@ -99,8 +86,7 @@ class Answer(Struct, frozen=True):
     """One answer of a voice about one block.
 
     :param logs: of ``eth_getLogs``; None where it is about something else.
-    :param txs: the transactions that the block lists; an empty list says nothing, as it may be one of a
-        block that has some.
+    :param txs: the transactions that the block lists; an empty list says nothing.
     :param of_txs: by transaction the entries of its receipt; one without a receipt is left out.
     :param receipts: of the whole block; None where they were not returned, or are an empty list.
     """
@@ -112,7 +98,7 @@ class Answer(Struct, frozen=True):
 
 
 def heard(word: Word, answer: Answer, known: Iterable[Entry]) -> Word:
-    """What a voice has said of a block, with one more answer.
+    """The word of a voice after one more answer.
 
     It denies a log where its list of the block's transactions, not empty, lacks the transaction, or where its
     receipt of the transaction lacks the log. An answer that lacks something in any other way says nothing.
@@ -142,13 +128,12 @@ def _is_denied(entry: Entry, answer: Answer) -> bool:
 
 
 class Block(Struct, frozen=True):
-    """What is known about a block beside the words.
+    """What is known about a block from its header and its chain.
 
-    :param verified: its header is verified (docs/chains.md#verified).
     :param bloom: the filter of its header; None where that is not verified.
     :param empty: its root is that of no receipts.
-    :param roots: whether roots of receipts are usable on this chain, ``filters`` likewise: a verified header
-        was seen to match once.
+    :param roots: roots of receipts are usable on this chain, ``filters`` likewise: a verified header matched
+        once.
     :param denied_by: the other side of a split that lasts: what it did not return is disputed.
     """
 
@@ -163,12 +148,11 @@ class Block(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """What is known about a block.
 
-    :param logs: each log that was returned or is known, and how well; 0 where no voice returned it.
+    :param logs: how well each log that was returned or reported is known; 0 where no voice returned it.
     :param rest: how well it is known that the block has no further log; None while no voice answered.
-    :param standing: what is to be done with each.
     :param missing: voices whose last answer lacks a log that is agreed or proven.
     :param faulty: by voice the logs by which a proof or two voices contradict it; empty for its header.
-    :param conflicting: voices of which one contradicts the other, with nothing to decide it.
+    :param conflicting: voices that contradict each other, with nothing to decide it.
     """
 
     logs: Mapping[Entry, int]
@@ -180,13 +164,16 @@ class Finding(Struct, frozen=True):
 
     @property
     def true(self) -> frozenset[Entry]:
-        """The logs that count: all but the false ones."""
+        """All but the false logs."""
         return frozenset(entry for entry, is_ in self.standing.items() if is_ is not Standing.FALSE)
+
+    @property
+    def unsure(self) -> frozenset[Entry]:
+        """Those that are neither agreed nor proven."""
+        return frozenset(entry for entry in self.true if self.logs[entry] < Level.AGREED)
 
 
 class _Log(NamedTuple):
-    """How well a log is known, what is to be done with it, and who returned and denied it."""
-
     level: int
     standing: Standing
     claimers: frozenset[Voice]
@@ -194,7 +181,7 @@ class _Log(NamedTuple):
 
     @property
     def contradicted(self) -> frozenset[Voice]:
-        """The voices that a proof or two voices contradict."""
+        """By a proof or by two voices."""
         if self.standing is Standing.FALSE:
             return self.claimers
         is_sure = self.level == Level.PROVEN or (self.level == Level.AGREED and len(self.deniers) == 1)
@@ -202,7 +189,7 @@ class _Log(NamedTuple):
 
     @property
     def conflicting(self) -> frozenset[Voice]:
-        """The voices that contradict each other with nothing to decide it."""
+        """With nothing to decide it."""
         is_open = self.standing is Standing.DISPUTED or (self.level == Level.AGREED and len(self.deniers) > 1)
         return self.claimers | self.deniers if is_open and self.deniers else frozenset()
 
@@ -242,10 +229,7 @@ def weigh(
 
 
 def _unproven(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
-    """How well a log is known that nothing proves or disproves, and what is to be done with it.
-
-    :param by: how many voices returned it; ``against``: how many denials there are.
-    """
+    """What becomes of a log that nothing proves or disproves, by how many voices returned and denied it."""
     if by > 1:
         return Level.AGREED, Standing.KNOWN
     if against > 1:
@@ -285,7 +269,7 @@ def _rest(
     *,
     proof_of_all: bool,
 ) -> Level | None:
-    """How well it is known that the block has no log but those found; None while no voice answered."""
+    """How well it is known that the block has no log but those found."""
     is_known = any(log.standing is not Standing.FALSE for log in found.values())
     excluded = block.filters and not contracts.may_hold(block.bloom)
     if proof_of_all or (excluded and not is_known):
@@ -308,19 +292,13 @@ def _is_explained(
 
 
 class What(StrEnum):
-    """What is requested of a voice about a block."""
-
-    RECEIPT = "receipt"
-    """Of one transaction, with the block's list of transactions."""
-
-    RECEIPTS = "receipts"
-    """Of all transactions."""
-
+    RECEIPT = "receipt"  # of one transaction, with the block's list of transactions
+    RECEIPTS = "receipts"  # of all transactions
     LOGS = "logs"
 
 
 class Question(Struct, frozen=True, order=True):
-    """Something to request next. Nobody waits for the answers: one that fails is requested again."""
+    """A request that would tell more. Nothing waits for the answer: one that fails is requested again."""
 
     voice: Voice
     what: What
@@ -328,20 +306,14 @@ class Question(Struct, frozen=True, order=True):
 
 
 def questions(
-    voices: Iterable[Voice], words: Mapping[Voice, Word], block: Block, contracts: BloomTest, finding: Finding
+    voices: Iterable[Voice], words: Mapping[Voice, Word], block: Block, finding: Finding
 ) -> Iterator[Question]:
-    """What to request about a block so that more of it is known; nothing where nothing more can be."""
-    disputed = [entry for entry, is_ in finding.standing.items() if is_ is Standing.DISPUTED]
-    unsure = [
-        entry
-        for entry, is_ in finding.standing.items()
-        if is_ is Standing.KNOWN and finding.logs[entry] < Level.AGREED
-    ]
+    """What to request about a block so that more of it is known."""
     unexplained = block.verified and finding.rest is not Level.PROVEN
     whole = unexplained and (block.roots or block.filters)
     for voice in voices:
         word = words.get(voice, Word())
-        for entry in (*unsure, *disputed):
+        for entry in finding.unsure:
             if entry not in word.claims and entry not in word.denies:
                 yield Question(voice, What.RECEIPT, entry.tx)
         if whole and (word.receipts is None or not word.receipts.match):
@@ -350,26 +322,17 @@ def questions(
             yield Question(voice, What.LOGS)
 
 
-class Verdict(StrEnum):
-    """What happens to a fact that was reported from a log."""
+def counts(standing: Standing, *, is_end: bool, was_final: bool) -> bool:
+    """Whether a fact that was reported from a log counts.
 
-    KEEP = "keep"
-    SUSPEND = "suspend"
-    """It is retracted by the watcher until it is decided. A reporter's own report still counts."""
+    A disputed one is suspended: the watcher retracts it, but a reporter's own report still counts.
 
-    RETRACT = "retract"
-
-
-def verdict(standing: Standing, *, is_end: bool, was_final: bool) -> Verdict:
-    """What happens to a fact. An end is a payout, a mint or a refund.
-
-    :param was_final: it was final before somebody denied it.
+    :param is_end: it is a payout, a mint or a refund.
+    :param was_final: it was final before any voice denied it.
     """
-    if standing is Standing.FALSE:
-        return Verdict.RETRACT
-    if standing is Standing.DISPUTED and is_end and not was_final:
-        return Verdict.SUSPEND
-    return Verdict.KEEP
+    if standing is Standing.DISPUTED:
+        return was_final or not is_end
+    return standing is Standing.KNOWN
 
 
 ALONE_SECONDS: Final = 600.0
@@ -397,7 +360,7 @@ def may_be_final(
 class Vote(Struct, frozen=True):
     """The block that a voice named last at a height, or at the highest one that it has of those read.
 
-    :param at: when, in seconds.
+    :param at: in seconds.
     """
 
     hash: str
@@ -414,10 +377,9 @@ class Choice(Struct, frozen=True):
 def choose(
     votes: Mapping[Voice, Vote], order: Sequence[Voice], reading: str | None, now: float, *, agreed: bool
 ) -> Choice:
-    """The branch of the most voices.
+    """The branch of the most voices; at a tie the one that is read, at the start that of the first voice.
 
-    At a tie it is the one that is read already; at the start that of the first voice in the operator's order.
-
+    :param order: of the voices, by the operator.
     :param reading: the block of the branch that is read; None at the start.
     :param agreed: that block is final, and two voices have named it: only one that two name replaces it.
     """

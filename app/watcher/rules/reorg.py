@@ -1,9 +1,8 @@
 """Whether the blocks that were read are still canonical, and if not, from which on they were replaced.
 
-A block names its parent by hash. So an unchanged hash proves all blocks below it. A changed one means that
-some below it have changed, too, down to the youngest block of both branches. Some headers of the blocks that
-were read are stored: that of the last one of each range, and of every block with logs. Bisection finds the
-highest of them that the node still has, with one batch of requests a round.
+A block names its parent by hash, so an unchanged hash proves all blocks below it. Stored are the headers of
+the last block of each range and of every block with logs. Bisection finds the highest of them that the node
+still has, with one batch of requests a round.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ REQUESTED_AT_ONCE: Final = 16
 """Headers in one round: a thousand stored ones take three rounds."""
 
 FetchHeaders = Callable[[Sequence[BlockNumber]], Mapping[BlockNumber, Header]]
-"""Headers of the node's chain by their numbers. One that the node does not have is left out."""
+"""A header that the node does not have is left out."""
 
 
 class Fork(Struct, frozen=True):
@@ -69,11 +68,9 @@ def find_fork(stored: Sequence[Header], head: Header, fetch: FetchHeaders, most:
 
 
 def _count_canonical(stored: Sequence[Header], head: Header, fetch: FetchHeaders) -> int:
-    """How many of the stored headers, from the lowest on, the node's chain has.
-
-    The highest are requested first, and close together: most forks are a block or two deep.
-    """
+    """How many of the stored headers, from the lowest on, the node's chain has."""
     low, high = 0, len(stored)
+    # Most forks are a block or two deep: the highest are requested first, and close together.
     requested = {max(0, high - 2**back) for back in range(REQUESTED_AT_ONCE)} if stored else set()
     while low < high:
         answers = _request([stored[at].number for at in sorted(requested)], head, fetch)
@@ -92,13 +89,12 @@ def _count_canonical(stored: Sequence[Header], head: Header, fetch: FetchHeaders
 def _fork(stored: Sequence[Header], canonical: int, answers: Mapping[BlockNumber, Header], most: int) -> Fork:
     """The fork below ``stored[canonical]``, the lowest orphaned block.
 
-    Where that block's own parent is canonical, it is the first that was replaced. Else the first is somewhere
-    above the ancestor. Everything from there on counts as replaced, and is reported again where it is not.
+    Where that block's own parent is canonical, it is the first that was replaced. Else everything above the
+    ancestor counts as replaced, and is reported again where it is not.
     """
     replaced, last = stored[canonical], stored[-1].number
     ancestor = stored[canonical - 1] if canonical else None
-    parent = answers.get(BlockNumber(replaced.number - 1))
-    from_block = replaced.number
+    parent, from_block = answers.get(BlockNumber(replaced.number - 1)), replaced.number
     if parent is not None and parent.hash == replaced.parent_hash:
         ancestor = parent
     elif ancestor is not None:

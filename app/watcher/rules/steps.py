@@ -19,24 +19,15 @@ from app.watcher.rules.evidence import Entry, Word
 class WaitingKind(StrEnum):
     """What a fact of a chain waits for."""
 
-    SEND_DEPTH = "send_depth"
-    """A send waits for the block that confirms it."""
-
-    REFUND_DEPTH = "refund_depth"
-    """A refund that was paid waits for the block that makes it final."""
-
-    QUEUED = "queued"
-    """A payout in a contract's delay queue waits for its execution."""
-
-    EXECUTED = "executed"
-    """An execution of a queued payout whose queueing has not been read yet (backfill)."""
-
-    UNKNOWN = "unknown"
-    """A log that names a token or a chain that is not configured yet, or a transfer that is not known yet."""
+    SEND_DEPTH = "send_depth"  # the block that confirms the send
+    REFUND_DEPTH = "refund_depth"  # the block that makes a paid refund final
+    QUEUED = "queued"  # the execution of a payout in a contract's delay queue
+    EXECUTED = "executed"  # the queueing of an executed payout, which was not read yet (backfill)
+    UNKNOWN = "unknown"  # the configuration of a token or chain that the log names, or the transfer itself
 
 
 class Waiting(Struct, frozen=True):
-    """A fact that something else is still missing for. A reorganisation at or below its block removes it.
+    """A fact for which something else is missing. A reorganisation at or below its block removes it.
 
     :param key: unique within its chain and kind: the id of the log that it comes from, or the queued id.
     :param block: the block of that log.
@@ -52,8 +43,6 @@ class Waiting(Struct, frozen=True):
 
 
 class WaitingKey(Struct, frozen=True):
-    """The key of a fact that waits no longer."""
-
     kind: WaitingKind
     key: str
 
@@ -62,21 +51,20 @@ class SpanState(StrEnum):
     """How well a range of blocks is known."""
 
     READ = "read"
-    REREAD = "reread"
-    """Read again when final, with the same result, by the same URL."""
-
+    REREAD = "reread"  # when final, with the same result, by the same URL
     PROVEN = "proven"
     """Two voices agreed on each block when it was final, or headers prove it. Blocks of it that are neither
-    are stored with it (``Step.doubts``)."""
+    are stored with it (``Step.doubts``).
+    """
 
 
 class Span(Struct, frozen=True):
     """A range of blocks that was read, both ends included.
 
     :param count: of the logs of the watched contracts in it.
-    :param digest: SHA-256 over these logs in their order (``app.watcher`` says how). Empty where it is not
-        known: for the rest of a span that a reorganisation cut, for joined neighbours, and for spans that
-        were read for other contracts. Then ``count`` says nothing, either.
+    :param digest: SHA-256 over these logs (``blocks.digest``). Empty where it is not known: for the rest of a
+        span that a reorganisation cut, for joined neighbours, and for spans that were read for other
+        contracts. Then ``count`` says nothing, either.
     :param source: the name of the environment variable of the URL that answered.
     :param weighed: of a proven one, that the rule of evidence proved it, and not a release before that. Of a
         reread one, that two voices returned the same.
@@ -94,15 +82,14 @@ class Span(Struct, frozen=True):
 class Doubt(Struct, frozen=True, kw_only=True):
     """A block that was read and of which something is not agreed or proven.
 
-    :param hash: of the block that all of this is about; empty where only its number is known.
-    :param words: by voice what it said.
+    :param hash: empty where only the number of the block is known.
     :param logs: by entry the log that it was first seen as: the index, and the place of its transaction.
     :param reported: the entries that were reported, of which some may be suspended now.
     :param since: when a log of the block was returned first.
     :param tries: how often every URL was requested.
     :param agreed: its logs are agreed: it is not in doubt, and stored until headers are read.
     :param disputed: one voice denies what only one other returned.
-    :param final: those of ``reported`` that were final before anybody denied them.
+    :param final: those of ``reported`` that were final before any voice denied them.
     :param is_open: some that count are not final however deep they are.
     """
 
@@ -120,7 +107,7 @@ class Doubt(Struct, frozen=True, kw_only=True):
 
 
 class ReportedEvent(NamedTuple):
-    """An event of the log, with all that is known of it.
+    """An event of the log.
 
     :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
     :param also: another reporter has reported it, too.
@@ -166,11 +153,10 @@ class Step(Struct, frozen=True, kw_only=True):
     :param forget_from: of a reorganisation: headers, spans and waiting facts from this block on are removed
         before the new ones are stored, and the cursors step back below it. The header below it is a stored
         one, unless ``live_to`` is given.
-    :param live_from: where live reading begins; given with its first step, None leaves it.
-    :param backfill_from: where the backfill begins; given with the first step, None leaves it.
-    :param live_to: the last block that live reading has read now; None leaves it.
-    :param backfilled_to: the last block that the backfill has read now; None leaves it.
-    :param headers: headers to store, by which a later reorganisation is found.
+    :param live_from: where live reading begins; given with its first step, None leaves it. ``backfill_from``
+        likewise.
+    :param live_to: the last block that live reading has read now; None leaves it. ``backfilled_to`` likewise.
+    :param headers: to store; by them a later reorganisation is found.
     :param forget_headers_below: headers below it are final and can be removed.
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node returned.
@@ -216,19 +202,19 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class ChainReadings(Struct, frozen=True, kw_only=True):
-    """All that is stored about the reading of one chain, for the watcher that goes on with it.
+    """All that is stored about the reading of one chain.
 
     :param live_from: the block where live reading began; the blocks below it are backfilled.
     :param live_to: the last block that live reading has read; None before the first.
     :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
-    :param headers: the stored ones, ascending; the last is that of ``live_to``.
+    :param headers: ascending; the last is that of ``live_to``.
     :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
     :param earlier: those that a release before the rule of evidence proved.
     :param doubts: the blocks that are not agreed or proven, ascending.
     :param roots: whether receipts of a block matched its verified header once.
     :param contracts: whose logs all of this is about; None before the first reading.
-    :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
-    :param proven_to: up to here everything is proven, from ``backfill_from`` without a gap.
+    :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap; ``proven_to``
+        likewise proven.
     """
 
     chain_id: ChainId
@@ -300,7 +286,7 @@ def _without(spans: Iterable[Span], first: BlockNumber, last: BlockNumber | None
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """The spans, with neighbours that will not be compared any more joined."""
+    """With neighbours joined that will not be compared any more."""
     result: list[Span] = []
     for span in spans:
         if result and _belong_together(result[-1], span):
@@ -313,8 +299,6 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def _belong_together(one: Span, following: Span) -> bool:
-    if one.last + 1 != following.first or one.state is not following.state:
-        return False
-    if one.weighed is not following.weighed:
+    if one.last + 1 != following.first or (one.state, one.weighed) != (following.state, following.weighed):
         return False
     return one.state is SpanState.PROVEN or (one.state is SpanState.REREAD and one.source == following.source)

@@ -17,19 +17,19 @@ def voices_of(
     :param same: names of URLs of one provider. It outranks ``independent``.
     :param independent: names of URLs of different ones.
     """
-    alone, order, found = set(independent), list(hosts), dict[str, str]()
+    parted, order, found = set(independent), list(hosts), dict[str, str]()
     for name, host in hosts.items():
         akin = [
             other
             for other in found
             if {name, other} <= set(same)
-            or (_provider(hosts[other]) == _provider(host) and not {name, other} <= alone)
+            or (_provider(hosts[other]) == _provider(host) and not {name, other} <= parted)
         ]
         voices = sorted({found[other] for other in akin} or {name}, key=order.index)
         found[name] = voices[0]
         for joined in voices[1:]:
             both = [other for other, voice in found.items() if voice in (joined, found[name])]
-            if len(alone.intersection(both)) < 2:
+            if len(parted.intersection(both)) < 2:
                 found.update((other, found[name]) for other in both)
     return found
 

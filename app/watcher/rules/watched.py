@@ -14,10 +14,8 @@ from app.watcher.rules.evidence import Entry, Word
 from app.watcher.rules.steps import Doubt
 
 LATE_AFTER: Final = timedelta(seconds=60)
-"""A chain whose last step is older than this, and than ``LATE_POLLS``, is not read, even if its lease is
-held."""
-
 LATE_POLLS: Final = 5
+"""A chain whose last step is older than both is not read, even if its lease is held."""
 
 QUIET_AFTER: Final = timedelta(minutes=15)
 """A chain that is read but has had nothing new for longer than this is quiet."""
@@ -53,22 +51,20 @@ class DisputedLog(Struct, frozen=True):
 
     @property
     def opinions(self) -> Sequence[tuple[str, str]]:
-        """Who says what of it."""
+        """Each URL and what it says."""
         if self.is_denied:
             return list(self.says.items())
         return [*self.says.items(), ("no URL", "denies it: the header's filter or another branch does")]
 
     @property
     def words(self) -> str:
-        """All of it in a line."""
         said = "; ".join(f"{who} {what}" for who, what in self.opinions)
         at = self.since.isoformat(timespec="seconds")
         log = f"{self.what} of transaction {self.tx}"
         return f"block {self.block}, first read at {at}, is disputed: of {log}, {said}"
 
 
-LOGS_SHOWN: Final = 3
-"""Of one block."""
+LOGS_SHOWN: Final = 3  # of one block
 
 
 def disputed_logs(doubt: Doubt) -> Sequence[DisputedLog]:
@@ -109,16 +105,9 @@ class WatchState(StrEnum):
     """Whether a chain is read now."""
 
     READING = "reading"
-    """A watcher reads it, and its head moves."""
-
-    STANDING = "standing"
-    """A watcher reads it, but its head has not moved for long."""
-
-    NOT_READ = "not_read"
-    """No watcher runs for it, or the watcher cannot read."""
-
-    STOPPED = "stopped"
-    """An operator has to start it again."""
+    STANDING = "standing"  # its head has not moved for long
+    NOT_READ = "not_read"  # no watcher runs for it, or the watcher cannot read
+    STOPPED = "stopped"  # an operator has to start it again
 
 
 class WatchedChain(Struct, frozen=True, kw_only=True):
@@ -196,7 +185,6 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
 
     @property
     def doubt_words(self) -> str:
-        """What blocks in doubt mean."""
         return "not agreed by two URLs and not proven, so transfers in them are only reported"
 
     def is_quiet(self, now: datetime) -> bool:
@@ -215,10 +203,7 @@ def watch_state(
     head_moved_at: datetime | None,
     poll_seconds: float,
 ) -> WatchState:
-    """Whether a chain is read.
-
-    :param held: whether somebody has its lease.
-    """
+    """:param held: whether a watcher has the lease."""
     allowed = max(LATE_AFTER, LATE_POLLS * timedelta(seconds=poll_seconds))
     if stopped:
         return WatchState.STOPPED

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec.structs import asdict
 from sqlalchemy import Connection, Row, delete, insert, tuple_
 
 from app.db.database import Database
@@ -26,8 +27,7 @@ from app.watcher.services.doubts import store_doubts
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.services.spans import REORGS_TO, doubt, reorgs_of_others, store_spans
 
-STORED_MISSES: Final = 200
-"""Of each chain. The count goes on, but only the newest are needed."""
+STORED_MISSES: Final = 200  # of each chain: the count goes on, but only the newest are needed
 
 REREAD: Final = (SpanState.REREAD, SpanState.PROVEN)
 PROVEN: Final = (SpanState.PROVEN,)
@@ -38,7 +38,7 @@ _CHUNK: Final = 500
 class StepRefused(Exception):
     """The feed refused an event that everything after it depends on. Nothing of the step was written.
 
-    ``passing``: the same step may be accepted later; the message says what is wrong with it now.
+    ``passing``: the same step may be accepted later.
     """
 
     def __init__(self, reason: str, *, passing: bool) -> None:
@@ -47,7 +47,7 @@ class StepRefused(Exception):
 
 
 class Advanced(IngestResult):
-    """What happened to a step's events, and whether others write.
+    """What happened to a step's events.
 
     What lies in the log between one step's end and the next one's start was written by others.
 
@@ -74,7 +74,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
     What others took back since the last step is to be read and reported again (``services.spans``).
 
     :raises LeaseLost: another watcher reads the chain now; nothing was written.
-    :raises StepRefused: see there; nothing was written.
+    :raises StepRefused: nothing was written.
     """
     with writing(database.feed) as connection:
         now = database.clock()
@@ -113,7 +113,7 @@ def _store(
 
 
 def _missed(step: Step, result: IngestResult, reorgs: Reorgs) -> Sequence[Missed]:
-    """What a node has missed: neither what was known already, nor what somebody else took back."""
+    """What a node has missed: neither what was known already, nor what others took back."""
     if step.missed_if_new and (not result.accepted or reorgs.from_block is not None):
         return ()
     return step.missed
@@ -134,7 +134,6 @@ def _check(step: Step, refused: Iterable[RefusedLine]) -> None:
 
 
 def _cursor(connection: Connection, row: Row[*tuple[Any, ...]], step: Step) -> dict[str, Any]:
-    """How far the chain is read after the step."""
     values: dict[str, Any] = {
         name: getattr(row, name)
         for name in ("live_from", "live_to", "live_to_hash", "backfill_from", "backfilled_to")
@@ -152,13 +151,12 @@ def _cursor(connection: Connection, row: Row[*tuple[Any, ...]], step: Step) -> d
 def _stepped_back(
     connection: Connection, row: Row[*tuple[Any, ...]], step: Step, forget_from: BlockNumber
 ) -> dict[str, Any]:
-    """The cursors below a reorganisation."""
     values: dict[str, Any] = {}
     below = BlockNumber(forget_from - 1)
     if row.live_to is not None and row.live_to >= forget_from and step.live_to is None:
         block_hash = stored_hash(connection, row.chain_id, below)
         if block_hash is None:
-            raise ValueError(f"block {below} is not kept: the step must say where reading continues")
+            raise ValueError(f"block {below} is not stored: the step must say where reading continues")
         values |= {"live_to": below, "live_to_hash": block_hash}
     if row.live_from is not None and row.live_from > forget_from:
         values["live_from"] = forget_from
@@ -170,7 +168,6 @@ def _stepped_back(
 def _seen(
     row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, missed: int, now: datetime
 ) -> dict[str, Any]:
-    """What operators look at."""
     values: dict[str, Any] = {
         "refused": row.refused + len(result.refused),
         "differed": row.differed + missed,
@@ -236,36 +233,18 @@ def _named(keys: Sequence[WaitingKey]) -> Any:
 
 
 def _waiting_row(chain_id: ChainId, waiting: Waiting) -> dict[str, Any]:
-    return {
-        "chain_id": chain_id,
-        "kind": waiting.kind.value,
-        "key": waiting.key,
-        "block": waiting.block,
-        "due": waiting.due,
-        "facts": dict(waiting.facts),
-    }
+    unlike = {"kind": waiting.kind.value, "facts": dict(waiting.facts)}
+    return {**asdict(waiting), **unlike, "chain_id": chain_id}
 
 
 def _store_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
     if not missed:
         return
-    connection.execute(insert(WatchMiss), [_miss_row(chain_id, at, each) for each in missed])
+    rows = [{**asdict(each), "chain_id": chain_id, "at": at} for each in missed]
+    connection.execute(insert(WatchMiss), rows)
     if len(newest := newest_misses(connection, chain_id, STORED_MISSES + 1)) > STORED_MISSES:
         oldest = newest[STORED_MISSES - 1].id
         connection.execute(delete(WatchMiss).where(WatchMiss.chain_id == chain_id, WatchMiss.id < oldest))
-
-
-def _miss_row(chain_id: ChainId, at: datetime, missed: Missed) -> dict[str, Any]:
-    return {
-        "chain_id": chain_id,
-        "at": at,
-        "first": missed.first,
-        "last": missed.last,
-        "missing": missed.missing,
-        "surplus": missed.surplus,
-        "source": missed.source,
-        "reread_source": missed.reread_source,
-    }
 
 
 def _bounds(

@@ -30,7 +30,7 @@ from app.watcher.services.lease import stopped
 
 
 def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
-    """The chains that are to be watched: those with a ``watch_from_block``.
+    """The chains with a ``watch_from_block``.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -38,7 +38,7 @@ def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
 
 
 def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNetwork:
-    """What logs mean, with the transfers that are known.
+    """With the transfers that are known.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -71,7 +71,7 @@ class DatedMiss(Struct, frozen=True):
 
 
 class FalseAnswer(Struct, frozen=True):
-    """What a URL returned last that cannot be true, and when."""
+    """The last answer of a URL that cannot be true."""
 
     at: datetime
     source: str
@@ -79,7 +79,7 @@ class FalseAnswer(Struct, frozen=True):
 
 
 class WatchDetails(Struct, frozen=True):
-    """What else is stored about a chain.
+    """What the page of one chain shows in addition to its row.
 
     :param misses: the newest rereads that differed.
     :param false_answers: of each URL the newest, if it ever returned one.
@@ -111,7 +111,6 @@ def watched_chains(database: Database, snapshots: SnapshotSource) -> list[Watche
 
 
 def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
-    """What the page of one chain shows in addition to its row."""
     rows = run_read(database.reads, newest_misses, chain_id, MISSES_SHOWN)
     misses = [
         DatedMiss(
@@ -175,7 +174,6 @@ _UNCHANGED: Final = (
     "proven_at", "unmatched", "read_at", "found_at", "source", "fault", "fault_source",
     "fault_at", "differed", "refused", "stopped", "stopped_at", "stopped_by",
 )  # fmt: skip
-"""Columns that are returned unchanged."""
 
 
 def _calls_a_minute(row: Row[*tuple[Any, ...]], now: datetime) -> int:

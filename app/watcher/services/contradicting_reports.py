@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Select, select, update
 
 from app.db.database import Database
 from app.db.engine import reading_consistently
@@ -20,12 +20,7 @@ from app.transfers.rules.events.event_types import Event
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.renumbered import is_among
 from app.values.identifiers import BlockNumber, ChainId
-from app.watcher.queries import (
-    new_reports_of_others,
-    proven_ranges,
-    said_of_blocks,
-    waiting_facts,
-)
+from app.watcher.queries import new_reports_of_others, proven_ranges, said_of_blocks, waiting_facts
 from app.watcher.rules.logs.half_known import half_known
 from app.watcher.rules.steps import Contradicted, Step
 
@@ -41,7 +36,7 @@ _table = ContradictedReport
 class Arrived(NamedTuple):
     """Reports of proven blocks that arrived.
 
-    :param contradicted: what nothing else says of its block.
+    :param contradicted: those that nothing else says of their block.
     :param to: the position of the log up to which they were compared.
     """
 
@@ -52,7 +47,7 @@ class Arrived(NamedTuple):
 def arrived(database: Database, chain_id: ChainId, after: int | None) -> Arrived:
     """The reports of proven blocks after a position of the log, as far as nothing else says the same.
 
-    What the watcher reported of a block, or others before, was compared with it when it was proven.
+    What was reported of a block before was compared with it when it was proven.
 
     :param after: None where nothing was compared so far: this begins with what comes next.
     """
@@ -73,7 +68,8 @@ def arrived(database: Database, chain_id: ChainId, after: int | None) -> Arrived
         }
         known = set(new)
         if new:
-            known |= {_key(row) for row in connection.execute(_of_chain(chain_id))}
+            rows = connection.execute(_of_chain(chain_id))
+            known |= {EventKey(row.subject, row.event_id) for row in rows}
         said: dict[BlockNumber, list[Event]] = defaultdict(list)
         blocks = {each.block for each in new.values()}
         for each in said_of_blocks(connection, chain_id, blocks, reporter=WATCHER) if blocks else ():
@@ -92,8 +88,7 @@ def to_compare(database: Database, chain_id: ChainId, now: datetime) -> Sequence
     return list(dict.fromkeys(due))[:COMPARED_AT_ONCE]
 
 
-def _pause(tries: int) -> float:
-    """Seconds from one look at a block to the next."""
+def _pause(tries: int) -> float:  # seconds from one look at a block to the next
     return 0.0 if tries == 0 else min(60.0 * 2.0 ** min(tries, 16), 3600.0)
 
 
@@ -101,12 +96,7 @@ def _of_chain(chain_id: ChainId) -> Select[*tuple[Any, ...]]:
     return select(_table.__table__).where(_table.chain_id == chain_id)
 
 
-def _key(row: Row[*tuple[Any, ...]]) -> EventKey:
-    return EventKey(row.subject, row.event_id)
-
-
 def store_contradicted(connection: Connection, chain_id: ChainId, step: Step, now: datetime) -> None:
-    """Store what a step says of reports that blocks do not hold."""
     forget_contradicted(connection, chain_id, step.compared)
     if step.undecided:
         of_blocks = is_one_of(connection, _table.block, step.undecided)

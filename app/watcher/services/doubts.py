@@ -89,10 +89,7 @@ def _row(chain_id: ChainId, doubt: Doubt) -> dict[str, Any]:
 
 
 def stored_doubts(connection: Connection, row: Row[*tuple[Any, ...]]) -> Mapping[BlockNumber, Doubt]:
-    """The doubts about a chain, ascending.
-
-    :param row: of the chain.
-    """
+    """Ascending. ``row`` is that of the chain."""
     found = select(WatchDoubt.__table__).where(WatchDoubt.chain_id == row.chain_id).order_by(_block)
     return {
         BlockNumber(each.block): _earlier(each, row) if each.words is None else _doubt(each)
@@ -106,7 +103,7 @@ def _earlier(each: Row[*tuple[Any, ...]], row: Row[*tuple[Any, ...]]) -> Doubt:
 
 
 def disputed_counts(connection: Connection) -> Mapping[ChainId, int]:
-    """How many blocks of each chain are disputed; a chain without any is left out."""
+    """By chain the number of its disputed blocks; a chain without any is left out."""
     counted = select(WatchDoubt.chain_id, func.count()).where(_IS_DISPUTED).group_by(WatchDoubt.chain_id)
     return {ChainId(chain_id): number for chain_id, number in connection.execute(counted)}
 

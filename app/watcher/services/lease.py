@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
@@ -81,11 +82,8 @@ def renew(database: Database, lease: Lease, seconds: float) -> None:
 
 def give(database: Database, lease: Lease) -> None:
     """Release the lease, so that a standby may take it at once. Does nothing for a lost lease."""
-    try:
-        with counting(database.feed) as connection:
-            write_under(connection, lease, owner=None, until=None)
-    except LeaseLost:
-        return
+    with suppress(LeaseLost), counting(database.feed) as connection:
+        write_under(connection, lease, owner=None, until=None)
 
 
 def note_fault(
@@ -113,8 +111,8 @@ def halt(database: Database, lease: Lease, reason: str) -> None:
     """
     with counting(database.feed) as connection:
         now = database.clock()
-        write_under(connection, lease, fault=reason[:MAX_REASON], fault_at=now)
-        write_under(connection, lease, **stopped(lease.epoch, reason, now, by=None))
+        values = stopped(lease.epoch, reason, now, by=None)
+        write_under(connection, lease, fault=reason[:MAX_REASON], fault_at=now, **values)
 
 
 def stopped(epoch: int, reason: str, now: Any, *, by: str | None) -> dict[str, Any]:

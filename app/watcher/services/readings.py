@@ -80,7 +80,7 @@ def reported(
     of_others: bool = False,
     under: Collection[EventKey] = (),
 ) -> list[ReportedEvent]:
-    """What the watcher reported of these blocks. It does not change while the caller has the lease.
+    """The watcher's reports of these blocks. They do not change while the caller has the lease.
 
     :param of_others: what others reported of their logs instead.
     :param under: what was reported of logs under these keys instead, of any block.
@@ -162,9 +162,7 @@ def _from_the_beginning(
 
 
 def _forget_digests(connection: Connection, chain_id: ChainId) -> None:
-    """Remove the digests of ranges that are still to be compared: they include logs of contracts not watched
-    now.
-    """
+    """Those of ranges that are still to be compared include logs of contracts not watched now."""
     connection.execute(
         update(WatchSpan)
         .where(WatchSpan.chain_id == chain_id, WatchSpan.state == SpanState.READ.value)

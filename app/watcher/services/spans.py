@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Row, delete, insert
 
 from app.transfers.rules.certainty import WATCHER
@@ -47,21 +47,9 @@ def store_spans(
     for start in range(0, len(gone), _CHUNK):
         some = WatchSpan.first.in_(gone[start : start + _CHUNK])
         connection.execute(delete(WatchSpan).where(WatchSpan.chain_id == chain_id, some))
-    if new := [_span_row(chain_id, span) for span in after if span not in before]:
-        connection.execute(insert(WatchSpan), new)
-
-
-def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
-    return {
-        "chain_id": chain_id,
-        "first": span.first,
-        "last": span.last,
-        "count": span.count,
-        "digest": span.digest,
-        "source": span.source,
-        "state": span.state.value,
-        "weighed": span.weighed,
-    }
+    new = [span for span in after if span not in before]
+    if rows := [{**asdict(span), "chain_id": chain_id, "state": span.state.value} for span in new]:
+        connection.execute(insert(WatchSpan), rows)
 
 
 def reorgs_of_others(connection: Connection, row: Row[*tuple[Any, ...]], max_reorg: int) -> Reorgs:
@@ -80,7 +68,6 @@ def reorgs_of_others(connection: Connection, row: Row[*tuple[Any, ...]], max_reo
 
 
 def without_reorgs_to(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What else the reader stores."""
     return {name: value for name, value in extra.items() if name != REORGS_TO}
 
 
@@ -94,8 +81,8 @@ def doubt(
     """Note that what was read from a block on has to be read and reported again.
 
     Deeper than reorganisations go, payouts are forgotten that had left the delay queue. There the whole chain
-    is read again, as when a contract is added. Several reorganisations in a row come so far, or one
-    of long ago.
+    is read again, as when a contract is added. Several reorganisations in a row come so far, or one of long
+    ago.
 
     :param cursor: how far the chain is read after the step.
     :returns: the columns of the chain's row that change.

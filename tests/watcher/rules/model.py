@@ -24,15 +24,15 @@ from app.watcher.rules.evidence import (
     Entry,
     Finding,
     Receipts,
-    Verdict,
+    Standing,
     Vote,
     What,
     Word,
     choose,
+    counts,
     heard,
     may_be_final,
     questions,
-    verdict,
     weigh,
 )
 from app.watcher.rules.proofs import BLOOM_BYTES, BloomTest, bloom_bits
@@ -273,7 +273,7 @@ class Model:
             finding = self._weighed(words, block, known)
             todo = [
                 each
-                for each in questions(self.voices, self._of(words), block, CONTRACTS, finding)
+                for each in questions(self.voices, self._of(words), block, finding)
                 if int(each.voice) in here and (each.voice, each.what, each.tx) not in asked
             ]
             if not todo:
@@ -326,15 +326,13 @@ class Model:
     def _applied(self, state: State, finding: Finding) -> State:
         reported, suspended, final = set(state.reported), set(state.suspended), set(state.final)
         for entry, standing in finding.standing.items():
-            match verdict(standing, is_end=True, was_final=entry in final):
-                case Verdict.RETRACT:
-                    for each in (reported, suspended, final):
-                        each.discard(entry)
-                case Verdict.SUSPEND:
-                    reported.add(entry)
-                    suspended.add(entry)
-                case Verdict.KEEP:
-                    reported.add(entry)
+            if standing is Standing.FALSE:
+                for each in (reported, suspended, final):
+                    each.discard(entry)
+            else:
+                reported.add(entry)
+                suspended.add(entry)
+                if counts(standing, is_end=True, was_final=entry in final):
                     suspended.discard(entry)
             if entry in reported and state.deep:
                 may = may_be_final(

@@ -234,7 +234,7 @@ def test_cursors_return_to_kept_block(database: Database, intake: Intake, lease:
     readings = load(database, CHAIN)
     assert (readings.live_from, readings.live_to, readings.backfilled_to) == (61, block(60), 60)
     assert [(each.first, each.last, each.digest) for each in readings.spans] == [(1, 60, b"")]
-    with pytest.raises(ValueError, match="block 49 is not kept"):
+    with pytest.raises(ValueError, match="block 49 is not stored"):
         advance(database, intake, lease, step(events=[reorg_event(50, "again")], forget_from=50))
 
 

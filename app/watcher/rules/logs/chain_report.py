@@ -1,4 +1,4 @@
-"""The rules by which the logs of one chain become events and waiting facts."""
+"""How the logs of one chain become events and waiting facts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ class ChainReport:
         self._when_deep(WaitingKind.SEND_DEPTH, confirmed, place.id, event.transfer_id)
 
     def look_up(self, transfer_ids: Collection[TransferId]) -> None:
-        """Look up which of these are transfers from this chain."""
         if transfer_ids and self._network.sends_of is not None:
             self._sends |= self._network.sends_of(self._chain_id, transfer_ids)
 
@@ -202,9 +201,8 @@ class ChainReport:
     def come_due(self, stored: Sequence[Waiting]) -> None:
         """Report what waited for depth and is deep enough now."""
         for each in stored:
-            if each.due is None or each.due > self._read_to:
-                continue
-            if each.kind in (WaitingKind.SEND_DEPTH, WaitingKind.REFUND_DEPTH):
+            is_due = each.due is not None and each.due <= self._read_to
+            if is_due and each.kind in (WaitingKind.SEND_DEPTH, WaitingKind.REFUND_DEPTH):
                 transfer_id = TransferId(bytes.fromhex(each.facts["transfer_id"]))
                 self._deep(each.kind, place_from(each.facts), transfer_id)
                 self.done[WaitingKey(each.kind, each.key)] = None
@@ -303,15 +301,7 @@ def _of_chain(chain_id: ChainId, place: Place) -> dict[str, Any]:
 
 def _of_transfer(chain_id: ChainId, transfer_id: TransferId, place: Place) -> dict[str, Any]:
     """The fields of every event of a transfer in a block except its send."""
-    return {
-        "id": place.id,
-        "at": place.at,
-        "transfer_id": transfer_id,
-        "chain_id": chain_id,
-        "block": place.block,
-        "block_hash": place.block_hash,
-        "log_index": place.log_index,
-    }
+    return {**_of_chain(chain_id, place), "transfer_id": transfer_id}
 
 
 def _by_key(stored: Sequence[Waiting], kind: WaitingKind) -> dict[str, Waiting]:

@@ -48,7 +48,7 @@ def signers_updated(data: bytes) -> SignersUpdated:
 
 
 def _entries(data: bytes, at: int) -> range:
-    """Where the entries of a list begin. Its offset is at ``at``."""
+    """Where the entries of a list begin whose offset is at ``at``."""
     if len(data) < 2 * WORD:
         raise Undecodable(f"two lists need at least {2 * WORD} bytes, not {len(data)}")
     offset = uint256(data, at)
@@ -62,8 +62,6 @@ def _entries(data: bytes, at: int) -> range:
 
 
 class Role(StrEnum):
-    """What a watched contract is to its chain."""
-
     POOL = "pool bridge"
     VAULT = "vault"
     BRIDGE = "pegged bridge"
@@ -175,7 +173,6 @@ EVENTS: Final = (
 SHAPES: Final = {shape.topic: shape for shape in EVENTS}
 
 TOPICS: Final[Sequence[bytes]] = tuple(SHAPES)
-"""The first topics of all logs that are requested of nodes."""
 
 
 _ENDS: Final = frozenset(

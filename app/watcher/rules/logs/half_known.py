@@ -20,7 +20,7 @@ from app.watcher.rules.steps import Waiting, WaitingKind
 class HalfKnown(Struct, frozen=True):
     """Transactions of which not all was reported, and refunds that are not deep enough.
 
-    :param txs: what the ids of their logs begin with, each with its block.
+    :param txs: the beginnings of the ids of their logs, each with its block.
     """
 
     txs: Mapping[str, BlockNumber]
@@ -35,10 +35,7 @@ class HalfKnown(Struct, frozen=True):
 
 
 def half_known(waiting: Collection[Waiting], unreadable: Mapping[str, BlockNumber]) -> HalfKnown:
-    """What follows from what waits.
-
-    :param unreadable: transactions with logs that cannot be read, as in ``HalfKnown.txs``.
-    """
+    """:param unreadable: transactions with logs that cannot be read, as in ``HalfKnown.txs``."""
     queued = {each.key for each in waiting if each.kind is WaitingKind.QUEUED}
     txs = dict(unreadable)
     for each in waiting:
@@ -51,7 +48,6 @@ def half_known(waiting: Collection[Waiting], unreadable: Mapping[str, BlockNumbe
 
 
 def _tx_of(event: Event) -> str | None:
-    """The hash of the transaction that an event names."""
     if (name := log_name(event)) is not None:
         return _hash_in(name.tx)
     found = (getattr(event, field, None) for field in ("src_tx_hash", "dst_tx_hash", "tx_hash"))

@@ -1,4 +1,4 @@
-"""What a log means to the bridge: a send, a release, a refund, or a withdrawal of a liquidity provider."""
+"""What a log means to the bridge: a send, a release, a refund, or a provider's withdrawal of liquidity."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ from app.watcher.rules.logs.values import (
 
 
 class Place(NamedTuple):
-    """A log's place. ``id`` names its first fact (docs/ingest.md#ids), ``at`` is the time of its block.
+    """A log's place.
 
-    ``log_index`` orders the logs of a block. The id has the index that the node gave.
+    :param id: of its first fact (docs/ingest.md#ids), with the index that the node gave.
+    :param at: the time of its block.
+    :param log_index: orders the logs of a block.
     """
 
     id: str
@@ -45,11 +47,11 @@ class Place(NamedTuple):
     log_index: int
 
     def further(self, event_type: str) -> Place:
-        """The place of one more fact of the same log, which needs its own id."""
+        """Of one more fact of the same log, which needs its own id."""
         return self._replace(id=f"{self.id}:{event_type}")
 
     def facts(self) -> dict[str, Any]:
-        """The place as JSON values."""
+        """As JSON values."""
         return {**self._asdict(), "at": rfc3339(self.at)}
 
 
@@ -72,7 +74,7 @@ def place_of(chain_id: ChainId, log: Log, at: datetime, before: Place | None = N
     """The place of a log whose block has the time ``at``.
 
     :param before: the place of the log before it: where a node counts from 0 in each transaction, the index
-        alone would not say which of two logs of a block comes first.
+        does not say which of two logs of a block comes first.
     """
     lowest = before.log_index + 1 if before is not None and before.block_hash == log.block_hash else 0
     index = max(log.index, lowest)
@@ -80,7 +82,6 @@ def place_of(chain_id: ChainId, log: Log, at: datetime, before: Place | None = N
 
 
 def place_from(facts: Mapping[str, Any]) -> Place:
-    """The place that these facts were made of."""
     return Place(
         id=facts["id"],
         at=parse_rfc3339(facts["at"]),
@@ -115,9 +116,8 @@ def account(address: bytes) -> str:
 def sent_event(
     said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, facts: NetworkFacts
 ) -> TransferSent:
-    """The event of a send. It names its chain even where that is not configured, as the feed accepts it.
-
-    So does it with a token: its symbol follows once the configuration lists it.
+    """The event of a send. As the feed accepts it, its chain and its token need not be configured: the symbol
+    follows once the configuration lists it.
 
     :param contract: the one that logged it.
     :raises NotConfigured: the chain that a burn goes to is not known.
@@ -150,7 +150,7 @@ def sent_event(
 
 
 class _Ends(NamedTuple):
-    """Who sends what to whom, which each kind of send names differently."""
+    """What each kind of send names differently."""
 
     kind: SendKind
     sender: bytes
@@ -160,7 +160,6 @@ class _Ends(NamedTuple):
 
 
 def _ends(said: Send | Deposited | Burn, contract: bytes, chain_id: ChainId, facts: NetworkFacts) -> _Ends:
-    """The ends of a send. Parameters and errors as for :func:`sent_event`."""
     symbol: str | None
     match said:
         case Send():
@@ -203,8 +202,6 @@ _SHORT: Final = bytes(8)
 
 
 class Payment(StrEnum):
-    """What is paid."""
-
     RELEASE = "release"
     REFUND = "refund"
     LIQUIDITY = "liquidity"
@@ -224,7 +221,7 @@ class Payout(Struct, frozen=True):
     transfer_id: TransferId | None = None
 
     def facts(self) -> dict[str, Any]:
-        """The payout as JSON values."""
+        """As JSON values."""
         return {
             "payment": self.payment.value,
             "payout_id": self.payout_id.hex(),
@@ -235,7 +232,6 @@ class Payout(Struct, frozen=True):
 
 
 def payout_from(facts: Mapping[str, Any]) -> Payout:
-    """The payout that these facts were made of."""
     transfer_id = facts["transfer_id"]
     return Payout(
         Payment(facts["payment"]),

@@ -52,7 +52,7 @@ class Translation(Struct, frozen=True):
 
 
 def facts_of_log(log: Log) -> dict[str, Any]:
-    """What the log says, without its place."""
+    """Without its place."""
     return {
         "address": log.address.hex(),
         "topics": [topic.hex() for topic in log.topics],
@@ -61,7 +61,6 @@ def facts_of_log(log: Log) -> dict[str, Any]:
 
 
 def log_from(facts: Mapping[str, Any], place: Place) -> Log:
-    """The log that these facts were made of."""
     return Log(
         block=place.block,
         block_hash=place.block_hash,
@@ -101,8 +100,7 @@ def reorged_event(chain_id: ChainId, from_block: BlockNumber, replaced: str, hea
     )
 
 
-_Queue = frozenset[tuple[str, bytes, bytes]]
-"""What was put into delay queues: transaction, contract, id of the payout."""
+_Queue = frozenset[tuple[str, bytes, bytes]]  # put into delay queues: transaction, contract, id of the payout
 
 
 def translate(
@@ -144,7 +142,7 @@ def translate(
 def _report_all(
     report: ChainReport, read: Sequence[tuple[Log, values.Said]], headers: Mapping[BlockNumber, Header]
 ) -> Iterator[Unreadable]:
-    """Report what the logs say, or let it wait. Returns those that cannot be understood."""
+    """Report what the logs say, or let it wait. Yields those that cannot be understood."""
     queue = _queued(read)
     place: Place | None = None
     for log, said in read:
@@ -180,10 +178,7 @@ def _read(logs: Sequence[Log], unreadable: list[Unreadable]) -> Iterator[tuple[L
 
 
 def _report_or_wait(report: ChainReport, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
-    """Report what a log says, or let it wait for what it names and is not known yet.
-
-    :raises Undecodable: no contract in its place should have logged it.
-    """
+    """As :func:`_report`, but let a log wait for what it names and is not known yet."""
     try:
         _report(report, said, log, place, queue)
     except NotSent as error:

@@ -20,24 +20,20 @@ class Undecodable(ValueError):
 
 
 def bytes32(data: bytes, at: int) -> bytes:
-    """The word at an offset."""
     return data[at : at + WORD]
 
 
 def address(data: bytes, at: int) -> bytes:
-    """The 20 bytes of an address."""
     if data[at : at + 12] != _ADDRESS_PADDING:
         raise Undecodable(f"the word at byte {at} is not an address: its first 12 bytes are not zero")
     return data[at + 12 : at + WORD]
 
 
 def uint256(data: bytes, at: int) -> int:
-    """A uint256."""
     return int.from_bytes(data[at : at + WORD], "big")
 
 
 def uint64(data: bytes, at: int) -> int:
-    """A uint64."""
     value = int.from_bytes(data[at : at + WORD], "big")
     if value >> 64:
         raise Undecodable(f"the word at byte {at} is not a uint64")
@@ -45,7 +41,6 @@ def uint64(data: bytes, at: int) -> int:
 
 
 def uint32(data: bytes, at: int) -> int:
-    """A uint32."""
     value = int.from_bytes(data[at : at + WORD], "big")
     if value >> 32:
         raise Undecodable(f"the word at byte {at} is not a uint32")
@@ -78,8 +73,6 @@ class Relay(NamedTuple):
 
 
 class LiquidityAdded(NamedTuple):
-    """A provider's deposit."""
-
     seqnum: int
     provider: bytes
     token: bytes
@@ -180,4 +173,3 @@ Said = (
     | Mint
     | Burn
 )
-"""What a log of the watched contracts says."""
