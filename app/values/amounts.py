@@ -20,7 +20,7 @@ MAX_RATE_DIGITS: Final = 78
 def parse_uint256(text: str) -> int:
     """Read an amount from text: only ASCII digits, at most 78 of them, at most 2^256-1.
 
-    Raises ``ValueError`` with a sentence for people.
+    :raises ValueError: with a sentence for people.
     """
     if not is_ascii_digits(text):
         raise ValueError("must be a whole number in the digits 0 to 9")
@@ -35,7 +35,7 @@ def parse_uint256(text: str) -> int:
 def parse_decimal(text: str) -> Fraction:
     """Read a configured rate such as ``1.000001``: digits with at most one point inside.
 
-    Raises ``ValueError`` with a sentence for people.
+    :raises ValueError: with a sentence for people.
     """
     whole, point, decimals = text.partition(".")
     if not is_ascii_digits(whole) or (point and not is_ascii_digits(decimals)):
@@ -46,7 +46,6 @@ def parse_decimal(text: str) -> Fraction:
 
 
 def is_uint256(value: int) -> bool:
-    """Whether ``value`` is from 0 to 2^256-1."""
     return 0 <= value <= MAX_UINT256
 
 
@@ -56,12 +55,10 @@ def is_ascii_digits(text: str) -> bool:
 
 
 def mul_div_down(a: int, b: int, divisor: int) -> int:
-    """``a * b / divisor``, rounded down."""
     return a * b // divisor
 
 
 def mul_div_up(a: int, b: int, divisor: int) -> int:
-    """``a * b / divisor``, rounded up."""
     return -(-a * b // divisor)
 
 
@@ -111,7 +108,7 @@ def grouped(number: int | Decimal) -> str:
 
 
 def rate_as_number(rate: Fraction) -> float:
-    """Turn ``bridge_rate`` into a JSON number for people; never an input to the arithmetic.
+    """A ``bridge_rate`` as a JSON number for people; never an input to the arithmetic.
 
     A rate beyond a float's range becomes the largest float: JSON has no infinity.
     """

@@ -31,7 +31,7 @@ FINISHED_STATUSES: Final = frozenset(
 """A transfer at one of these has ended: it can be pruned."""
 
 RESTING_STATUSES: Final = FINISHED_STATUSES | {TransferHistoryStatus.TRANSFER_UNKNOWN}
-"""A transfer at one of these is not in progress: it has ended, or no canonical event names it."""
+"""A transfer at one of these has ended, or no canonical event names it."""
 
 REFUND_STATUSES: Final = frozenset(
     {
@@ -61,7 +61,6 @@ class XferStatus(IntEnum):
 
     @property
     def is_bad(self) -> bool:
-        """Whether this value names the cause of a failure."""
         return self.name.startswith("BAD_")
 
 

@@ -1,7 +1,7 @@
 """Hashing, addresses and signatures of the EVM.
 
-Only this module uses the hashing and curve libraries. Addresses are 20 raw bytes, digests 32,
-signatures 65 (r, s, v with v 27 or 28) everywhere else in the domain.
+Only this module uses the hashing and curve libraries. Addresses are 20 raw bytes, digests 32, signatures 65
+(r, s, v with v 27 or 28) everywhere else in the domain.
 """
 
 import re
@@ -36,16 +36,19 @@ class BadSignature(ValueError):
 
 
 def keccak256(data: bytes) -> bytes:
-    """Return the 32-byte Keccak-256 of ``data`` (the EVM's hash, which is not SHA3-256)."""
+    """The EVM's hash, 32 bytes; it is not SHA3-256."""
     return keccak.new(digest_bits=256, data=data).digest()
 
 
 def recover_signer(digest: bytes, signature: bytes) -> bytes:
-    """Return the 20-byte address whose key made the 65-byte ``signature`` over the 32-byte ``digest``.
+    """The 20-byte address whose key made the 65-byte ``signature`` over the 32-byte ``digest``.
 
     Accepts only what the contracts accept: v 27 or 28, s at most half the curve's order
     (docs/interface.md#signatures). Recovered signers are cached, so validating a transfer again costs no
-    curve arithmetic. Raises BadSignature, and ValueError for a digest that is not 32 bytes.
+    curve arithmetic.
+
+    :raises BadSignature: also a ``ValueError``.
+    :raises ValueError: the digest does not have 32 bytes.
     """
     if len(digest) != HASH_BYTES:
         raise ValueError(f"a digest has 32 bytes, not {len(digest)}")
@@ -55,7 +58,7 @@ def recover_signer(digest: bytes, signature: bytes) -> bytes:
 
 
 def sign_digest(digest: bytes, private_key: bytes) -> bytes:
-    """Sign the 32-byte ``digest``: 65 bytes with low s and v 27 or 28. Deterministic (RFC 6979)."""
+    """65 bytes with low s and v 27 or 28. Deterministic (RFC 6979)."""
     if len(digest) != HASH_BYTES:
         raise ValueError(f"a digest has 32 bytes, not {len(digest)}")
     signed = PrivateKey(private_key).sign_recoverable(digest, hasher=None)
@@ -63,12 +66,11 @@ def sign_digest(digest: bytes, private_key: bytes) -> bytes:
 
 
 def address_of(private_key: bytes) -> bytes:
-    """Return the 20-byte address of a 32-byte private key."""
     return _address_of_public(PrivateKey(private_key).public_key)
 
 
 def parse_evm_address(text: str) -> bytes | None:
-    """Return the 20 bytes of ``0x`` and 40 hex digits in any letter case, None for any other text.
+    """The 20 bytes of ``0x`` and 40 hex digits, None for any other text.
 
     The EIP-55 checksum is not checked: addresses come in any letter case.
     """
@@ -77,9 +79,9 @@ def parse_evm_address(text: str) -> bytes | None:
 
 
 def checksum_address(address: bytes | str) -> str:
-    """Return ``0x`` and 40 hex digits with the EIP-55 letter case.
+    """``0x`` and 40 hex digits with the EIP-55 letter case.
 
-    Raises ValueError for bytes that are not 20 long and for text that is no EVM address.
+    :raises ValueError: for bytes that are not 20 long and for text that is no EVM address.
     """
     raw = parse_evm_address(address) if isinstance(address, str) else bytes(address)
     if raw is None or len(raw) != ADDRESS_BYTES:
@@ -87,9 +89,8 @@ def checksum_address(address: bytes | str) -> str:
     return _with_checksum(raw)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # addresses repeat: of contracts, of people who send to themselves, in each event
 def _with_checksum(raw: bytes) -> str:
-    """Cached, as addresses repeat: of contracts, of people who send to themselves, in each event."""
     digits = raw.hex().encode("ascii")
     nibbles = keccak256(digits).hex().encode("ascii")[: len(digits)]
     raised = int.from_bytes(digits.translate(_LETTERS)) & int.from_bytes(nibbles.translate(_HIGH))
@@ -97,9 +98,9 @@ def _with_checksum(raw: bytes) -> str:
 
 
 def minimal_big_endian(value: int) -> bytes:
-    """Return ``value`` as big-endian bytes without leading zeros: ``b""`` for 0, at most 32 bytes.
+    """Without leading zeros: ``b""`` for 0, at most 32 bytes.
 
-    Raises ValueError outside 0..2^256-1.
+    :raises ValueError: outside 0..2^256-1.
     """
     if not is_uint256(value):
         raise ValueError("not a uint256")
@@ -107,7 +108,7 @@ def minimal_big_endian(value: int) -> bytes:
 
 
 def _form_fault(signature: bytes) -> str | None:
-    """Check everything about a signature that needs no curve arithmetic."""
+    """Without curve arithmetic."""
     if len(signature) != SIGNATURE_BYTES:
         return f"a signature has 65 bytes, not {len(signature)}"
     r = int.from_bytes(signature[:32], "big")

@@ -34,12 +34,10 @@ class GatewayError(Exception):
 
     @property
     def code(self) -> ErrCode:
-        """``err.code`` of the answer."""
         return row_of(self.reason).code
 
     @property
     def kind(self) -> ErrorKind:
-        """What the error means for the request."""
         return row_of(self.reason).kind
 
 
@@ -51,7 +49,7 @@ class BadRequest(GatewayError):
 
     @classmethod
     def naming(cls, faults: Mapping[str, str]) -> BadRequest:
-        """What is wrong with each of the fields: ``amt: is missing; usr_addr: …``."""
+        """Of each of the fields: ``amt: is missing; usr_addr: …``."""
         return cls("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
 
 

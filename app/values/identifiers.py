@@ -1,7 +1,7 @@
 """Types for the names of chains, transfers, blocks, accounts, pools and routes.
 
-They cost nothing at run time. A plain ``int`` or ``bytes`` becomes one of them in an interface, in the event
-codec or where a row is read; from there on mypy does not mix up a chain id and a block number.
+A plain ``int`` or ``bytes`` becomes one of them in an interface, in the event codec or where a row is read;
+from there on mypy does not mix up a chain id and a block number.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple, NewType
 
 ChainId = NewType("ChainId", int)
-"""A chain's number, such as 1 for Ethereum."""
 
 MAX_CHAIN_ID: Final = 2**32 - 1
 """The largest number in the wire's 32 bits."""
@@ -18,7 +17,6 @@ MAX_UINT64: Final = 2**64 - 1
 """What a contract accepts as the destination of a send: also chains that cannot be configured."""
 
 BlockNumber = NewType("BlockNumber", int)
-"""A block's height on its chain."""
 
 TransferId = NewType("TransferId", bytes)
 """The 32 bytes that name a transfer (docs/interface.md#transfer-id)."""
@@ -54,15 +52,12 @@ class RouteKey(NamedTuple):
 
     @property
     def src(self) -> PoolKey:
-        """The token on the source chain."""
         return PoolKey(self.src_chain_id, self.symbol)
 
     @property
     def dst(self) -> PoolKey:
-        """The token on the destination chain."""
         return PoolKey(self.dst_chain_id, self.symbol)
 
     @property
     def reverse(self) -> RouteKey:
-        """The other direction."""
         return RouteKey(self.symbol, self.dst_chain_id, self.src_chain_id)

@@ -13,11 +13,11 @@ def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies:
 
     :param peer: the address at the other end of the connection.
     :param forwarded_for: the ``X-Forwarded-For`` header, several of them joined by commas.
-    :param trusted_proxies: n proxies append to that header, so its n-th entry from the right was
-        written by the first of them; entries to its left may be forged. With fewer entries, or
-        an unreadable one, the request did not come through all of them: the peer counts.
-    :return: an IPv4-mapped IPv6 address as its IPv4 address; None where there is no address at
-        all (a Unix socket).
+    :param trusted_proxies: n proxies append to that header, so its n-th entry from the right was written by
+        the first of them; entries to its left may be forged. With fewer entries, or an unreadable one, the
+        request did not come through all of them: the peer counts.
+    :returns: an IPv4-mapped IPv6 address as its IPv4 address; None where there is no address at all (a Unix
+        socket).
     """
     if trusted_proxies and forwarded_for:
         entries = forwarded_for.split(",")

@@ -18,8 +18,7 @@ from app.values.identifiers import TransferId
 from app.values.times import parse_rfc3339
 from app.values.wire_values import parse_transfer_id, parse_tx_hash
 
-MAX_ACCOUNT: Final = 128
-"""Characters of an account on any chain."""
+MAX_ACCOUNT: Final = 128  # characters, on any chain
 
 
 def read_time(value: Any) -> datetime:
@@ -33,7 +32,6 @@ def read_time(value: Any) -> datetime:
 
 
 def read_whole_number(value: Any, low: int, high: int) -> int:
-    """A JSON integer in a range."""
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"must be an integer from {low} to {high}")
     return value
@@ -103,8 +101,7 @@ def read_base64(value: Any, most: int) -> bytes:
     return decoded
 
 
-MAX_NONCE: Final = 80
-"""Characters of a nonce."""
+MAX_NONCE: Final = 80  # characters
 
 _NUMBER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]+))", re.ASCII)
 
@@ -146,7 +143,6 @@ _SPELLED_ONCE: Final = re.compile(
 
 
 def read_event_id(value: Any, most: int) -> str:
-    """The id of an event, in its one form."""
     return event_id_in_one_form(read_text(value, most), most)
 
 

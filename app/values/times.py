@@ -23,17 +23,15 @@ _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Z
 
 
 def system_clock() -> datetime:
-    """The time now, aware, in UTC."""
     return datetime.now(UTC)
 
 
 def minute_of(at: datetime) -> int:
-    """Whole minutes from the Unix epoch to ``at``, rounded down."""
+    """Whole minutes from the Unix epoch to ``at``, rounded down; :func:`minute_start` is the reverse."""
     return (at - UNIX_EPOCH) // MINUTE
 
 
 def minute_start(minute: int) -> datetime:
-    """The time at which a minute of :func:`minute_of` begins."""
     return UNIX_EPOCH + minute * MINUTE
 
 
@@ -43,7 +41,6 @@ def hour_of(at: datetime) -> int:
 
 
 def hour_start(hour: int) -> datetime:
-    """The time at which an hour of :func:`hour_of` begins."""
     return UNIX_EPOCH + hour * HOUR
 
 
@@ -53,25 +50,21 @@ def day_of(at: datetime) -> int:
 
 
 def day_start(day: int) -> datetime:
-    """The time at which a day of :func:`day_of` begins."""
     return UNIX_EPOCH + day * DAY
 
 
 def unix_microseconds(at: datetime) -> int:
-    """Microseconds from the Unix epoch to ``at``; negative before it."""
+    """Negative before the Unix epoch."""
     return (at - UNIX_EPOCH) // MICROSECOND
 
 
 def unix_milliseconds(at: datetime) -> int:
-    """Whole milliseconds from the Unix epoch to ``at``, rounded down; negative before it."""
+    """Rounded down; negative before the Unix epoch."""
     return (at - UNIX_EPOCH) // MILLISECOND
 
 
 def from_unix_microseconds(microseconds: int) -> datetime:
-    """The time in UTC that :func:`unix_microseconds` counts.
-
-    :raises OverflowError: for a time outside the years 1 to 9999.
-    """
+    """:raises OverflowError: for a time outside the years 1 to 9999."""
     return UNIX_EPOCH + microseconds * MICROSECOND
 
 
@@ -92,7 +85,6 @@ class Epoch(Struct, frozen=True):
 
     @property
     def starts_at(self) -> datetime:
-        """The first moment of the epoch."""
         return UNIX_EPOCH + timedelta(seconds=self.start)
 
     @property

@@ -19,11 +19,8 @@ MISSING: Final = "is missing"
 MAX_SYMBOL_CHARACTERS: Final = 128
 MAX_ADDRESS_CHARACTERS: Final = 128
 
-MAX_ACCOUNTS: Final = 20
-"""Accounts in one request for a history."""
-
-MAX_STATUSES: Final = 100
-"""Transfers in one request for statuses."""
+MAX_ACCOUNTS: Final = 20  # in one request for a history
+MAX_STATUSES: Final = 100  # transfers in one request
 
 _SPACES: Final = " \t\n\r\f\v"
 """Around an account. Other white space, about which readers of JSON Schema differ, is part of it."""
@@ -71,7 +68,6 @@ def bounded_uint(number: int, bits: int) -> int:
 
 
 def token_symbol(text: str) -> str:
-    """A token's symbol, as in the transfer configs."""
     return bounded_text(text, MAX_SYMBOL_CHARACTERS)
 
 
