@@ -10,5 +10,4 @@ from app.waiting.register import Waiting
 
 
 def add(app: Flask, database: Database, *, most_waiting: int) -> None:
-    """Add who waits."""
     add_part(app, Waiting, Waiting(database.public, most_waiting))

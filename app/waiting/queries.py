@@ -17,14 +17,16 @@ from app.values.identifiers import TransferId, account_key
 
 
 class Heads(NamedTuple):
-    """How far the log of events and the journal of statuses reach; 0 where there is nothing."""
+    """How far the log of events and the journal of statuses reach; 0 where there is nothing.
+
+    :param later: the number of the newest change where it came later than the log's last entry; else 0.
+    :param taken_in_at: when the newest event was accepted.
+    """
 
     seq: int
     changes: int
     later: int = 0
-    """The number of the newest change where it came later than the log's last entry; else 0."""
     taken_in_at: datetime | None = None
-    """When the newest event was accepted."""
 
 
 def _of_newest(column: Any) -> Any:
@@ -43,7 +45,7 @@ _HEADS: Final = select(
 
 
 def load_heads(connection: Connection) -> Heads:
-    """The heads, in one statement."""
+    """In one statement."""
     last, changes, newest, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
     later = newest if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
@@ -57,7 +59,6 @@ class Changed(Struct, frozen=True):
 
 
 def changed_since(connection: Connection, since: Heads, until: Heads) -> Changed:
-    """What changed between two heads."""
     if until.changes <= since.changes:
         return Changed()
     rows = connection.execute(
@@ -91,7 +92,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(connection: Connection) -> Beginning | None:
-    """The beginning of the journal; None where it is as old as the log."""
+    """None where the journal is as old as the log."""
     query = select(JournalRow.seq, JournalRow.at).where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0)
     row = connection.execute(query).first()
     return None if row is None else Beginning(row.seq, row.at)
@@ -132,7 +133,7 @@ _ROWS: Final = (
 
 
 def changes_of_transfer(connection: Connection, transfer_id: TransferId, since: Position) -> JournalRows:
-    """The changes of a transfer from a position's entry of the log on."""
+    """From a position's entry of the log on."""
     query = _ROWS.where(JournalRow.transfer_id == transfer_id, JournalRow.seq >= since.seq)
     return connection.execute(query).all()
 
@@ -147,9 +148,8 @@ MOST_OF_ACCOUNT: Final = 1_000
 def changes_of_account(
     connection: Connection, account: str, since: Position, until: Heads
 ) -> JournalRows | None:
-    """The changes of all transfers that an account lists or listed, from a position's entry of the log on.
-
-    None where there are too many.
+    """Of all transfers that an account lists or listed, from a position's entry of the log on; None where
+    there are too many.
 
     :param account: as ``account_key`` writes it.
     """

@@ -27,11 +27,8 @@ from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from app.waiting.queries import Changed, Heads, accounts_of, changed_since, load_heads
 
-TICK_SECONDS: Final = 0.075
-"""How long the thread pauses between two looks."""
-
-BUSY_RETRY_SECONDS: Final = 5
-"""When to try again where too many clients wait."""
+TICK_SECONDS: Final = 0.075  # between two looks
+BUSY_RETRY_SECONDS: Final = 5  # until a client tries again where too many wait
 
 NETWORKS: Final = 4
 """One network may have one in this many of the places, so that most are left to others."""
@@ -39,8 +36,7 @@ NETWORKS: Final = 4
 READS_AT_ONCE: Final = 16
 """How many new clients may read for themselves at a time. For others the thread reads in its next look."""
 
-ROWS_AT_ONCE: Final = 500
-"""Transfers read by one statement."""
+ROWS_AT_ONCE: Final = 500  # transfers read by one statement
 
 _log = logging.getLogger(__name__)
 
@@ -49,23 +45,22 @@ Key = TransferId | str
 
 
 class Waiter:
-    """A client that waits. The looking thread calls its methods, so they neither block nor raise."""
+    """A client that waits. The looking thread calls its methods, so they neither block nor raise.
+
+    ``reads_row``: it gets the row of its transfer. ``until``: when its wait is over in any case, in seconds
+    of the monotonic clock. ``network``: where it comes from, set when it is added. ``wake`` is called after
+    each update; the source that serves the client sets it.
+    """
 
     __slots__ = ("key", "network", "until", "wake")
 
     reads_row = False
-    """Whether it gets the row of its transfer."""
 
     def __init__(self, key: Key, until: float) -> None:
-        """
-        :param until: when its wait is over in any case; seconds of the monotonic clock.
-        """
         self.key = key
         self.network: str | None = None
-        """Where it comes from; set when it is added."""
         self.until = until
-        self.wake: Callable[[], None] = _nothing
-        """Called after each update. Set by the source that serves it."""
+        self.wake: Callable[[], None] = lambda: None
 
     def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
         """Take what is known now. Returns whether the wait is over.
@@ -85,10 +80,6 @@ class Waiter:
         self.until = 0
 
 
-def _nothing() -> None:
-    pass
-
-
 class _Look(Struct, frozen=True):
     """The result of one look: the waiters to update, and the rows of their transfers."""
 
@@ -98,7 +89,11 @@ class _Look(Struct, frozen=True):
 
 
 class Waiting:
-    """The waiters of one process."""
+    """The waiters of one process.
+
+    :param public_reads: where answers are read, also by the thread.
+    :param limit: how many clients may wait at a time.
+    """
 
     def __init__(
         self,
@@ -106,10 +101,6 @@ class Waiting:
         limit: int,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
-        :param public_reads: where answers are read, also by the thread.
-        :param limit: how many clients may wait at a time.
-        """
         self.limit = limit
         self.monotonic = monotonic
         self._reads = public_reads
@@ -130,7 +121,6 @@ class Waiting:
 
     @property
     def limit_of_network(self) -> int:
-        """How many clients of one network may wait at a time."""
         return -(-self.limit // NETWORKS)
 
     def add(self, waiter: Waiter, network: str | None = None) -> None:
@@ -177,12 +167,11 @@ class Waiting:
             return True
 
     def end_own_read(self) -> None:
-        """End what :meth:`begin_own_read` allowed."""
         with self._lock:
             self._own_reads -= 1
 
     def remove(self, waiter: Waiter) -> None:
-        """Update a client no more. Does nothing where it was removed already."""
+        """Does nothing where it was removed already."""
         with self._lock:
             self._fresh.pop(waiter, None)
             of_key = self._waiters.get(waiter.key)
@@ -216,7 +205,7 @@ class Waiting:
             try:
                 self.look()
             except Exception as error:
-                FAILURES.report(_log, logging.WARNING, "nothing can be told to those who wait", error=error)
+                FAILURES.report(_log, logging.WARNING, "waiting clients cannot be updated", error=error)
                 self._fail_those_due(error)
             with self._lock:
                 if not self._count:

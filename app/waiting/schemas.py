@@ -21,8 +21,6 @@ _LAST_ID_LENGTH: Final = 64
 
 
 class WaitQuery(Question):
-    """Parameters of a wait for another status."""
-
     transfer_id = TransferIdHex(
         required=True,
         metadata=describe(

@@ -46,19 +46,16 @@ class Follower(Waiter):
 
     def __init__(self, key: Key) -> None:
         super().__init__(key, math.inf)
-        self.behind = True
-        """Whether there may be changes that were not sent yet."""
-        self.stopped = False
-        """Whether the server stops."""
+        self.behind = True  # there may be changes that were not sent yet
+        self.stopped = False  # the server stops
         self._updated_to: Heads | None = None
 
     def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
-        """See ``Waiter.update``."""
         self.behind, self._updated_to = True, heads
         return False
 
     def failed(self, error: Exception) -> None:
-        """See ``Waiter.failed``. A follower has no timeout, so this is never called."""
+        """A follower has no timeout, so this is never called."""
 
     def stop(self) -> None:
         """Send no more. The client gets the rest from another process."""
@@ -85,16 +82,19 @@ class PlacedChange(Struct, frozen=True):
 
 
 class PublishedChanges(Struct, frozen=True):
-    """The changes after a position. ``changes`` is None where there are too many: read the statuses again."""
+    """The changes after a position.
+
+    :param changes: None where there are too many: read the statuses again.
+    :param until: the position after everything that was read.
+    """
 
     changes: Sequence[PlacedChange] | None
     until: Position
-    """The position after everything that was read."""
     heads: Heads
 
 
 def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
-    """Register a client that follows a transfer or an account from now on.
+    """Register a client from now on.
 
     :param network: where it comes from, as ``Waiting.add`` takes it.
     :raises GatewayError: too many clients wait already.
@@ -233,8 +233,7 @@ def key_of(transfer_id: TransferId | None, account: str | None) -> Key | None:
     return account if transfer_id is None else transfer_id
 
 
-LONGEST_SECONDS: Final = 30
-"""How long a request may wait at most."""
+LONGEST_SECONDS: Final = 30  # of a wait
 
 
 class StatusWaiter(Waiter):
@@ -252,28 +251,21 @@ class StatusWaiter(Waiter):
         self.transfer_id = transfer_id
         self._after = after
         self.row: TransferRow | None = None
-        self.as_of: datetime | None = None
-        """When the newest event that the answer includes was accepted."""
+        self.as_of: datetime | None = None  # when the newest event that the answer includes was accepted
         self._error: Exception | None = None
-        self.over = False
-        """Whether the wait is over: there is an answer or an error."""
+        self.over = False  # there is an answer or an error
 
     def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
-        """See ``Waiter.update``."""
         self.over = last or _status(row) != self._after
         if self.over:
             self.row, self.as_of = row, heads.taken_in_at
         return self.over
 
     def failed(self, error: Exception) -> None:
-        """See ``Waiter.failed``."""
         self.row, self._error, self.over = None, error, True
 
     def found(self) -> TransferRow | None:
-        """The transfer's row at the end of the wait.
-
-        :raises Exception: why it could not be read.
-        """
+        """:raises Exception: why the row could not be read."""
         if self._error is not None:
             raise self._error
         return self.row
@@ -323,13 +315,13 @@ def wait_for_status(
 def _status_if_not(
     after: int, database: Database, snapshots: SnapshotSource, transfer_id: TransferId
 ) -> TransferStatus | None:
-    """The status now, None where it is ``after``."""
+    """None where it is ``after``."""
     row, as_of = read_as_of(database, lambda connection: transfer_row(connection, transfer_id))
     return None if _status(row) == after else _answer(database, snapshots, transfer_id, row, as_of)
 
 
 def status_at_last(database: Database, snapshots: SnapshotSource, waiter: StatusWaiter) -> TransferStatus:
-    """The transfer's status when the wait is over.
+    """When the wait is over.
 
     :raises GatewayError: no such transfer.
     :raises Unavailable: the configuration cannot be read.

@@ -40,8 +40,7 @@ from app.waiting.services import (
     wait_for_status,
 )
 
-RETRY_MILLISECONDS: Final = 2_000
-"""When a client whose connection broke reconnects."""
+RETRY_MILLISECONDS: Final = 2_000  # until a client whose connection broke reconnects
 
 RESET_EVENT: Final = "reset"
 
@@ -62,7 +61,6 @@ def reset(position: Position) -> bytes:
 
 
 def status_events(changes: Iterable[PlacedChange]) -> bytes:
-    """Changes of statuses, each an event with its id."""
     return b"".join(_event(each.position, STATUS_EVENT, each.change.event(each.at)) for each in changes)
 
 
@@ -88,7 +86,6 @@ STREAM_HEADERS: Final = (
 
 
 Refuse = Callable[[Exception], Response]
-"""Makes the answer to an error."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,8 +105,6 @@ class LastAnswer:
 
 
 class StatusSource:
-    """The answer to a client that waits for another status."""
-
     __slots__ = ("_database", "_last", "_refuse", "_shape", "_snapshots", "_waiter", "_waiting")
 
     def __init__(
@@ -131,7 +126,6 @@ class StatusSource:
         self._refuse = refuse
 
     def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
-        """See ``Source.steps``."""
         while not self._waiter.over:
             yield Pause()
         made = self._last.of(self._waiter, self._answer)
@@ -146,26 +140,24 @@ class StatusSource:
         return Beginning(made.status, made.headers.to_wsgi_list(), made.get_data())
 
     def on_wake(self, wake: Callable[[], None]) -> None:
-        """See ``Source.on_wake``."""
         self._waiter.wake = wake
 
     def close(self) -> None:
-        """End the wait."""
         self._waiting.remove(self._waiter)
 
 
 class StreamSource:
-    """The stream of a client that follows a transfer or an account."""
+    """The stream of a client that follows a transfer or an account.
+
+    :param after: the position after the last event that the client got.
+    :param resets: the client has to read the statuses again.
+    """
 
     __slots__ = ("_complete", "_database", "_follower", "_position", "_resets", "_waiting")
 
     def __init__(
         self, database: Database, waiting: Waiting, follower: Follower, after: Position, *, resets: bool
     ) -> None:
-        """
-        :param after: the position after the last event that the client got.
-        :param resets: the client has to read the statuses again.
-        """
         self._resets = resets
         self._database = database
         self._waiting = waiting
@@ -174,7 +166,7 @@ class StreamSource:
         self._complete = False
 
     def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
-        """See ``Source.steps``. After an error the stream ends. Its client reconnects with its last id."""
+        """After an error the stream ends. Its client reconnects with its last id."""
         yield Beginning("200 OK", with_own(list(STREAM_HEADERS), own), None)
         yield opening(self._position)
         if self._resets:
@@ -207,11 +199,9 @@ class StreamSource:
         return reset(past.until) if past.changes is None else status_events(past.changes)
 
     def on_wake(self, wake: Callable[[], None]) -> None:
-        """See ``Source.on_wake``."""
         self._follower.wake = wake
 
     def close(self) -> None:
-        """Stop following."""
         self._waiting.remove(self._follower)
 
 
@@ -221,7 +211,6 @@ _EVENTS_QUERY: Final = EventsQuery()
 
 
 def wait_transfer_status() -> Response:
-    """The transfer's status as soon as it is another one."""
     shape = status_answer(current(PublicInterface).compat_clients)
     parts = current(Database), current(SnapshotSource), current(Waiting)
     query = read_query(_WAIT_QUERY)
@@ -236,7 +225,6 @@ def wait_transfer_status() -> Response:
 
 
 def transfer_events() -> Response:
-    """The stream of changes of a transfer, or of an account's transfers."""
     database = current(Database)
     waiting = current(Waiting)
     query = read_query(_EVENTS_QUERY)
