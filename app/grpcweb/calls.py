@@ -78,7 +78,7 @@ _UNESCAPED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code)
 
 
 class CompressedMessage(Exception):
-    """The message is compressed; this gateway reads no compressed messages."""
+    pass
 
 
 def read_message(body: bytes, longest: int) -> bytes:
@@ -127,7 +127,7 @@ def decode_text(body: bytes) -> bytes:
 
 
 def encode_text(body: bytes) -> bytes:
-    """The bytes as one piece of base64, which every reader accepts."""
+    """One piece of base64, which every reader accepts."""
     return b64encode(body)
 
 
@@ -141,7 +141,7 @@ _SECONDS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 
 
 
 class DeadlineExceeded(Exception):
-    """The caller has stopped waiting."""
+    pass
 
 
 class Deadline(Struct, frozen=True):
@@ -163,10 +163,7 @@ class Deadline(Struct, frozen=True):
         return cls(now + int(match[1]) * _SECONDS[match[2]])
 
     def check(self, now: float) -> None:
-        """Check that the caller still waits.
-
-        :raises DeadlineExceeded: it does not.
-        """
+        """:raises DeadlineExceeded: the caller waits no longer."""
         if self.at is not None and now >= self.at:
             raise DeadlineExceeded
 
@@ -180,8 +177,6 @@ _HEADERS: Final = (
 
 
 class GrpcStatus(IntEnum):
-    """The status codes of gRPC that this gateway uses."""
-
     OK = 0
     INVALID_ARGUMENT = 3
     DEADLINE_EXCEEDED = 4
@@ -249,7 +244,7 @@ GRPC_STATUS: Final[dict[ErrorKind, GrpcStatus]] = {
 def refuse(error: Exception, method: Method | None) -> Response:
     """The answer of a call that raised ``error``.
 
-    :param method: the called one, None where it is unknown.
+    :param method: None where it is unknown.
     """
     if isinstance(error, CompressedMessage):
         text = "compressed messages are not supported: send the message uncompressed"
@@ -267,7 +262,6 @@ def refuse(error: Exception, method: Method | None) -> Response:
 
 
 def _log(error: Exception, status: GrpcStatus) -> None:
-    """Log the cause, which the caller does not see."""
     level = logging.ERROR if status is GrpcStatus.INTERNAL else logging.WARNING
     FAILURES.report(log, level, "%s %s answered %s", request.method, request.path, status.name, error=error)
 
@@ -286,8 +280,6 @@ web = Blueprint("grpcweb", __name__)
 
 
 class Methods(Struct, frozen=True):
-    """The methods of the interface of one application."""
-
     by_name: dict[str, Method] = field(default_factory=methods)
 
 
@@ -301,8 +293,8 @@ class _RestOfPath(BaseConverter):
 def open_interface(app: Flask) -> None:
     """Add the service to the application.
 
-    The rules name no HTTP method, so they match every one: every request is answered in gRPC's form,
-    never by the framework.
+    The rules name no HTTP method, so they match every one: every request is answered in gRPC's form, never by
+    the framework.
     """
     add_part(app, Methods, Methods())
     app.register_blueprint(web)
@@ -313,7 +305,7 @@ def open_interface(app: Flask) -> None:
 
 @web.url_value_preprocessor
 def name_operation(endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """Set the method's name for logs and metrics, before anything can refuse the call."""
+    """Set the method's name for logs and metrics, before the call can be refused."""
     name = (values or {}).get("name")
     known = name if name in current(Methods).by_name else UNKNOWN  # of a closed set, unlike callers' names
     request.environ[OPERATION] = f"{_KEY}.{known}"
@@ -345,16 +337,13 @@ def call(name: str) -> Response:
 
 @web.errorhandler(Exception)
 def answer_error(error: Exception) -> Response:
-    """Answer any exception, also one from before the call, such as the limiter's."""
+    """Also one from before the call, such as the limiter's."""
     name = (request.view_args or {}).get("name", "")
     return refuse(error, current(Methods).by_name.get(name))
 
 
 def _body(*, text: bool) -> bytes:
-    """The frames of the request.
-
-    :raises TooLarge: they are longer than one message can be.
-    """
+    """:raises TooLarge: the frames are longer than one message can be."""
     longest = MAX_TEXT_BYTES if text else MAX_BODY_BYTES
     # One byte more than allowed: otherwise a body cut off at the limit would look complete.
     request.max_content_length = longest + 1

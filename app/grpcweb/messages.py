@@ -35,7 +35,6 @@ from app.values.wire_values import bounded_uint
 Rules = Mapping[str, Callable[[Any], Any]]
 """For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
 
-
 Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
 """From the values of a message's fields to the request, and to the fault of each of them."""
 
@@ -43,8 +42,9 @@ Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
 class Method(Struct, frozen=True):
     """What a method reads, what it does, and how it answers.
 
-    ``call`` executes it; ``write`` makes the message of its result, and ``headers`` the names and values of
-    the answer's headers.
+    :param call: executes it.
+    :param write: makes the message of its result.
+    :param headers: the names and values of the answer's headers.
     """
 
     question: type[Message]
@@ -64,8 +64,6 @@ _VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
 
 
 def by_rules(rules: Rules) -> Read:
-    """Reads each field by its rule."""
-
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         requested: dict[str, Any] = {}
         faults: dict[str, str] = {}
@@ -80,10 +78,7 @@ def by_rules(rules: Rules) -> Read:
 
 
 def by_schema(operation: Operation) -> Read:
-    """Reads the fields as over HTTP. All but numbers count as left out where they are zero.
-
-    See docs/interface.md#grpc-fields.
-    """
+    """As over HTTP. All but numbers count as left out where they are zero (docs/interface.md#grpc-fields)."""
     schema = operation.question(compat_clients=False)
 
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -105,22 +100,18 @@ def read_question(kind: type[Message], raw: bytes, read: Read) -> dict[str, Any]
     values = {each.name: getattr(message, each.name) for each in kind.DESCRIPTOR.fields}
     lists = {each.name: list(values[each.name]) for each in kind.DESCRIPTOR.fields if each.is_repeated}
     requested, faults = read(values | lists)
-    faults = _too_large_numbers(kind, raw) | faults
+    faults = dict(_oversized(kind.DESCRIPTOR, raw)) | faults
     if faults:
         raise BadRequest.naming({name: faults[name] for name in values if name in faults})
     return requested
 
 
-def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
+def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
     """Integers that do not fit their field's type: the fault by field name.
 
     Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
     (docs/interface.md#integers). Within a nested message the name is that of the outer field.
     """
-    return dict(_oversized(kind.DESCRIPTOR, raw))
-
-
-def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
     for number, value in _values(raw):
         field = kind.fields_by_number.get(number)
         if field is None:
@@ -179,7 +170,7 @@ MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
 
 
 def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
-    """The estimate, its amounts as decimal strings."""
+    """Amounts are decimal strings."""
     return EstimateAmtResponse(
         eq_value_token_amt=str(estimate.eq_value_token_amt),
         bridge_rate=min(rate_as_number(estimate.bridge_rate), MAX_FLOAT),
@@ -193,7 +184,7 @@ def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
 
 
 def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
-    """What withdrawing from one chain brings, its amounts as decimal strings."""
+    """What withdrawing from one chain brings."""
     whole = estimate_answer(estimate)
     return WithdrawEstimate(
         **{name: getattr(whole, name) for name in WithdrawEstimate.DESCRIPTOR.fields_by_name}
@@ -213,7 +204,7 @@ def status_answer(status: TransferStatus) -> GetTransferStatusResponse:
 
 
 def history_answer(page: HistoryPage) -> TransferHistoryResponse:
-    """The page; its messages have no accounts."""
+    """The messages have no accounts."""
     return TransferHistoryResponse(
         history=[_listed(transfer) for transfer in page.transfers],
         next_page_token=page.next_page_token,
@@ -252,10 +243,9 @@ def _leg(leg: Leg) -> dict[str, Any]:
 
 
 def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryResponse:
-    """The median."""
     return GetLatest7DayTransferLatencyForQueryResponse(median_transfer_latency_in_second=seconds)
 
 
 def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
-    """The configs, in the fields that the messages have. This takes milliseconds, the others microseconds."""
+    """In the fields that the messages have. This takes milliseconds, the others microseconds."""
     return ParseDict(dict(configs.answer), GetTransferConfigsResponse(), ignore_unknown_fields=True)

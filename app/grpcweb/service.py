@@ -28,15 +28,9 @@ from app.http.requests import Operation
 from app.network.snapshot import TransferConfigs
 from app.transfers.rules.refunds.request_message import read_withdraw_request
 from app.values.amounts import parse_uint256
-from app.values.wire_values import (
-    MISSING,
-    required,
-    token_symbol,
-    user_address,
-)
+from app.values.wire_values import MISSING, required, token_symbol, user_address
 
-MAX_WITHDRAWALS: Final = 32
-"""Source chains of one request: each can cost a read."""
+MAX_WITHDRAWALS: Final = 32  # source chains of one request: each can cost a read
 
 
 def _withdrawals(sources: Any) -> list[Withdrawal]:
@@ -63,7 +57,6 @@ class _LastConfigs:
         self._made: tuple[TransferConfigs, Message] | None = None
 
     def __call__(self, configs: TransferConfigs) -> Message:
-        """The message of the current configs."""
         made = self._made
         if made is None or made[0] is not configs:
             made = self._made = (configs, configs_answer(configs))
@@ -109,7 +102,7 @@ def _in_messages() -> dict[str, _InMessages]:
 
 
 def methods() -> dict[str, Method]:
-    """The methods that are answered, by name; any other is unimplemented."""
+    """By name; any other is unimplemented."""
     messages = _in_messages()
     served = {each.name[0].upper() + each.name[1:]: each for each in OPERATIONS if each.name in messages}
     return {name: _method(name, each, messages[each.name]) for name, each in served.items()}
