@@ -63,8 +63,8 @@ _COUNTS_OF_PAIR: Final = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _D
 class LatencyOrder(Struct, frozen=True):
     """Order statistics of some latencies, in microseconds.
 
-    ``twice_median`` is a whole number: of an even ``count`` the sum of the two in the middle. A percentile is
-    the least latency that so many of a hundred transfers did not exceed (nearest rank).
+    ``twice_median`` is a whole number: of an even ``count`` the sum of both medians. A percentile is the
+    least latency that so many of a hundred transfers did not exceed (nearest rank).
     """
 
     count: int
@@ -74,7 +74,7 @@ class LatencyOrder(Struct, frozen=True):
 
 
 def number(value: int) -> ColumnElement[int]:
-    """A number written into the statement. With a parameter the planner would not use the index."""
+    """Written into the statement: with a parameter the planner would not use the index."""
     return literal_column(str(value), BigInteger)
 
 
@@ -135,7 +135,7 @@ def _place(ends: Sequence[str], ranks: Ranks) -> CTE:
 
 
 def median_rank(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
-    """The ranks of the median in sorted order, from 0; both are the same where the number is odd."""
+    """As ``median_ranks``, in the statement."""
     return (total - number(1)) // number(2), total // number(2)
 
 
@@ -192,7 +192,7 @@ def twice_median(
 
 
 def _twice(total: int, found: int) -> int:
-    """Twice the median: of an odd number it is the middle latency doubled, of an even one the sum of two."""
+    """Of an odd number ``found`` is the median, of an even one the sum of both medians."""
     return found * 2 if total % 2 else found
 
 
@@ -241,7 +241,6 @@ def ninth_tenths_by_pair(
 
 
 def newest_release(connection: Connection) -> datetime | None:
-    """The time of the newest release whose latency is known; None while there is none."""
     return connection.scalar(select(func.max(LatencyRecord.released_at)))
 
 
@@ -315,5 +314,5 @@ def latency_order_of_token(
 
 
 def _rank(percent: int, total: int) -> int:
-    """The same as ``nearest_rank``, of numbers."""
+    """As :func:`nearest_rank`, of numbers."""
     return (percent * total - 1) // 100

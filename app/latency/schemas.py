@@ -13,15 +13,11 @@ from app.values.wire_values import MAX_SYMBOL_CHARACTERS
 
 
 class LatencyQuery(Question):
-    """Parameters of a request for a latency."""
-
     src_chain_id = Uint(64, required=True, metadata=describe("Source chain id.", 1))
     dst_chain_id = Uint(64, required=True, metadata=describe("Destination chain id.", 56))
 
 
 class LatencyAnswer(Answer):
-    """How long transfers took."""
-
     median_transfer_latency_in_second = Number(
         dump_default=0,
         metadata=describe("Median of the transfers released in the last 7 days, in seconds.", 612.5),
@@ -29,8 +25,6 @@ class LatencyAnswer(Answer):
 
 
 class LatencyStatsQuery(LatencyQuery):
-    """Parameters of a request for figures about latencies."""
-
     token_symbol = BoundedText(
         MAX_SYMBOL_CHARACTERS,
         metadata=describe("Only transfers of this token. If omitted, those of all tokens.", "USDT"),
@@ -38,7 +32,7 @@ class LatencyStatsQuery(LatencyQuery):
 
 
 class LatencyStatsAnswer(Answer):
-    """How long transfers took, in seconds."""
+    """Latencies are in seconds."""
 
     count = fields.Integer(dump_default=0, metadata=describe("Number of transfers.", 1204))
     window_seconds = fields.Integer(
@@ -61,7 +55,6 @@ class LatencyStatsAnswer(Answer):
 
 
 def latency_stats_json(stats: LatencyStats) -> dict[str, Any]:
-    """The figures in the shape of :class:`LatencyStatsAnswer`."""
     return {
         "count": stats.count,
         "window_seconds": stats.window_seconds,

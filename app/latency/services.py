@@ -56,7 +56,7 @@ def median_latency(
 def two_chains(
     snapshots: SnapshotSource, src_chain_id: ChainId, dst_chain_id: ChainId
 ) -> tuple[ChainInfo, ChainInfo]:
-    """The two chains of a request for latencies.
+    """Find the two chains of a request for latencies.
 
     :raises GatewayError: they are the same, or one is not known.
     :raises Unavailable: the configuration cannot be read.
@@ -73,7 +73,7 @@ def two_chains(
 def times_between(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, now: datetime
 ) -> RouteTimes:
-    """How long transfers between two chains took in the last 7 days; ``UNKNOWN_TIMES`` without any."""
+    """Of the last 7 days; ``UNKNOWN_TIMES`` without any transfer."""
     found = twice_median_and_p90(connection, src_chain_id, dst_chain_id, *window(now))
     if found is None:
         return UNKNOWN_TIMES

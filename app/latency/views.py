@@ -11,12 +11,10 @@ from app.network.snapshot import SnapshotSource
 
 
 def get_latest_7_day_transfer_latency(requested: dict[str, Any]) -> float:
-    """How long do transfers between these chains take, in seconds?"""
     chains = requested["src_chain_id"], requested["dst_chain_id"]
     return median_latency(current(Database), current(SnapshotSource), *chains)
 
 
 def get_transfer_latency_stats(requested: dict[str, Any]) -> LatencyStats:
-    """How long do transfers between these chains take, and how much does it vary?"""
     of = requested["src_chain_id"], requested["dst_chain_id"], requested.get("token_symbol")
     return latency_stats(current(Database), current(SnapshotSource), *of)

@@ -26,11 +26,11 @@ def median_ranks(total: int) -> tuple[int, int]:
 
 def median_seconds(twice_us: int) -> float:
     """The median, in seconds, from twice the median in microseconds, which for an even number of latencies is
-    the sum of the two in the middle. One division of exact integers, so the result is the nearest float.
+    the sum of both medians. One division of exact integers, so the result is the nearest float.
     """
     return twice_us / (2 * _SECOND)
 
 
 def seconds(microseconds: int) -> float:
-    """A latency in seconds: the nearest float."""
+    """The nearest float."""
     return microseconds / _SECOND
