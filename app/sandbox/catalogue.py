@@ -20,8 +20,7 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId, PoolKey
 
 ORDINARY_CALLER: Final = "127.0.0.1"
-BLOCKED_CALLER: Final = "127.0.0.2"
-"""The loopback address in the sandbox's blocked networks: ``curl --interface 127.0.0.2``."""
+BLOCKED_CALLER: Final = "127.0.0.2"  # in the sandbox's blocked networks: curl --interface 127.0.0.2
 
 RECORDED_TRANSFER: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 """A transfer of the production network, whose public answer the sandbox returns."""
@@ -32,9 +31,12 @@ _CHAINS: Final = {"src_chain_id": "from", "dst_chain_id": "to"}
 class SandboxTransfer(Struct, frozen=True, rename={**_CHAINS, "digits": "id"}):
     """A transfer with a fixed id, what a request for it returns, and what happened to it.
 
-    ``digits`` are the last ones of its id. ``sends`` is an amount in whole tokens and the symbol, ``user``
-    the number of the sender, ``ago`` the hours and minutes from its first event to the loading. ``steps`` are
-    methods of ``TransferBuilder``, some with an argument, and ``evidence`` with a number of signatures.
+    :param digits: the last ones of its id.
+    :param sends: an amount in whole tokens and the symbol.
+    :param user: the number of the sender.
+    :param ago: the hours and minutes from its first event to the loading.
+    :param steps: methods of ``TransferBuilder``, some with an argument, and ``evidence`` with a number of
+        signatures.
     """
 
     digits: str
@@ -58,7 +60,6 @@ class SandboxTransfer(Struct, frozen=True, rename={**_CHAINS, "digits": "id"}):
 
     @property
     def route(self) -> tuple[int, int]:
-        """The source chain and the destination chain."""
         return self.src_chain_id, self.dst_chain_id
 
 
@@ -70,9 +71,10 @@ class SandboxEstimate(Struct, frozen=True):
 
 
 class SandboxError(Struct, frozen=True):
-    """An estimate that fails with ``code``; ``reason`` is the answer's X-Gateway-Reason.
+    """An estimate that fails with ``code``.
 
-    ``caller`` is the address of the request.
+    :param reason: the answer's X-Gateway-Reason.
+    :param caller: the address of the request.
     """
 
     code: ErrCode
@@ -116,7 +118,7 @@ SANDBOX_LATENCIES: Final = _STORIES.latencies
 
 
 def sandbox_id(status: TransferHistoryStatus, variant: int = 0) -> str:
-    """Return the id of a sandbox transfer: zeros, two digits of the variant, two of the status.
+    """The id of a sandbox transfer: zeros, two digits of the variant, two of the status.
 
     Both are read as decimal: ``0x…0008`` is at status 8, ``0x…0306`` at status 6 for refund reason 3.
     """
@@ -127,14 +129,14 @@ NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 
 
 def network_document() -> dict[str, Any]:
-    """Return a new copy of the network document (docs/interface.md#network-document)."""
+    """A new copy (docs/interface.md#network-document)."""
     document: dict[str, Any] = orjson.loads(NETWORK_FILE.read_bytes())
     return document
 
 
 @lru_cache(maxsize=1)
 def network_facts() -> NetworkFacts:
-    """Return what the document says about transfers; validators are the opening sets."""
+    """The facts of the document; validators are the opening sets."""
     document = network_document()
     chain_ids = {member["chain_id"] for member in document["validators"]}
     return NetworkFacts(
@@ -161,17 +163,20 @@ def network_facts() -> NetworkFacts:
 
 @lru_cache(maxsize=1)
 def block_delays() -> dict[int, int]:
-    """Return by chain how many blocks deep a send must be."""
+    """By chain the number of blocks that a send must be deep."""
     return {chain["id"]: chain["block_delay"] for chain in network_document()["chains"]}
 
 
 def decimals_of(chain_id: int, symbol: str) -> int:
-    """Return a token's number of decimals. Raises KeyError when the sandbox has no such token."""
+    """:raises KeyError: the sandbox has no such token."""
     return network_facts().tokens[PoolKey(ChainId(chain_id), symbol)].decimals
 
 
 def token_address(chain_id: int, symbol: str) -> bytes:
-    """Return a token's contract, 20 bytes. Raises KeyError when the sandbox has no such token."""
+    """20 bytes.
+
+    :raises KeyError: the sandbox has no such token.
+    """
     address = network_facts().tokens[PoolKey(ChainId(chain_id), symbol)].address
     if address is None:
         raise KeyError((chain_id, symbol))
@@ -179,9 +184,9 @@ def token_address(chain_id: int, symbol: str) -> bytes:
 
 
 def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id: int) -> bytes:
-    """Return the source chain's contract that takes a send of the kind and pays its refund, 20 bytes.
+    """The source chain's contract that takes a send of the kind and pays its refund, 20 bytes.
 
-    Raises KeyError when the sandbox has none.
+    :raises KeyError: the sandbox has none.
     """
     taken = Taken(kind, symbol, None, ChainId(src_chain_id), ChainId(dst_chain_id))
     contract = network_facts().refund_contract(taken)
@@ -192,7 +197,7 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
 @lru_cache(maxsize=1)
 def base_fees() -> dict[tuple[SendKind, str, int, int], int]:
-    """Return the base fee of every route, in destination units: by kind, symbol, source, destination.
+    """By kind, symbol, source and destination, in destination units.
 
     Between two pegged chains it is the destination pair's fee for a deposit (docs/interface.md#burn-mint).
     """

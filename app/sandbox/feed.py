@@ -1,17 +1,17 @@
 """The sandbox's feed: every event behind its answers, in the order in which they happened.
 
-A week of completed transfers on a few pairs of chains has medians that never change. Time is cut into
-slots of three hours since 1970, and each pair has one transfer a slot, computed only from pair and slot.
-Computed again it is the same event, so a sandbox can be refreshed without reading what it holds. Of three
-slots in a row one transfer is faster than the pair's median, one takes exactly that long, one is slower.
-So the median is the same for any slots in a seven-day window, and what the documentation prints stays
-true.
+A week of completed transfers on a few pairs of chains has medians that never change. Time is cut into slots
+of three hours since 1970, and each pair has one transfer a slot, computed only from pair and slot. Computed
+again it is the same event, so a sandbox can be refreshed without reading what it holds. Of three slots in a
+row one transfer is faster than the pair's median, one takes exactly that long, one is slower. So the median
+is the same for any slots in a seven-day window, and what the documentation prints stays true.
 """
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
@@ -52,7 +52,7 @@ SERIES: Final = tuple(
 
 
 def usual_latency(src_chain_id: int, dst_chain_id: int) -> timedelta:
-    """Return the median of a pair with traffic, some minutes for any other."""
+    """The median of a pair with traffic, some minutes for any other."""
     for series in SERIES:
         if (series.typical.src_chain_id, series.typical.dst_chain_id) == (src_chain_id, dst_chain_id):
             return series.median
@@ -60,9 +60,9 @@ def usual_latency(src_chain_id: int, dst_chain_id: int) -> timedelta:
 
 
 def fresh_latencies(now: datetime, since: datetime) -> Iterator[Event]:
-    """Yield the events of all transfers released after ``since`` and not after ``now``, a week at most.
+    """The events of all transfers released after ``since`` and not after ``now``, a week at most.
 
-    Overlapping calls yield equal events for what they share, so a caller that is not sure may request more.
+    Overlapping calls yield equal events for what they share.
     """
     since = max(since, now - LATENCY_WINDOW)
     for position, series in enumerate(SERIES):
@@ -76,7 +76,7 @@ def fresh_latencies(now: datetime, since: datetime) -> Iterator[Event]:
 
 
 def fresh_heads(now: datetime) -> Iterator[Event]:
-    """Yield how far each chain has been read at ``now``: its newest block of that moment."""
+    """The newest block of each chain at ``now``."""
     for chain_id in PACES:
         newest = block_at(chain_id, now)
         yield block_event("chain.head", str(chain_id), newest.mined_at, chain_id, chain_id=chain_id)
@@ -90,7 +90,7 @@ def _completed(series: Series, slot: int, start: datetime, latency: timedelta) -
 
 
 def _latency(series: Series, slot: int) -> timedelta:
-    """Return the median in every third slot, 10 to 40 % less in the one before, 10 to 90 % more after."""
+    """The median in every third slot, 10 to 40 % less in the one before, 10 to 90 % more after."""
     noise = _noise(series, slot, "latency")
     match slot % 3:
         case 0:
@@ -127,14 +127,15 @@ _ROTATED_POWERS: Final = (320, 260, 190, 130, 100)
 
 
 def sandbox_events(now: datetime) -> Iterator[Event]:
-    """Yield all events of the sandbox, none later than ``now``, ordered by time.
+    """All events of the sandbox, none later than ``now``, ordered by time.
 
     Load them once, into an empty database with the sandbox's network: made again at another time, the
-    transfers with fixed ids would contradict themselves. Afterwards use :func:`fresh_events`. Raises
-    ValueError when ``now`` has no offset.
+    transfers with fixed ids would contradict themselves. Afterwards use :func:`fresh_events`.
+
+    :raises ValueError: ``now`` has no offset.
     """
     now = _in_utc(now)
-    transfers = sorted(SANDBOX_TRANSFERS, key=_user)  # the order of events at the same moment
+    transfers = sorted(SANDBOX_TRANSFERS, key=attrgetter("user"))  # the order of events at the same moment
     events = [
         *chain.from_iterable(_story(transfer, now) for transfer in transfers),
         *_liquidity(now),
@@ -146,18 +147,19 @@ def sandbox_events(now: datetime) -> Iterator[Event]:
 
 
 def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
-    """Yield the events that a sandbox needs at ``now`` if it was last loaded or refreshed at ``since``, by
-    time.
+    """The events that a sandbox needs at ``now`` if it was last loaded or refreshed at ``since``, by time.
 
     They are the transfers completed since then, for the latencies, and how far every chain has been read.
-    Made twice, they are the same events. Raises ValueError when a time has no offset.
+    Made twice, they are the same events.
+
+    :raises ValueError: a time has no offset.
     """
     now = _in_utc(now)
     yield from sorted(chain(fresh_latencies(now, _in_utc(since)), fresh_heads(now)), key=_time)
 
 
 def story_steps(story: SandboxTransfer, builder: TransferBuilder) -> list[list[Event]]:
-    """Return the events of each step of a story, made by the builder of the transfer that it happens to."""
+    """The events of each step of a story, made by the builder of the transfer that it happens to."""
     steps: list[list[Event]] = []
     for step in story.steps:
         before = len(builder.events)
@@ -177,7 +179,6 @@ def story_steps(story: SandboxTransfer, builder: TransferBuilder) -> list[list[E
 
 
 def _story(transfer: SandboxTransfer, now: datetime) -> list[Event]:
-    """What happened to a transfer, step by step."""
     hours, minutes = map(int, transfer.ago.split(":"))
     builder = TransferBuilder(
         transfer.transfer_id,
@@ -215,7 +216,7 @@ def _fees(now: datetime) -> Iterator[Event]:
 
 
 def _rotation(now: datetime) -> Event:
-    """Return a rotation of a chain's validators: the same signers, a little power moved."""
+    """The same signers, a little power moved."""
     members = sorted(zip((address_of(key) for key in VALIDATOR_KEYS), _ROTATED_POWERS, strict=True))
     return block_event(
         "validators.updated",
@@ -226,10 +227,6 @@ def _rotation(now: datetime) -> Event:
         signers=[checksum_address(signer) for signer, _ in members],
         powers=[str(power * 10**24) for _, power in members],
     )
-
-
-def _user(transfer: SandboxTransfer) -> int:
-    return transfer.user
 
 
 def _time(event: Event) -> str:

@@ -14,7 +14,6 @@ from msgspec import Struct
 from app.values.crypto import keccak256
 
 _GENESIS: Final = datetime(2025, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Pace(Struct, frozen=True):
@@ -33,7 +32,7 @@ class Block(Struct, frozen=True):
 
 
 def _pace(height: int, milliseconds: int) -> Pace:
-    return Pace(height, milliseconds * _MILLISECOND)
+    return Pace(height, timedelta(milliseconds=milliseconds))
 
 
 PACES: Final = {
@@ -49,11 +48,13 @@ PACES: Final = {
     42161: _pace(290_600_000, 250),
     43114: _pace(55_000_000, 2_000),
 }
-"""Of every chain in the network document."""
 
 
 def block_at(chain_id: int, at: datetime) -> Block:
-    """Return the newest block of the chain at a moment. Raises KeyError for a chain not of the sandbox."""
+    """The newest block of the chain at a moment.
+
+    :raises KeyError: the chain is none of the sandbox.
+    """
     pace = PACES[chain_id]
     periods = (at - _GENESIS) // pace.period
     number = pace.height + periods
@@ -62,7 +63,6 @@ def block_at(chain_id: int, at: datetime) -> Block:
 
 
 def time_to_depth(chain_id: int, blocks: int) -> timedelta:
-    """Return how long a chain takes for a number of blocks."""
     return PACES[chain_id].period * blocks
 
 
@@ -70,7 +70,7 @@ Event: TypeAlias = dict[str, object]
 
 
 def event(kind: str, about: str, at: datetime, /, **fields: object) -> Event:
-    """Return an event of type ``kind``. ``about`` makes its id unique within the type."""
+    """:param about: makes the id unique within the type ``kind``."""
     return {
         "id": f"sandbox:{kind}:{about}",
         "type": kind,
@@ -80,7 +80,7 @@ def event(kind: str, about: str, at: datetime, /, **fields: object) -> Event:
 
 
 def block_event(kind: str, about: str, at: datetime, where: int, /, **fields: object) -> Event:
-    """Return an event of the newest block that chain ``where`` had at ``at``.
+    """An event of the newest block that chain ``where`` had at ``at``.
 
     Its id has the first digits of the block's hash, as with every reporter of block events.
     """

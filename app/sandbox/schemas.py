@@ -14,8 +14,6 @@ _ID: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6
 
 
 class _EvmAddress(fields.String):
-    """An address in hex, as 20 bytes."""
-
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         address = parse_evm_address(value) if isinstance(value, str) else None
         if address is None:
@@ -24,8 +22,6 @@ class _EvmAddress(fields.String):
 
 
 class AdvanceBody(Question):
-    """Body of a request to move a made-up transfer."""
-
     story = fields.String(
         validate=validate.OneOf(tuple(STORIES), error="must be one of {choices}"),
         error_messages={"invalid": "must be a string such as 0005"},
@@ -55,8 +51,6 @@ class AdvanceBody(Question):
 
 
 class AdvanceAnswer(Answer):
-    """Where the transfer is now."""
-
     transfer_id = fields.String(dump_default="", metadata=describe("Its id.", _ID))
     story = fields.String(dump_default="", metadata=describe("Its story.", "0008"))
     status = fields.Integer(dump_default=0, metadata=describe("Its TransferHistoryStatus.", 3))

@@ -36,8 +36,7 @@ from app.values.crypto import keccak256, parse_evm_address
 from app.values.errors import BadRequest, GatewayError, Unavailable
 from app.values.identifiers import TransferId
 
-REPORTER = "sandbox"
-"""The reporter of every event of the sandbox, by which a sandbox database is recognised."""
+REPORTER = "sandbox"  # of every event: by it a sandbox database is recognised
 
 STALE_AFTER = timedelta(days=1)
 
@@ -47,13 +46,13 @@ class SandboxRefused(Exception):
 
 
 def is_sandbox(connection: Connection) -> bool:
-    """Whether the data are the sandbox's: its first event is of the sandbox."""
     return first_reporter(connection) == REPORTER
 
 
 def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
-    """Load the sandbox into an empty database and report what was loaded.
+    """Load the sandbox into an empty database.
 
+    :returns: what was loaded, for people.
     :raises SandboxRefused: when the database holds anything.
     """
     with writing(database.engine) as connection:
@@ -82,11 +81,8 @@ def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *,
         return load_sandbox(database, audit_keys, intake, actor=actor)
     now = database.clock()
     if not ours or newest is None or now - newest <= STALE_AFTER:
-        return (
-            ("sandbox is up to date")
-            if ours
-            else "the database has data of its own; the sandbox was not loaded"
-        )
+        others = "the database has data of its own; the sandbox was not loaded"
+        return "sandbox is up to date" if ours else others
     verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), REPORTER)
     _expect_all_taken(verdict)
     freshened = f"sandbox refreshed: {verdict.accepted} events"
@@ -110,7 +106,7 @@ _ANY_START: Final = datetime(2025, 1, 2, tzinfo=UTC)
 """A story takes as long whenever it begins."""
 
 _SAME_SEND: Final = ("symbol", "amount", "src_chain_id", "dst_chain_id")
-"""The fields of a story's first event that no other story has alike."""
+"""In these fields no other story's first event is the same."""
 
 
 class Advanced(Struct, frozen=True):
@@ -181,7 +177,6 @@ def advance(database: Database, intake: Intake, requested: dict[str, Any]) -> Ad
 
 
 def _play(database: Database, requested: dict[str, Any]) -> _Play:
-    """What happens to the transfer of a request, and how much of it has."""
     story = STORIES.get(requested.get("story", ""))
     transfer_id = requested.get("transfer_id") or TransferId(secrets.token_bytes(32))
     with reading(database.engine) as connection:
@@ -233,7 +228,7 @@ def _steps(
 
 
 def _time_of(story: SandboxTransfer) -> timedelta:
-    """From the first event until the blocks of the last one are final, as deep as the chains ask."""
+    """From the first event until the blocks of the last one are as deep as final ones of their chains."""
     steps = _steps(story, TransferId(bytes(32)), bytes(20), _ANY_START)
     last = datetime.fromisoformat(str(steps[-1][-1]["at"]))
     deep = max(time_to_depth(chain_id, block_delays()[chain_id] + 1) for chain_id in story.route)

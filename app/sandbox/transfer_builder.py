@@ -1,8 +1,7 @@
 """One made-up transfer: what is sent, its events one after the other, and the evidence of its refund.
 
-The bridge contracts' rule accepts the signatures. The validators' keys are no secret: each is the
-Keccak-256 of "sandbox validator" and a number. They sign for made-up transfers here and hold no power
-anywhere else.
+The bridge contracts' rule accepts the signatures. The validators' keys are no secret: each is the Keccak-256
+of "sandbox validator" and a number. They sign for made-up transfers here and hold no power anywhere else.
 """
 
 import base64
@@ -29,17 +28,13 @@ from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address, keccak256, sign_digest
 from app.values.identifiers import ChainId
 
-_STEP: Final = timedelta(seconds=15)
-"""Between two steps that wait for no block."""
-
-_FEE_PPM: Final = 500
-"""Protocol fee and curve together take about this."""
-
+_STEP: Final = timedelta(seconds=15)  # between two that wait for no block
+_FEE_PPM: Final = 500  # protocol fee and curve together take about this
 _MAX_SLIPPAGE: Final = 5_000
 
 
 class SendDetails(Struct, frozen=True):
-    """What a user sends: ``amount`` in the source token's smallest unit, ``sender`` 20 bytes."""
+    """What a user sends: ``amount`` in the source token's smallest unit, addresses of 20 bytes."""
 
     kind: SendKind
     symbol: str
@@ -50,19 +45,18 @@ class SendDetails(Struct, frozen=True):
 
     @property
     def token(self) -> bytes:
-        """The token's contract on the source chain (20 bytes)."""
         return token_address(self.src_chain_id, self.symbol)
 
     @property
     def contract(self) -> bytes:
-        """The contract that takes the send and would pay its refund (20 bytes)."""
+        """It takes the send and would pay its refund."""
         return paying_contract(self.kind, self.symbol, self.src_chain_id, self.dst_chain_id)
 
     @property
     def paid_out(self) -> int:
         """What is released, in the destination token's smallest unit, rounded down.
 
-        Raises KeyError where the sandbox has no such route.
+        :raises KeyError: the sandbox has no such route.
         """
         fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
         arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
@@ -73,7 +67,7 @@ class SendDetails(Struct, frozen=True):
         return scaled - fee
 
     def contract_id(self, nonce: int) -> str:
-        """Return the transfer id that the contract computes for this send, 0x and 64 hex digits."""
+        """The transfer id that the contract computes for this send, 0x and 64 hex digits."""
         common = {"amount": self.amount, "nonce": nonce, "src_chain_id": self.src_chain_id}
         if self.kind is SendKind.POOL:
             computed = pool_transfer_id(
@@ -105,16 +99,16 @@ class SendDetails(Struct, frozen=True):
 
 
 def user(number: int) -> bytes:
-    """Return the address of a user that cannot be mistaken for a real one: 0x5a5a… and a number."""
+    """The address of a user that cannot be mistaken for a real one: 0x5a5a… and a number."""
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
 def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int | bytes) -> SendDetails:
-    """Return a send of user ``by``: the number of a made-up one, or 20 bytes.
+    """A send of user ``by``: the number of a made-up one, or 20 bytes.
 
-    ``sends`` is an amount in whole tokens and a symbol, as people write it ("0.25 USDT").
-    ``route`` is the source chain and the destination chain.
-    Raises ValueError for an amount finer than the token's smallest unit.
+    :param sends: an amount in whole tokens and a symbol, as people write it ("0.25 USDT").
+    :param route: the source chain and the destination chain.
+    :raises ValueError: the amount is finer than the token's smallest unit.
     """
     src_chain_id, dst_chain_id = route
     tokens, symbol = sends.split()
@@ -126,7 +120,7 @@ def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int 
 
 
 def synthetic_hash(text: str) -> str:
-    """Return a 0x hash of 32 bytes that exists on no chain, the same for the same text."""
+    """A 0x hash of 32 bytes that exists on no chain, the same for the same text."""
     return f"0x{keccak256(f'sandbox {text}'.encode()).hex()}"
 
 
@@ -157,17 +151,14 @@ class TransferBuilder:
 
     @property
     def source_block(self) -> int:
-        """The number of the block that holds the send."""
         return block_at(self.details.src_chain_id, self._sent_at).number
 
     def submitted(self) -> Self:
-        """The transaction was announced."""
         sent = self._what_is_sent()
         del sent["kind"]
         return self._add("transfer.submitted", **sent)
 
     def sent(self) -> Self:
-        """The send is in a source block."""
         self._wait(_STEP)
         self._sent_at = self._at
         slippage = {"max_slippage": _MAX_SLIPPAGE} if self.details.kind is SendKind.POOL else {}
@@ -198,38 +189,32 @@ class TransferBuilder:
         return self._add_on_source("transfer.failed", reason=reason)
 
     def network_status(self, status: XferStatus) -> Self:
-        """The validator network reports its status for the transfer."""
         self._wait(_STEP)
         return self._add("network.status", str(status.value), xfer_status=status.value)
 
     def delayed(self) -> Self:
-        """The release is queued by the delay rule."""
         self._wait(_STEP)
         return self._add_on_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
 
     def released(self, latency: timedelta, *, with_amount: bool = True) -> Self:
-        """The funds are paid out, with this latency after the send."""
+        """With this latency after the send."""
         self._at = self._sent_at + latency
         amount = {"amount": str(self.details.paid_out)} if with_amount else {}
         return self._add_on_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
 
     def refund_requested(self) -> Self:
-        """The refund flow has begun."""
         self._wait(_STEP)
         return self._add("refund.requested")
 
     def refund_prepared(self, wd_onchain: bytes) -> Self:
-        """The withdraw request to be signed is known."""
         self._wait(_STEP)
         return self._add("refund.prepared", wd_onchain=_base64(wd_onchain))
 
     def refund_signed(self, signature: bytes) -> Self:
-        """One validator has signed it."""
         self._wait(_STEP)
         return self._add("refund.signed", signature[:8].hex(), signature=_base64(signature))
 
     def refund_submitted(self) -> Self:
-        """The user's withdraw is in a source block."""
         self._wait(4 * _STEP)
         return self._add_on_source("refund.submitted", tx_hash=self._refund_tx_hash)
 
@@ -293,7 +278,7 @@ class TransferBuilder:
 
 
 def nonce_at(at: datetime) -> int:
-    """Return the nonce that wallets take: the time in milliseconds."""
+    """The nonce that wallets take: the time in milliseconds."""
     return int(at.timestamp()) * 1000 + at.microsecond // 1000
 
 
@@ -310,7 +295,7 @@ QUORUM: Final = 3
 
 
 def refund_request(transfer_id: str, details: SendDetails) -> RefundRequest:
-    """Return the request that refunds all of a send to its sender."""
+    """The request that refunds all of a send to its sender."""
     pool, src_chain_id = details.kind is SendKind.POOL, ChainId(details.src_chain_id)
     ref_id = bytes.fromhex(transfer_id.removeprefix("0x"))
     return RefundRequest(

@@ -11,5 +11,4 @@ from app.sandbox import services
 
 
 def advance(requested: dict[str, Any]) -> services.Advanced:
-    """Where the transfer is, after the steps that were requested."""
     return services.advance(current(Database), current(Intake), requested)
