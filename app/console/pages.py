@@ -44,7 +44,7 @@ from app.console.shell.formats import sentence
 from app.console.shell.views import ConsoleView, MenuEntry, menu, read
 from app.console.sign_in.passkey_pages import passkeys_work_here
 from app.console.sign_in.setup import PREFIX, secure
-from app.console.sign_in.step_up import refuse_other_bodies, words_of_end
+from app.console.sign_in.step_up import ENDED_WORDS, refuse_other_bodies
 from app.console.transfers.anomalies import AnomaliesView
 from app.console.transfers.views import TransfersView
 from app.console.watched_chains import WatchingView
@@ -178,7 +178,7 @@ def _for_every_page(console: Console) -> dict[str, Any]:
         "console_menu": console.menu,
         "may": partial(_may, console.rules),
         "passkeys_work_here": passkeys_work_here,
-        "words_of_end": words_of_end,
+        "ended_words": ENDED_WORDS,
         "stopped_chains": stopped_chains,
         "decisions_to_see": decisions_to_see,
         "proposals_about": proposals_about,

@@ -34,10 +34,7 @@ from app.accounts.queries import (
 )
 from app.accounts.rules.sessions import SessionEnd
 from app.accounts.rules.sign_in import RECOVERY_CODES
-from app.accounts.services.accounts import (
-    Account,
-    AccountRefused,
-)
+from app.accounts.services.accounts import Account, AccountRefused
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
 from app.audit.rules.records import Actor, AuditedChange
@@ -272,12 +269,6 @@ def add_passkey(
         connection.execute(insert(OperatorPasskey).values(row))
         subject = f"operator {actor.name}"
         record(connection, audit_keys, actor, "passkey.add", subject, now=now, detail=new.name)
-
-
-def why_passkey_stays(database: Database, operator_id: int) -> str | None:
-    """Why the account cannot remove a passkey now, in a sentence; None where it can."""
-    with reading(database.engine) as connection:
-        return _why_it_stays(connection, operator_id)
 
 
 def remove_passkey(

@@ -6,9 +6,9 @@ Sessions are rows of the database, named by the signed cookie, so that they can 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from flask import flash, request, session
+from flask import abort, flash, redirect, request, session, url_for
 from flask_login import current_user
 from flask_security import MfRecoveryCodesUtil, RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
 from flask_security.utils import logout_user
@@ -16,7 +16,6 @@ from msgspec.structs import asdict
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
 from webauthn.helpers.structs import CredentialDeviceType
-from werkzeug.exceptions import Conflict
 
 from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.accounts import Account, find_account, update_account, use_code
@@ -207,7 +206,8 @@ class OperatorDatastore(UserDatastore):
     def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
         """Store a passkey that was just registered.
 
-        :raises Conflict: its name was taken meanwhile, or the account has too many.
+        :raises HTTPException: the page that says why it is not: its name was taken meanwhile, or the account
+            has too many.
         """
         new = NewPasskey(
             name=values["name"],
@@ -220,18 +220,24 @@ class OperatorDatastore(UserDatastore):
         try:
             add_passkey(current(Database), current(AuditKeys), user.id, new, actor=actor_named(user.email))
         except PasskeyRefused as refused:
-            raise Conflict(str(refused)) from None
+            _leave(refused)
 
     def delete_webauthn(self, webauthn: Any) -> None:
         """Remove a passkey of the signed-in user.
 
-        :raises Conflict: it became the only second factor, or was removed, since its form was checked.
+        :raises HTTPException: the page that says why it is not: it is the only second factor, or was removed
+            since its form was checked.
         """
         whose, name = webauthn.operator_id, webauthn.name
         try:
             remove_passkey(current(Database), current(AuditKeys), whose, name, actor=actor())
         except PasskeyRefused as refused:
-            raise Conflict(str(refused)) from None
+            _leave(refused)
+
+
+def _leave(refused: PasskeyRefused) -> NoReturn:
+    flash(str(refused), "error")
+    abort(redirect(url_for("account.index")))
 
 
 class OneTimeCodes(Totp):

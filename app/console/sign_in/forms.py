@@ -19,7 +19,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
-from flask import Response, after_this_request, current_app, g, request
+from flask import (
+    Response, abort, after_this_request, current_app, g, make_response, render_template, request,
+)  # fmt: skip
 from flask_login import current_user
 from flask_security import ChangePasswordForm, LoginForm, MfRecoveryForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
@@ -42,6 +44,7 @@ from app.accounts.services.throttle import (
 )
 from app.audit.keys import AuditKeys
 from app.console.shell.caller import actor, actor_unknown, network
+from app.console.sign_in.datastore import sets_up_second_factor
 from app.console.sign_in.guess_queue import GuessQueue
 from app.db.database import Database
 from app.http.application import current
@@ -200,10 +203,29 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
         self.code.label.text = "Authentication code"
 
     def validate(self, **kwargs: Any) -> bool:
+        """After a wrong code for a new secret, the page with the same secret is shown again: the library leads
+        to the start of the setup, or to a page without the secret.
+        """
+        sets_up = self.is_setup or sets_up_second_factor()
         if super().validate(**kwargs):
+            g.leads_to_recovery_codes = sets_up
             return True
-        g.refused_code = self  # for show_setup_again, where it was to confirm a new secret
+        if sets_up:
+            abort(make_response(self._setup_page()))
         return False
+
+    def _setup_page(self) -> str:
+        totp = current_app.extensions["security"].totp_factory
+        values = totp.fetch_setup_values(self.tf_totp_secret, self.user)
+        return render_template(
+            "console/account/second_factor.html",
+            two_factor_verify_code_form=self,
+            chosen_method="authenticator",
+            changing=current_user.is_authenticated,
+            state_token=(request.view_args or {}).get("token"),
+            authr_qrcode=values["image"],
+            authr_key=values["key"],
+        )
 
 
 class RecoveryForm(Throttled, MfRecoveryForm):
@@ -242,6 +264,7 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         if not super().validate(**kwargs):
             return False
         current_user.must_change_password = False  # stored together with the new password
+        g.leads_to_recovery_codes = True
         return True
 
 

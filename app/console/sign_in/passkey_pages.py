@@ -13,11 +13,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import abort, current_app, request, session
+from flask import abort, current_app, g, request, session
 from flask_login import current_user
 from flask_security import (
     UserMixin,
-    WebAuthnDeleteForm,
     WebAuthnMixin,
     WebAuthnRegisterForm,
     WebAuthnRegisterResponseForm,
@@ -35,8 +34,9 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 from wtforms import HiddenField, StringField
+from wtforms.validators import DataRequired
 
-from app.accounts.services.factors import MOST_PASSKEYS, use_passkey, why_passkey_stays
+from app.accounts.services.factors import MOST_PASSKEYS, use_passkey
 from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
 from app.console.shell.caller import actor_unknown
@@ -185,15 +185,12 @@ class NewPasskeyForm(WebAuthnRegisterForm):
     name = StringField(
         "Name of a new passkey",
         description="What you will know it by, such as the device that it is on.",
+        validators=[DataRequired("Give the passkey a name.")],
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )
     usage = HiddenField(default="first")
 
     def validate(self, **kwargs: Any) -> bool:
-        self.name.data = (self.name.data or "").strip()
-        if not self.name.data:
-            self.name.errors = ["Give the passkey a name."]
-            return False
         if len(current_user.webauthn) >= MOST_PASSKEYS:
             self.name.errors = [f"An account has at most {MOST_PASSKEYS} passkeys: remove one first."]
             return False
@@ -207,7 +204,8 @@ class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
         if not read_challenge(self.challenge).is_open("register"):
             self.credential.errors = [_OUT_OF_DATE]
             return False
-        return super().validate(**kwargs)
+        g.leads_to_recovery_codes = super().validate(**kwargs)
+        return bool(g.leads_to_recovery_codes)
 
 
 class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
@@ -251,15 +249,3 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         if self.is_verify:
             return bool(user.id == current_user.id)
         return not self.is_secondary or bool(user.fs_uniquifier == session["tf_user_id"])
-
-
-class RemovePasskeyForm(WebAuthnDeleteForm):
-    """Which passkey is removed."""
-
-    def validate(self, **kwargs: Any) -> bool:
-        if not super().validate(**kwargs):
-            return False
-        if refusal := why_passkey_stays(current(Database), current_user.id):
-            self.name.errors = [refusal]
-            return False
-        return True

@@ -1,4 +1,4 @@
-"""Sets Flask-Security up: which features are on, and what follows a sign-in, a new factor, a new password."""
+"""Sets Flask-Security up: which features are on, and which page follows a new factor or password."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from flask import Flask, Response, current_app, g, render_template, request, session, url_for
+from flask import Flask, Response, g, url_for
 from flask_login import current_user, user_logged_out
-from flask_security import (
-    Security,
-    password_changed,
-    tf_code_confirmed,
-    tf_profile_changed,
-    user_authenticated,
-    wan_registered,
-)
-from flask_security.utils import get_message
+from flask_security import Security, user_authenticated
 from flask_wtf.csrf import CSRFProtect
 
 from app.accounts.rules.sessions import SESSION_LIFETIME
@@ -24,7 +16,7 @@ from app.accounts.services import passwords
 from app.accounts.services.code_keys import CodeKeys, derived
 from app.accounts.services.factors import recovery_codes_left
 from app.console.sign_in import datastore, forms, passkey_pages
-from app.console.sign_in.datastore import OneTimeCodes, OperatorDatastore, sets_up_second_factor
+from app.console.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.console.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
 from app.db.database import Database
 from app.http.application import current
@@ -41,8 +33,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "CHANGE_URL": "/account/password",
     "TWO_FACTOR_SETUP_URL": "/account/second-factor",
     "TWO_FACTOR_TOKEN_VALIDATION_URL": "/sign-in/code",
-    "TWO_FACTOR_RESCUE_URL": "/sign-in/rescue",
-    "TWO_FACTOR_SELECT_URL": "/sign-in/select",
     "TWO_FACTOR_ERROR_VIEW": f"{PREFIX}/sign-in",
     "TWO_FACTOR_POST_SETUP_VIEW": f"{PREFIX}/account/",
     "TWO_FACTOR_IMPLEMENTATIONS": {
@@ -50,7 +40,6 @@ _SETTINGS: Final[dict[str, Any]] = {
         "webauthn": "app.console.sign_in.passkey_pages.PasskeyFactor",
     },
     "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
-    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: console/accounts.py has ours
     "WAN_SIGNIN_URL": "/sign-in/passkey",
     "WAN_REGISTER_URL": "/account/passkey",
     "WAN_DELETE_URL": "/account/remove-passkey",
@@ -117,64 +106,20 @@ _SETTINGS: Final[dict[str, Any]] = {
 }
 
 
-def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
-    """Note, for the rest of the request, that an account got a second factor, or has one and changed its
-    password.
-
-    An account that an administrator made has to change its password before any other page, also before the
-    page of recovery codes that follows the factor's setup.
-    """
-    if user.tf_totp_secret or user.webauthn:
-        g.new_factor_of = user.id
-
-
-def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
-    """The same where codes were set up at sign-in. The library sends this signal for every other sign-in by
-    code, too.
-    """
-    if sets_up_second_factor():
-        note_new_factor(sender, user, **more)
-
-
 def lead_on(response: Response) -> Response:
     """Redirect to the recovery codes after a second factor was set up, or the password changed, where the
-    account has none.
+    account has a factor and no codes. An account that has to change its password gets there afterwards.
 
-    After everything else, such as a removal, the library goes back to the page of a new passkey. The
-    account's page is better: it shows the result and the list.
+    After a removal the library goes back to the page of a new passkey. The account's page is better: it shows
+    the result and the list.
     """
+    changed = g.pop("leads_to_recovery_codes", False) and response.status_code == 302
     if response.status_code == 302 and response.location == url_for("security.wan_register"):
         response.location = url_for("account.index")
-    account_id = g.pop("new_factor_of", None)
-    set_up = account_id is not None and response.status_code == 302
-    if set_up and not recovery_codes_left(current(Database), account_id):
+    has_factor = changed and (current_user.tf_totp_secret or current_user.webauthn)
+    if has_factor and not recovery_codes_left(current(Database), current_user.id):
         response.location = url_for("account.recovery_codes")
     return response
-
-
-def show_setup_again(response: Response) -> Response:
-    """After a wrong code, show the page with the same secret again, with the fault next to the field.
-
-    The library leads back to the start of the setup, or on to a page without the secret.
-    """
-    form: Any = g.pop("refused_code", None)
-    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
-        return response
-    said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
-    session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]
-    values = current_app.extensions["security"].totp_factory.fetch_setup_values(
-        form.tf_totp_secret, form.user
-    )
-    page = render_template(
-        "console/account/second_factor.html",
-        two_factor_verify_code_form=form,
-        chosen_method="authenticator",
-        changing=current_user.is_authenticated,
-        state_token=(request.view_args or {}).get("token"),
-        authr_qrcode=values["image"],
-        authr_key=values["key"],
-    )
-    return Response(page)
 
 
 def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -> CSRFProtect:
@@ -229,20 +174,15 @@ def _security(app: Flask, codes: CodeKeys) -> Security:
         wan_register_form=passkey_pages.NewPasskeyForm,
         wan_register_response_form=passkey_pages.RegisteredForm,
         wan_signin_response_form=passkey_pages.AnsweredForm,
-        wan_delete_form=passkey_pages.RemovePasskeyForm,
     )
 
 
 def _connect(app: Flask) -> None:
-    """Connect our handlers to sign-ins, sign-outs, and changes of passwords and factors."""
     user_authenticated.connect(datastore.renew_session, app)
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(datastore.close_session, app)
-    for change in (tf_profile_changed, wan_registered, password_changed):
-        change.connect(note_new_factor, app)
-    tf_code_confirmed.connect(note_confirmed_code, app)
-    app.after_request_funcs.setdefault("security", []).extend((lead_on, show_setup_again))
+    app.after_request_funcs.setdefault("security", []).append(lead_on)
 
 
 def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:

@@ -65,7 +65,7 @@ ENDED_WORDS: Final[dict[str, str]] = {
     SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is now required.",
     SessionEnd.SWITCHED_OFF: "Your account was turned off. Ask an administrator.",
 }
-"""Why a session ended, for its browser."""
+"""Why a session ended, for its browser, by the ``ended`` of the sign-in page's address."""
 
 _SECRETS: Final = re.compile(r"password|credential|recovery|(^|[-_])code$|^step_up-", re.IGNORECASE)
 """Names of fields that are never carried: they have to be typed again."""
@@ -121,11 +121,6 @@ def _label(name: str) -> str:
 def _is_typed(name: str, value: str) -> bool:
     """Whether a person typed or chose it, by its name."""
     return bool(value.strip()) and name not in ("seen", "decimals_shown", "confirm", "back")
-
-
-def words_of_end(text: str) -> str:
-    """Why a session ended, by the argument of the sign-in page; empty where the reason is unknown."""
-    return ENDED_WORDS.get(text, "")
 
 
 _PREFIX: Final = "step_up"
