@@ -51,11 +51,6 @@ def passkey_by_credential(connection: Connection, credential_id: bytes) -> RowMa
     return connection.execute(query).mappings().one_or_none()
 
 
-def accounts_with_passkeys(connection: Connection) -> frozenset[int]:
-    """The ids of the accounts that have a passkey."""
-    return frozenset(connection.scalars(select(OperatorPasskey.operator_id).distinct()))
-
-
 def count_recovery_codes(connection: Connection, operator_id: int) -> int:
     """How many recovery codes the account has left."""
     counted = select(func.count()).select_from(OperatorRecoveryCode)
@@ -163,7 +158,8 @@ _OPEN = table.Proposal.state == ProposalState.OPEN.value
 
 def proposal_by_id(connection: Connection, proposal_id: int) -> Proposal | None:
     """The proposal; None where there is none."""
-    row = connection.execute(_all().where(table.Proposal.id == proposal_id)).mappings().one_or_none()
+    query = select(table.Proposal.__table__).where(table.Proposal.id == proposal_id)
+    row = connection.execute(query).mappings().one_or_none()
     return None if row is None else _read(row)
 
 
@@ -232,10 +228,6 @@ def count_waiting(
 
 def _not_of(sections: Collection[str]) -> ColumnElement[bool]:
     return table.Proposal.section.not_in(sorted(sections))
-
-
-def _all() -> Select[*tuple[object, ...]]:
-    return select(table.Proposal.__table__)
 
 
 def _listed() -> Select[*tuple[object, ...]]:

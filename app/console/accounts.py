@@ -113,7 +113,6 @@ class AccountView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """The account, its second factors and its open sessions."""
         database = current(Database)
         account_id = current_user.id
         return self.render(
@@ -127,12 +126,10 @@ class AccountView(ConsoleView):
     @expose("/recovery-codes", methods=("GET", "POST"))
     def recovery_codes(self) -> ResponseReturnValue:
         """How many recovery codes are left; new ones, shown this once."""
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        account_id = current_user.id
+        database, account_id = current(Database), current_user.id
         has_factor = bool(current_user.tf_totp_secret or list_passkeys(database, account_id))
         if request.method == "POST" and has_factor:
-            codes = make_recovery_codes(database, audit_keys, account_id, actor=actor())
+            codes = make_recovery_codes(database, current(AuditKeys), account_id, actor=actor())
             return self.render("console/account/recovery_codes_made.html", codes=codes)
         left = recovery_codes_left(database, account_id)
         return self.render("console/account/recovery_codes.html", left=left, has_factor=has_factor)
@@ -144,7 +141,6 @@ class AccountView(ConsoleView):
 
     @expose("/sessions/<int:session_id>/sign-out", methods=("POST",))
     def sign_out_one(self, session_id: int) -> ResponseReturnValue:
-        """End one session of the account."""
         if end_own_session(current(Database), current(AuditKeys), current_user.id, session_id, actor()):
             flash("That browser is signed out.", "success")
         else:
@@ -215,7 +211,6 @@ class OperatorsView(ListView):
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Make an account."""
         form = NewOperatorForm()
         if form.validate_on_submit():
             try:
@@ -237,7 +232,6 @@ class OperatorsView(ListView):
 
     @expose("/<int:account_id>", methods=("GET", "POST"))
     def edit(self, account_id: int) -> ResponseReturnValue:
-        """Change what an account may do."""
         account = _account(account_id)
         form = OperatorForm(obj=account)
         if request.method != "POST":
@@ -258,7 +252,6 @@ class OperatorsView(ListView):
 
     @expose("/<int:account_id>/end-sessions", methods=("POST",))
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
-        """Sign an account out everywhere."""
         account = _account(account_id)
         update_account(*_parts(), account.id, {"fs_uniquifier": new_uniquifier()}, actor=actor())
         flash(f"{account.email} is signed out everywhere.", "success")
@@ -301,12 +294,10 @@ class OperatorsView(ListView):
 
     @property
     def second_factor_is_demanded(self) -> bool:
-        """Whether every account must have a second factor."""
         return second_factor_demanded(current(Database))
 
     @property
     def changes_wait(self) -> bool:
-        """Whether changes of accounts wait for a second person."""
         return current(TwoPersons).guards(OPERATORS)
 
     @expose("/second-factor", methods=("POST",))
@@ -355,7 +346,6 @@ def _request(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
 
 
 def _after(saved: Saved, url: str) -> ResponseReturnValue:
-    """The page after a change that was made; that of the proposal where it waits."""
     return redirect(url) if saved.proposal_id is None else after_saving(saved, url)
 
 
@@ -367,7 +357,6 @@ def _with_passkey() -> frozenset[int]:
 
 
 def _last_sign_in(operator: Operator) -> Markup:
-    """The time, and below it the address."""
     at, address = when(operator.signed_in_at), operator.signed_in_from
     return at + Markup('<small class="smallest">{}</small>').format(address) if address else at
 

@@ -173,7 +173,7 @@ def test_next_leads_on_within_the_console(app: Flask) -> None:
     assert visitor.post("/admin/sign-in", fields).location == "/admin/account/"
 
 
-@pytest.mark.parametrize("path", ["register", "reset", "tf-rescue", "tf-select", "mf-recovery-codes", "fs-static/x"])
+@pytest.mark.parametrize("path", ["register", "reset", "tf-rescue", "tf-select", "fs-static/x"])
 def test_nobody_registers_or_rescues_himself(app: Flask, path: str) -> None:
     visitor = Visitor(app)
     assert visitor.get(f"/admin/{path}").status_code == 404

@@ -44,7 +44,6 @@ class TwoPersons(Struct, frozen=True):
             force_setattr(self, "sections", self.sections | {INGEST_TOKENS})
 
     def guards(self, section: str) -> bool:
-        """Whether changes of the section wait."""
         return section in self.sections
 
 
@@ -113,7 +112,6 @@ class Proposal(Struct, frozen=True):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What the proposer entered."""
         values: dict[str, Any] = json.loads(self.input)
         return values
 

@@ -25,7 +25,7 @@ from app.accounts.services.accounts import (
     needs_second_person,
     new_uniquifier,
 )
-from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
+from app.accounts.services.factors import RULE, change_of_rule, forget_within, store_rule
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
@@ -92,7 +92,6 @@ class _Planned(Struct, frozen=True):
         return loses_passkeys and actor.name != before.email
 
     def planned_change(self) -> PlannedChange:
-        """The change, to make or to propose."""
         request = self.request
         return AdministeredChange(
             kind=ACCOUNT,
@@ -114,7 +113,6 @@ class _Planned(Struct, frozen=True):
     def write(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str
     ) -> int | None:
-        """Make the change (``AdministeredChange``)."""
         request, before, head = self.request, self.before, audit_head(connection)
         if before is None:
             create_within(connection, database, audit_keys, self.columns, actor=actor, note=note)
@@ -334,9 +332,9 @@ def relaxing_again(
         subject=RULE,
         summary="make a second factor optional for everyone",
         input={},
-        changes=[relaxing()],
+        changes=[change_of_rule(demanded=False)],
         effects=(Effect(effect, Severity.GRAVE),),
-        write=lambda connection, database, audit_keys, actor, note: relax_within(
-            connection, database, audit_keys, actor=actor, note=note
+        write=lambda connection, database, audit_keys, actor, note: store_rule(
+            connection, database, audit_keys, demanded=False, actor=actor, detail=note
         ),
     )

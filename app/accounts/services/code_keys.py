@@ -72,10 +72,11 @@ class CodeKeys:
         return json.dumps(document)
 
     def readings(self, secret: str) -> list[str]:
-        """The encrypted secret marked with each key that may be its own: several only where it names none."""
-        if name_of(secret) != UNNAMED:
-            return [secret]
-        return [self.named(secret, name) for name in self.by_name]
+        """The encrypted secret marked with each known key that may be its own: several only where it names
+        none.
+        """
+        name = name_of(secret)
+        return [self.named(secret, known) for known in self.by_name if name in (known, UNNAMED)]
 
     def factory(self) -> Any:
         """Passlib's class of one-time codes, which encrypts with the present key and decrypts with all."""

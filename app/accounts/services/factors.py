@@ -25,7 +25,6 @@ from app.accounts.models import (
 )
 from app.accounts.queries import (
     account_where,
-    accounts_with_passkeys,
     count_recovery_codes,
     has_second_factor,
     passkey_by_credential,
@@ -132,7 +131,7 @@ def forget_within(
 def accounts_that_have_passkeys(database: Database) -> frozenset[int]:
     """The ids of the accounts that have a passkey."""
     with reading(database.engine) as connection:
-        return accounts_with_passkeys(connection)
+        return frozenset(connection.scalars(select(OperatorPasskey.operator_id).distinct()))
 
 
 def second_factor_demanded(database: Database) -> bool:
@@ -160,32 +159,15 @@ def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: 
         without = OperatorSession.operator_id.not_in(with_one)
         ended = end_sessions(connection, database.clock(), SessionEnd.SECOND_FACTOR, without)
         detail = f"{ended} sessions without a second factor ended"
-        _store_rule(connection, database, audit_keys, demanded=True, actor=actor, detail=detail)
+        store_rule(connection, database, audit_keys, demanded=True, actor=actor, detail=detail)
 
 
-def relax_within(
-    connection: Connection, database: Database, audit_keys: AuditKeys, *, actor: Actor, note: str = ""
-) -> int | None:
-    """No longer require a second factor of every account, in a writing transaction of the permitted caller.
-
-    :param note: the text of the audit record.
-    :returns: the id of the record; None where none was required.
-    """
-    if not second_factor_is_demanded(connection):
-        return None
-    return _store_rule(connection, database, audit_keys, demanded=False, actor=actor, detail=note)
-
-
-def relaxing() -> AuditedChange:
-    """The change of the rule when a second factor is no longer required."""
-    return _change(demanded=False)
-
-
-def _change(*, demanded: bool) -> AuditedChange:
+def change_of_rule(*, demanded: bool) -> AuditedChange:
+    """The change of the rule, for previews and the audit log."""
     return AuditedChange(RULE, {"demanded": not demanded}, {"demanded": demanded})
 
 
-def _store_rule(
+def store_rule(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,
@@ -194,16 +176,15 @@ def _store_rule(
     actor: Actor,
     detail: str,
 ) -> int:
+    """Write whether every account must have a second factor, in a writing transaction of the permitted
+    caller. Returns the id of the audit record.
+
+    :param detail: the text of the record.
+    """
     upsert(connection, OperatorRules, [{"id": _RULES_ID, "second_factor_required": demanded}])
+    now, change = database.clock(), change_of_rule(demanded=demanded)
     return record(
-        connection,
-        audit_keys,
-        actor,
-        "operators.rules",
-        RULE,
-        now=database.clock(),
-        detail=detail,
-        changes=[_change(demanded=demanded)],
+        connection, audit_keys, actor, "operators.rules", RULE, now=now, detail=detail, changes=[change]
     )
 
 

@@ -33,12 +33,10 @@ class NativeHashes(CryptContext):  # type: ignore[misc]  # libpass has no types
     _one_at_a_time: ClassVar = Lock()
 
     def hash(self, *args: Any, **kwargs: Any) -> Any:
-        """The hash of a password, made by the base class."""
         with self._one_at_a_time:
             return in_native_thread(super().hash, *args, **kwargs)
 
     def verify(self, *args: Any, **kwargs: Any) -> Any:
-        """Whether a password belongs to a hash, checked by the base class."""
         with self._one_at_a_time:
             return in_native_thread(super().verify, *args, **kwargs)
 

@@ -66,7 +66,6 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
-        """What it would do."""
         alone = self.changes[0] if len(self.changes) == 1 else None
         return Preview(
             self.subject,

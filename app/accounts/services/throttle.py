@@ -176,7 +176,6 @@ def _lately(network: str) -> str:
 def _counting(
     scopes: Mapping[str, FailureScope], rows: Iterable[FailureRow], now: datetime
 ) -> list[FailureRow]:
-    """The rows that still count."""
     return [row for row in rows if now - row.last_at < forgotten_after(scopes[row.key])]
 
 
@@ -235,6 +234,5 @@ def _note_early(
 
 
 def _sweep(connection: Connection, now: datetime) -> None:
-    """Delete a few outdated counts."""
     old = forgotten_failures(connection, now - FAILURES_FORGOTTEN, _SWEPT_AT_ONCE)
     connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(old)))

@@ -54,7 +54,6 @@ class Access(Struct, frozen=True):
     """Whether an open page requests it by itself. That extends no session, and no sign-in returns to it."""
 
     def of(self, method: str) -> Audience:
-        """The audience of one method."""
         return self.change if method == CHANGE_METHOD else self.read
 
 

@@ -19,7 +19,7 @@ from webauthn.helpers.structs import CredentialDeviceType
 
 from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.accounts import Account, find_account, update_account, use_code
-from app.accounts.services.code_keys import CodeKeys, name_of
+from app.accounts.services.code_keys import CodeKeys
 from app.accounts.services.factors import (
     NewPasskey,
     Passkey,
@@ -136,13 +136,11 @@ class OperatorUser(UserMixin):
         self.take(account)
 
     def take(self, account: Account) -> None:
-        """Copy the account as it is stored."""
         self.account = account
         vars(self).update(asdict(account))
 
     @property
     def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
-        """The account's passkeys."""
         return [OwnedPasskey(passkey) for passkey in list_passkeys(current(Database), self.account.id)]
 
     @property
@@ -153,7 +151,6 @@ class OperatorUser(UserMixin):
 
     @property
     def factor_demanded(self) -> bool:
-        """Whether the account must have a second factor."""
         return self.account.second_factor_required or second_factor_demanded(current(Database))
 
     @property
@@ -194,12 +191,10 @@ class OperatorDatastore(UserDatastore):
         """Does nothing: ``put`` has stored the user."""
 
     def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
-        """The passkey with this credential id, of any account."""
         passkey = find_passkey(current(Database), credential_id)
         return None if passkey is None else OwnedPasskey(passkey)
 
     def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
-        """The owner of the passkey."""
         account = find_account(current(Database), account_id=webauthn.operator_id)
         return None if account is None else OperatorUser(account)
 
@@ -252,7 +247,6 @@ class OneTimeCodes(Totp):
         return any(
             super(OneTimeCodes, self).verify_totp(token, secret, user, window)
             for secret in self._keys.readings(totp_secret)
-            if name_of(secret) in self._keys.by_name
         )
 
     def generate_totp_secret(self) -> str:
@@ -261,7 +255,6 @@ class OneTimeCodes(Totp):
         return str(pending or self._keys.factory().new().to_json(encrypt=True))
 
     def get_last_counter(self, user: Any) -> int | None:
-        """The time step of the last code that was used."""
         last: int | None = user.account.totp_last_counter
         return last
 

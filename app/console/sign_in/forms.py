@@ -19,9 +19,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
-from flask import (
-    Response, abort, after_this_request, current_app, g, make_response, render_template, request,
-)  # fmt: skip
+from flask import Response, abort, after_this_request, current_app, g, render_template, request
 from flask_login import current_user
 from flask_security import ChangePasswordForm, LoginForm, MfRecoveryForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
@@ -203,15 +201,15 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
         self.code.label.text = "Authentication code"
 
     def validate(self, **kwargs: Any) -> bool:
-        """After a wrong code for a new secret, the page with the same secret is shown again: the library leads
-        to the start of the setup, or to a page without the secret.
+        """After a wrong code for a new secret, that secret is shown again: the library leads to the start of
+        the setup, or to a page without the secret.
         """
         sets_up = self.is_setup or sets_up_second_factor()
         if super().validate(**kwargs):
             g.leads_to_recovery_codes = sets_up
             return True
         if sets_up:
-            abort(make_response(self._setup_page()))
+            abort(Response(self._setup_page()))
         return False
 
     def _setup_page(self) -> str:

@@ -24,7 +24,6 @@ from flask_security import (
     WebauthnUtil,
 )
 from flask_security.webauthn import WebAuthnTfPlugin
-from msgspec import Struct
 from webauthn import generate_authentication_options, options_to_json
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
@@ -74,10 +73,11 @@ class PasskeyUtil(WebauthnUtil):
     """The parameters of the ceremonies."""
 
     def generate_challenge(self, nbytes: int | None = None) -> str:
-        """A random challenge with its purpose, its account and the time when it was made."""
+        """Its purpose, its account (0 before the sign-in), the time when it was made, and 256 random bits."""
         self.origin()
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
-        return Challenge(purpose, _signed_in_id(), current(Database).clock()).text()
+        micros = unix_microseconds(current(Database).clock())
+        return f"{purpose}.{_signed_in_id()}.{micros}.{secrets.token_urlsafe(32)}"
 
     def origin(self) -> str:
         """The origin that the browser must name. Under another name there are no passkeys.
@@ -89,7 +89,6 @@ class PasskeyUtil(WebauthnUtil):
         return _public_origin() or request.host_url.rstrip("/")
 
     def authenticator_selection(self, user: UserMixin, usage: str) -> AuthenticatorSelectionCriteria:
-        """Any device that verifies its owner."""
         return AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.PREFERRED,
             user_verification=UserVerificationRequirement.REQUIRED,
@@ -100,29 +99,16 @@ class PasskeyUtil(WebauthnUtil):
         return UserVerificationRequirement.REQUIRED
 
 
-class Challenge(Struct, frozen=True):
-    """What a challenge is for: ``account_id`` is 0 before the sign-in."""
+def made_at(challenge: str, purpose: str) -> datetime | None:
+    """When the challenge was made; None where this request may not answer it now, because its purpose or its
+    account is another, or its time is over.
 
-    purpose: str
-    account_id: int
-    made_at: datetime
-
-    def text(self) -> str:
-        """The challenge: its facts and 256 random bits."""
-        made_at = unix_microseconds(self.made_at)
-        return f"{self.purpose}.{self.account_id}.{made_at}.{secrets.token_urlsafe(32)}"
-
-    def is_open(self, purpose: str) -> bool:
-        """Whether this request may answer it now: the purpose and the signed-in account match."""
-        age = current(Database).clock() - self.made_at
-        fits = (self.purpose, self.account_id) == (purpose, _signed_in_id())
-        return fits and timedelta() <= age <= ANSWERED_WITHIN
-
-
-def read_challenge(text: str) -> Challenge:
-    """The facts of a challenge, whose text the library has sealed."""
-    purpose, account_id, micros, _ = text.split(".")
-    return Challenge(purpose, int(account_id), from_unix_microseconds(int(micros)))
+    :param challenge: of ``generate_challenge``; the library has sealed it.
+    """
+    its_purpose, account_id, micros, _ = challenge.split(".")
+    made = from_unix_microseconds(int(micros))
+    fits = (its_purpose, int(account_id)) == (purpose, _signed_in_id())
+    return made if fits and timedelta() <= current(Database).clock() - made <= ANSWERED_WITHIN else None
 
 
 class PasskeyFactor(WebAuthnTfPlugin):
@@ -201,7 +187,7 @@ class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
     """What a browser has registered. The challenge must be this account's own."""
 
     def validate(self, **kwargs: Any) -> bool:
-        if not read_challenge(self.challenge).is_open("register"):
+        if made_at(self.challenge, "register") is None:
             self.credential.errors = [_OUT_OF_DATE]
             return False
         g.leads_to_recovery_codes = super().validate(**kwargs)
@@ -212,8 +198,8 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
     """A passkey's answer, at sign-in or when it is requested again."""
 
     def validate(self, **kwargs: Any) -> bool:
-        challenge = read_challenge(self.challenge)
-        if not challenge.is_open(STEP_UP if self.is_verify else "sign-in"):
+        challenge_at = made_at(self.challenge, STEP_UP if self.is_verify else "sign-in")
+        if challenge_at is None:
             self.credential.errors = [_OUT_OF_DATE]
             return False
         self.user_verification = True
@@ -224,7 +210,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             return False
         passkey: Any = self.cred
         count = self.authentication_verification.new_sign_count
-        if use_passkey(current(Database), passkey.id, challenge.made_at, count):
+        if use_passkey(current(Database), passkey.id, challenge_at, count):
             return True
         self.credential.errors = [_OUT_OF_DATE]
         return False

@@ -140,7 +140,6 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
 
 
 def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tuple[str, ...]) -> None:
-    """Write the settings of Flask-Security, of sessions and of CSRF tokens."""
     every_key = (secret_key, *secret_keys_old)
     app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
     app.config.update(
@@ -160,7 +159,6 @@ def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tu
 
 
 def _security(app: Flask, codes: CodeKeys) -> Security:
-    """Flask-Security with our accounts, forms, codes and passkeys."""
     return Security(
         app,
         OperatorDatastore(),
