@@ -16,6 +16,7 @@ from app.http.application import part_of
 from app.http.public import PublicInterface
 from app.network.document import export_network, import_network
 from app.network.models import BlockedNetwork
+from app.transfer_page.views import PagesInterface
 from app.transfers.services.lookups import Wording
 from tests.actors import TESTER
 from tests.applications import MOST_UNUSUAL, Applications, editing_of, renew_parts
@@ -23,7 +24,7 @@ from tests.databases import SharedDatabase
 from tests.network.services.network_kit import network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-OF_INTERFACES = {PublicInterface, Methods, Wording}
+OF_INTERFACES = {PublicInterface, PagesInterface, Methods, Wording}
 STAYS = {"engine", "reads", "feed", "public", "answers"}
 """Connections to the database. All else of an application may know what a test did."""
 
