@@ -13,7 +13,8 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries import lists
-from app.transfers.queries.lists import Cursor, Listed, Order, Position, TransferFilters
+from app.transfers.queries.lists import ListCount, Order, Position, TransferFilters
+from app.transfers.queries.status import Cursor
 from app.values.times import from_unix_microseconds, unix_microseconds
 
 PAGE: Final = 50
@@ -28,7 +29,7 @@ class TransferPage(Struct, frozen=True):
 
     transfers: tuple[TransferLine, ...]
     next_page: str | None
-    count: Listed
+    count: ListCount
     searching: bool = False
 
 
@@ -39,7 +40,7 @@ def list_transfers(
     page: str | None = None,
     size: int = PAGE,
     order: Order = Order.CHANGED,
-    count: Listed | None = None,
+    count: ListCount | None = None,
 ) -> TransferPage:
     """The transfers that match the filters, the last changed first or in another order.
 
@@ -55,8 +56,8 @@ def list_transfers(
     with reading(database.reads) as connection:
         found = lists.list_transfers(connection, filters, order, after=after, size=size, count=count)
     lines = tuple(transfer_line(terms, row) for row in found.rows)
-    rest = None if found.rest is None else _write_position(found.rest)
-    return TransferPage(lines, rest, found.count, searching=rest is not None and len(lines) < size)
+    next_page = None if found.next_after is None else _write_position(found.next_after)
+    return TransferPage(lines, next_page, found.count, searching=next_page is not None and len(lines) < size)
 
 
 def write_cursor(cursor: Cursor) -> str:

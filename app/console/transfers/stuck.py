@@ -17,8 +17,8 @@ from app.db.engine import reading
 from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
-from app.transfers.queries.lists import Cursor, ListedTransfer, TransferFilters
-from app.transfers.queries.status import acknowledgements_of, oldest_in_state
+from app.transfers.queries.lists import ListedTransfer, TransferFilters
+from app.transfers.queries.status import Cursor, acknowledgements_of, oldest_in_state
 from app.transfers.rules.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
 from app.transfers.services import notes
 from app.transfers.services.notes import NEW_FOR, stuck_fingerprint
@@ -108,13 +108,13 @@ def stuck_transfers(
     now = database.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
-    rest: Cursor | None = None
+    next_after: Cursor | None = None
     looked_at = 0
     with reading(database.reads) as connection:
         others = () if filters is None else filters.conditions()
         for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), acknowledged, others):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
-                rest = last
+                next_after = last
                 break
             last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
@@ -123,8 +123,8 @@ def stuck_transfers(
         notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if acknowledged else []
     acknowledgements = {row.transfer_id: Acknowledgement(row.by, row.at, row.note) for row in notes}
     stuck = tuple(_stuck(terms, row, thresholds, now, acknowledgements.get(row.transfer_id)) for row in found)
-    next_page = None if rest is None else write_cursor(rest)
-    return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
+    next_page = None if next_after is None else write_cursor(next_after)
+    return StuckPage(stuck, next_page, searching=next_page is not None and len(stuck) < size, rule=RULES[who])
 
 
 def stuck_of_chain(

@@ -93,7 +93,7 @@ class Order(StrEnum):
         return self in (Order.LARGEST, Order.SMALLEST)
 
     @property
-    def falls(self) -> bool:
+    def is_descending(self) -> bool:
         """Whether greater keys come first. The key of an age is the time at which it began."""
         return self in (Order.CHANGED, Order.LARGEST, Order.YOUNGEST)
 
@@ -104,20 +104,13 @@ class Order(StrEnum):
         updated_at: ColumnElement[Any] = columns.updated_at
         return updated_at if self is Order.CHANGED else func.coalesce(columns.began_at, updated_at)
 
-    def by(self, columns: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    def order_by(self, columns: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
         """The order of rows with ``key`` and ``transfer_id``."""
-        return columns.key.desc() if self.falls else columns.key.asc(), columns.transfer_id.asc()
+        return columns.key.desc() if self.is_descending else columns.key.asc(), columns.transfer_id.asc()
 
-    def turn(self, place: Position) -> tuple[int, bytes]:
+    def sort_key(self, place: Position) -> tuple[int, bytes]:
         """The place as it sorts, the least first. Those of one key are in the order of their ids."""
-        return -place.key if self.falls else place.key, place.transfer_id
-
-
-class Cursor(Struct, frozen=True):
-    """A position in a list: the time of a row and, among equal times, its id."""
-
-    at: datetime
-    transfer_id: bytes
+        return -place.key if self.is_descending else place.key, place.transfer_id
 
 
 class Span(Struct, frozen=True):
@@ -168,24 +161,24 @@ class TransferFilters(Struct, frozen=True):
 
     def conditions(self, columns: Any = Transfer) -> list[ColumnElement[bool]]:
         """A condition for each filter, on columns of ``Transfer`` or of a subquery. An index serves each."""
-        met: list[ColumnElement[bool]] = []
+        conditions: list[ColumnElement[bool]] = []
         if self.statuses:
             at_status = columns.status.in_(sorted(int(status) for status in self.statuses))
-            met.append(and_(at_status, transfer_is_open) if self.are_open else at_status)
+            conditions.append(and_(at_status, transfer_is_open) if self.are_open else at_status)
         if self.src_chain_id is not None:
-            met.append(columns.src_chain_id == self.src_chain_id)
+            conditions.append(columns.src_chain_id == self.src_chain_id)
         if self.dst_chain_id is not None:
-            met.append(columns.dst_chain_id == self.dst_chain_id)
+            conditions.append(columns.dst_chain_id == self.dst_chain_id)
         if self.account is not None:
-            met.append(or_(columns.sender == self.account, columns.receiver == self.account))
+            conditions.append(or_(columns.sender == self.account, columns.receiver == self.account))
         for span, order in ((Span(self.since, self.until), Order.CHANGED), (self.began, Order.OLDEST)):
             if span != Span():
-                met.append(span.meets(order.key(columns)))
+                conditions.append(span.meets(order.key(columns)))
         if self.symbol is not None and self.amounts is None:
-            met.append(columns.symbol == self.symbol)
+            conditions.append(columns.symbol == self.symbol)
         if self.amounts is not None:
-            met.append(or_(false(), *(self.has_amount(chain, columns) for chain in self.amounts)))
-        return met
+            conditions.append(or_(false(), *(self.has_amount(chain, columns) for chain in self.amounts)))
+        return conditions
 
     def has_amount(self, chain: int, columns: Any = Transfer) -> ColumnElement[bool]:
         """The condition on the amounts of the token from a chain."""
@@ -194,7 +187,7 @@ class TransferFilters(Struct, frozen=True):
         return and_(columns.symbol == self.symbol, columns.src_chain_id == chain, within)
 
 
-class Listed(Struct, frozen=True):
+class ListCount(Struct, frozen=True):
     """How many transfers a list has on all its pages: exactly, or ``at_least`` so many."""
 
     number: int
@@ -202,11 +195,15 @@ class Listed(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """Rows, where the next page begins, None when there are no more, and how many rows all pages have."""
+    """Some rows of a list.
+
+    :ivar next_after: the place behind which the next page begins; None when there are no more rows.
+    :ivar count: how many rows all pages have.
+    """
 
     rows: Sequence[ListedTransfer]
-    rest: Position | None
-    count: Listed
+    next_after: Position | None
+    count: ListCount
 
 
 def list_transfers(
@@ -216,7 +213,7 @@ def list_transfers(
     *,
     after: Position | None = None,
     size: int,
-    count: Listed | None = None,
+    count: ListCount | None = None,
 ) -> Page:
     """A page of the transfers that meet the filters.
 
@@ -231,14 +228,16 @@ def list_transfers(
     if count.at_least:
         places, frontier = _walk(connection, filters, order, after, size)
     if after is not None:
-        places = [place for place in places if order.turn(place) > order.turn(after)]
+        # _beyond caps its bound at MAX_UINT256, so a place before this one may be among them.
+        places = [place for place in places if order.sort_key(place) > order.sort_key(after)]
     if frontier is not None:
-        places = [place for place in places if order.turn(place) <= order.turn(frontier)]
-    following = nsmallest(size + 1, places, key=order.turn)
-    rest = following[size - 1] if len(following) > size else frontier
+        # Behind the frontier, another lane may have rows that were not read.
+        places = [place for place in places if order.sort_key(place) <= order.sort_key(frontier)]
+    following = nsmallest(size + 1, places, key=order.sort_key)
+    next_after = following[size - 1] if len(following) > size else frontier
     ids = [place.transfer_id for place in following[:size]]
     rows = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
-    return Page([rows[each] for each in ids if each in rows], rest, count)
+    return Page([rows[each] for each in ids if each in rows], next_after, count)
 
 
 def _place(filters: TransferFilters, row: Any) -> Position:
@@ -250,7 +249,7 @@ def _place(filters: TransferFilters, row: Any) -> Position:
 
 def _read_few(
     connection: Connection, filters: TransferFilters, order: Order, after: Position | None, size: int
-) -> tuple[Listed, list[Position]]:
+) -> tuple[ListCount, list[Position]]:
     """How many transfers meet the filters, and where there are few, the next of them; of amounts by chain.
 
     Connections for reads use the same plan for all values, and that plan may read the whole table. So the
@@ -262,18 +261,19 @@ def _read_few(
     if connection.dialect.name == "sqlite" and (rarest := _rarest(connection, filters)) is not None:
         source = select(*_FILTERED).where(rarest).limit(at_most(RARE)).subquery().c
     columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
-    met = with_values(select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))).cte("met")
-    number = select(func.count().label("number")).select_from(met).cte("number")
-    beyond = or_(false(), *(_beyond(order, lane, after, met.c) for lane in _lanes(filters, order)))
-    of_chain = met.c.src_chain_id if order.of_amounts else None
-    turn = func.row_number().over(partition_by=of_chain, order_by=order.by(met.c)).label("turn")
-    are_few = select(number.c.number).scalar_subquery() <= FEW
-    following = select(met, turn).where(are_few, beyond).subquery()
-    with_number = number.outerjoin(following, following.c.turn <= size + 1)
-    rows = connection.execute(select(number, following).select_from(with_number)).all()
-    if rows[0].number > FEW:
-        return Listed(FEW, at_least=True), []
-    return Listed(rows[0].number), [_place(filters, row) for row in rows if row.transfer_id is not None]
+    some = select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))
+    matching = with_values(some).cte("matching")
+    counted = select(func.count().label("total")).select_from(matching).cte("counted")
+    beyond = or_(false(), *(_beyond(order, lane, after, matching.c) for lane in _lanes(filters, order)))
+    of_chain = matching.c.src_chain_id if order.of_amounts else None
+    row_number = func.row_number().over(partition_by=of_chain, order_by=order.order_by(matching.c))
+    are_few = select(counted.c.total).scalar_subquery() <= FEW
+    following = select(matching, row_number.label("row_number")).where(are_few, beyond).subquery()
+    joined = counted.outerjoin(following, following.c.row_number <= size + 1)
+    rows = connection.execute(select(counted, following).select_from(joined)).all()
+    if rows[0].total > FEW:
+        return ListCount(FEW, at_least=True), []
+    return ListCount(rows[0].total), [_place(filters, row) for row in rows if row.transfer_id is not None]
 
 
 def _rarest(connection: Connection, filters: TransferFilters) -> ColumnElement[bool] | None:
@@ -297,10 +297,10 @@ def _walk(
     reached: list[Position] = []
     for lane in lanes:
         rows = connection.execute(_rows_of(filters, order, lane, after, depth, size)).all()
-        found.update(_place(filters, row) for row in rows if row.met)
-        if rows and (len(rows) > size or rows[-1].number == depth):
+        found.update(_place(filters, row) for row in rows if row.matches)
+        if rows and (len(rows) > size or rows[-1].row_number == depth):
             reached.append(_place(filters, rows[-1]))
-    return found, min(reached, key=order.turn, default=None)
+    return found, min(reached, key=order.sort_key, default=None)
 
 
 class _Lane(NamedTuple):
@@ -338,14 +338,15 @@ def _rows_of(
 ) -> Select[*tuple[Any, ...]]:
     """Of the next rows of a lane, as many as ``depth``, those that meet the filters, and the last."""
     keyed = select(*_FILTERED, order.key(Transfer).label("key")).where(*lane.conditions).subquery().c
-    number = func.row_number().over(order_by=order.by(keyed)).label("number")
-    walked = select(*keyed, number).where(_beyond(order, lane, after, keyed)).order_by(*order.by(keyed))
+    in_order = order.order_by(keyed)
+    row_number = func.row_number().over(order_by=in_order).label("row_number")
+    walked = select(*keyed, row_number).where(_beyond(order, lane, after, keyed)).order_by(*in_order)
     rows = walked.limit(at_most(depth)).subquery().c
     others = replace(filters, symbol=None, amounts=None) if order.of_amounts else filters
-    met = and_(true(), *others.conditions(rows))
-    listed = select(rows.transfer_id, rows.src_chain_id, rows.key, rows.number, met.label("met"))
-    listed = listed.where(or_(met, rows.number == at_most(depth)))
-    return with_values(listed.order_by(*order.by(rows)).limit(at_most(size + 1)))
+    matches = and_(true(), *others.conditions(rows))
+    listed = select(rows.transfer_id, rows.src_chain_id, rows.key, rows.row_number, matches.label("matches"))
+    listed = listed.where(or_(matches, rows.row_number == at_most(depth)))
+    return with_values(listed.order_by(*order.order_by(rows)).limit(at_most(size + 1)))
 
 
 def _beyond(order: Order, lane: _Lane, after: Position | None, columns: Any) -> ColumnElement[bool]:
@@ -353,14 +354,15 @@ def _beyond(order: Order, lane: _Lane, after: Position | None, columns: Any) -> 
     of_lane = true() if lane.chain is None else columns.src_chain_id == lane.chain
     if after is None:
         return of_lane
-    value, rest = divmod(after.key, lane.unit)
-    bound: Any = min(value + (rest > 0 and not order.falls), MAX_UINT256)
+    value, remainder = divmod(after.key, lane.unit)
+    bound: Any = min(value + (remainder > 0 and not order.is_descending), MAX_UINT256)
     if not order.of_amounts:
         bound = from_unix_microseconds(value)
     key = columns.key
-    reached = key <= bound if order.falls else key >= bound
-    further = key < bound if order.falls else key > bound
-    return and_(of_lane, reached, true() if rest else or_(further, columns.transfer_id > after.transfer_id))
+    reached = key <= bound if order.is_descending else key >= bound
+    further = key < bound if order.is_descending else key > bound
+    beyond = or_(further, columns.transfer_id > after.transfer_id)
+    return and_(of_lane, reached, true() if remainder else beyond)
 
 
 def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequence[ListedTransfer]:
@@ -375,7 +377,10 @@ def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequen
 
 
 def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
-    """The known ones of these transfers, at most some hundreds, the last changed first."""
+    """The known ones of these transfers, the last changed first.
+
+    :param transfer_ids: at most 1,000, a page of the CSV file.
+    """
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
     return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -22,7 +23,7 @@ from sqlalchemy import (
 
 from app.db.types import RowsOf, at_most, with_values
 from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
-from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
+from app.transfers.queries.lists import COLUMNS, ListedTransfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
@@ -144,6 +145,13 @@ _HOLDS = and_(
 
 def acknowledged() -> ColumnElement[bool]:
     return exists().where(_HOLDS).correlate(Transfer)
+
+
+class Cursor(Struct, frozen=True):
+    """A place in the order of ``status_since`` and, among equal times, of ids."""
+
+    at: datetime
+    transfer_id: bytes
 
 
 def oldest_in_state(

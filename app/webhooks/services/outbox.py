@@ -21,8 +21,7 @@ from app.latency.queries import twice_medians_by_pair
 from app.latency.rules.median import window
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.anomalies import first_open_anomalies
-from app.transfers.queries.lists import Cursor
-from app.transfers.queries.status import oldest_in_state
+from app.transfers.queries.status import Cursor, oldest_in_state
 from app.transfers.rules.published_changes import STATUS_EVENT, StatusChange
 from app.transfers.rules.stuck import STATUSES, MustAct, Thresholds
 from app.values.times import age_in_words

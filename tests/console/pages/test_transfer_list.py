@@ -20,6 +20,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
 from app.transfers.queries import lists as transfer_list
 from app.transfers.queries.lists import TransferFilters
+from app.transfers.queries.status import Cursor
 from app.values.codes import TransferHistoryStatus as Status
 from tests.console.pages.plans import plans
 from tests.everyday import some
@@ -137,7 +138,7 @@ def test_transfer_changed_while_paging_is_on_top(database: Database, snapshots: 
 
 def test_a_place_goes_through_a_url(database: Database, snapshots: SnapshotSource) -> None:
     (row,) = fill(database, 1)
-    cursor = transfer_list.Cursor(row["updated_at"], row["transfer_id"])
+    cursor = Cursor(row["updated_at"], row["transfer_id"])
     assert read_cursor(write_cursor(cursor)) == cursor
     for nonsense in (None, "", "x", "ä", "AAAA", "!" * 56, "_" * 56, write_cursor(cursor)[:-4]):
         assert read_cursor(nonsense) is None or nonsense == "_" * 56

@@ -23,7 +23,7 @@ from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer
 from app.transfers.queries import lists
-from app.transfers.queries.lists import Listed, Order
+from app.transfers.queries.lists import ListCount, Order
 from app.values.amounts import MAX_UINT256
 from tests.console.pages.plans import plans
 from tests.everyday import some
@@ -292,24 +292,24 @@ def test_count_is_exact_up_to_a_bound(
     hashed(database, 3_000)
     monkeypatch.setattr(lists, "RARE", rare)
 
-    def count(**fields: str) -> Listed:
+    def count(**fields: str) -> ListCount:
         return list_transfers(database, snapshots, requested(app, **fields).filters).count
 
-    assert count() == Listed(3_000)
-    assert count(status="5", within="1h") == Listed(2_700)
+    assert count() == ListCount(3_000)
+    assert count(status="5", within="1h") == ListCount(2_700)
     monkeypatch.setattr(lists, "FEW", 400)
-    assert count() == count(status="5") == Listed(400, at_least=True)
-    assert count(status="open") == Listed(300)
-    assert count(account=SENDER) == Listed(0)
-    assert count(status="8") == Listed(30)
-    assert count(status="5", token="USDT") == Listed(0), "no transfer is of this token"
-    assert count(status="5", age="under-1h") == Listed(400, at_least=True)
+    assert count() == count(status="5") == ListCount(400, at_least=True)
+    assert count(status="open") == ListCount(300)
+    assert count(account=SENDER) == ListCount(0)
+    assert count(status="8") == ListCount(30)
+    assert count(status="5", token="USDT") == ListCount(0), "no transfer is of this token"
+    assert count(status="5", age="under-1h") == ListCount(400, at_least=True)
     changed = f"{NOW - timedelta(seconds=200):%Y-%m-%dT%H:%M:%S}"
-    assert count(status="3", since=changed) == Listed(18)
+    assert count(status="3", since=changed) == ListCount(18)
     changed = f"{NOW - timedelta(seconds=2_990):%Y-%m-%dT%H:%M:%S}"
-    assert count(status="5", until=changed, age="under-1h") == Listed(9), "few of many and of many"
+    assert count(status="5", until=changed, age="under-1h") == ListCount(9), "few of many and of many"
     monkeypatch.setattr(lists, "FEW", 299)
-    assert count(status="open") == Listed(299, at_least=True), "one more than the bound"
+    assert count(status="open") == ListCount(299, at_least=True), "one more than the bound"
 
 
 @pytest.mark.every_database
@@ -319,11 +319,11 @@ def test_list_takes_any_text_as_it_is(app: Flask, database: Database, snapshots:
     for text_of_it in ("O'Brien", "' OR 1=1 --", "%s", "%(x)s", ":x", "\\", "\\' OR 1=1 --", "☃"):
         for name in ("account", "token"):
             filters = requested(app, **{name: text_of_it}).filters
-            assert list_transfers(database, snapshots, filters).count == Listed(0), text_of_it
+            assert list_transfers(database, snapshots, filters).count == ListCount(0), text_of_it
     with writing(database.engine) as connection:
         connection.execute(update(Transfer).values(sender="a%s' \\ :b", symbol="%(x)s'"))
     odd = requested(app, account="a%s' \\ :b", token="%(x)s'").filters
-    assert list_transfers(database, snapshots, odd).count == Listed(10)
+    assert list_transfers(database, snapshots, odd).count == ListCount(10)
 
 
 @pytest.mark.postgresql_alone

@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.transfers.queries.lists import SCANNED, Listed, TransferFilters, list_transfers
+from app.transfers.queries.lists import SCANNED, ListCount, TransferFilters, list_transfers
 
 
 def test_page_statement_limits_its_rows(database: Database) -> None:
@@ -20,7 +20,7 @@ def test_page_statement_limits_its_rows(database: Database) -> None:
     event.listen(database.reads, "before_cursor_execute", note)
     try:
         with reading(database.reads) as connection:
-            list_transfers(connection, TransferFilters(), size=50, count=Listed(1, at_least=True))
+            list_transfers(connection, TransferFilters(), size=50, count=ListCount(1, at_least=True))
     finally:
         event.remove(database.reads, "before_cursor_execute", note)
     assert "LIMIT 51" in asked[0]

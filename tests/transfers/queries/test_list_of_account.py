@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer
-from app.transfers.queries.lists import Listed, Position, TransferFilters, list_transfers
+from app.transfers.queries.lists import ListCount, Position, TransferFilters, list_transfers
 from app.values.codes import TransferHistoryStatus
 from tests.everyday import volume
 
@@ -54,13 +54,13 @@ def test_each_once_in_order(
     )
     found: list[tuple[timedelta, bytes]] = []
     after: Position | None = None
-    many = Listed(1, at_least=True)
+    many = ListCount(1, at_least=True)
     with reading(database.reads) as connection:
         for _page in range(30):
             filters = TransferFilters(account="a", symbol=symbol)
             page = list_transfers(connection, filters, after=after, size=size, count=many)
             found += [(NOW - row.updated_at, row.transfer_id) for row in page.rows]
-            after = page.rest
+            after = page.next_after
             if after is None:
                 break
     assert found == expected
