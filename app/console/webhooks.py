@@ -14,7 +14,7 @@ from wtforms.fields.choices import SelectChoice
 from wtforms.widgets import CheckboxInput
 
 from app.audit.keys import AuditKeys
-from app.console.shell.access import Access, Audience
+from app.console.shell.access import OPERATOR_BUTTON, Access, Audience
 from app.console.shell.caller import actor, read_id
 from app.console.shell.formats import Look, grouped, pill, sentence, unknown
 from app.console.shell.forms.form import ConsoleForm
@@ -165,7 +165,6 @@ def state_pill(hook: Shown, unsent: datetime | None) -> Markup:
     return pill(f"{state}, last delivery failed" if failed else state, LOOKS[hook.last])
 
 
-_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _SENSITIVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
 
 
@@ -177,11 +176,11 @@ class WebhooksView(ConsoleView):
         "index": Access(Audience.OPERATOR),
         "new": Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True),
         "show": Access(Audience.OPERATOR),
-        "pause": _BUTTON,
-        "resume": _BUTTON,
-        "test": _BUTTON,
-        "replay": _BUTTON,
-        "retry": _BUTTON,
+        "pause": OPERATOR_BUTTON,
+        "resume": OPERATOR_BUTTON,
+        "test": OPERATOR_BUTTON,
+        "replay": OPERATOR_BUTTON,
+        "retry": OPERATOR_BUTTON,
         "rotate": _SENSITIVE_BUTTON,
         "remove": _SENSITIVE_BUTTON,
     }

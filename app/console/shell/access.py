@@ -65,6 +65,8 @@ REFRESH: Final = Access(Audience.VIEWER, by_itself=True)
 """The requests by which an open page refreshes itself."""
 EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
 ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, sensitive=True)
+OPERATOR_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+"""A button that changes something for operators, without a new proof of identity."""
 ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, sensitive=True)
 """A button on an administrator's page."""
 OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.network.names import ChainIs
-from app.console.shell.access import Access, Audience, may
+from app.console.shell.access import OPERATOR_BUTTON, may
 from app.console.shell.caller import actor, read_id
 from app.console.shell.formats import pill, when
 from app.console.shell.lists import Choice, ListView, Present
@@ -22,15 +22,14 @@ from app.db.database import Database
 from app.http.application import current
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.services.notes import acknowledge, anomaly_fingerprint
+from app.transfers.services import notes
 
-_CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 1000
 
 
 def _words(kind: str) -> str:
     """The name of the kind; a kind of a newer version is returned as it is."""
-    return ANOMALY_WORDS[AnomalyKind(kind)][0] if kind in set(AnomalyKind) else kind
+    return ANOMALY_WORDS.get(kind, (kind, ""))[0]
 
 
 class AnomaliesView(ListView):
@@ -45,7 +44,7 @@ class AnomaliesView(ListView):
     )
     nothing = "No contradictory events. Reports that do not fit together are listed here."
     list_template = "console/anomalies.html"
-    access = {**ListView.access, "acknowledge": _CHANGE}
+    access = {**ListView.access, "acknowledge": OPERATOR_BUTTON}
     column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")
     column_labels = {
         "select": "Select",
@@ -83,26 +82,26 @@ class AnomaliesView(ListView):
             flash("Select at least one anomaly, then acknowledge it.", "warning")
             return redirect(url_for("anomalies.index_view"))
         try:
-            flash_saved(acknowledge(current(Database), current(AuditKeys), shown, actor=actor()))
+            flash_saved(notes.acknowledge(current(Database), current(AuditKeys), shown, actor=actor()))
         except Conflict as refused:
             flash(f"Nothing was acknowledged: {refused}.", "error")
         return redirect(url_for("anomalies.index_view"))
 
 
 def _pick(row: Anomaly) -> Any:
-    if row.acknowledged_at is not None or not may(_CHANGE.change):
+    if row.acknowledged_at is not None or not may(OPERATOR_BUTTON.change):
         return ""
     return Markup(
         '<input type="checkbox" name="pick" form="acknowledge" value="{} {}" aria-label="Select {} of {}">'
-    ).format(row.id, anomaly_fingerprint(row), _words(row.kind), row.subject)
+    ).format(row.id, notes.anomaly_fingerprint(row), _words(row.kind), row.subject)
 
 
 def _subject(row: Anomaly) -> Any:
     if row.transfer_id is None:
         return Markup('<span class="break">{}</span>').format(row.subject)
     whole = f"0x{row.transfer_id.hex()}"
-    return Markup('<a class="mono" href="{}transfers/{}" title="{}">{}…{}</a>').format(
-        url_for("admin.index"), whole, whole, whole[:8], whole[-6:]
+    return Markup('<a class="mono" href="{}" title="{}">{}…{}</a>').format(
+        url_for("transfers.transfer", transfer_id=whole), whole, whole[:8], whole[-6:]
     )
 
 

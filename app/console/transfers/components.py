@@ -14,8 +14,8 @@ from app.network.rules.terms import ChainInfo, NetworkTerms
 from app.transfers.queries.status import COUNTED
 from app.transfers.rules.projected import TransferState
 from app.values.amounts import format_units, grouped
-from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
 from app.values.identifiers import ChainId, PoolKey
 
 
@@ -64,7 +64,6 @@ class TransferLine(Struct, frozen=True):
     sent_at: datetime | None
     began_at: datetime | None
     released_at: datetime | None
-    kind: SendKind | None
     src: ChainName | None
     dst: ChainName | None
     symbol: str | None
@@ -107,7 +106,6 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
         sent_at=row.sent_at,
         began_at=row.began_at,
         released_at=row.released_at,
-        kind=SendKind(row.kind) if row.kind else None,
         src=chain_name_of(terms.chain_infos, row.src_chain_id),
         dst=chain_name_of(terms.chain_infos, row.dst_chain_id),
         symbol=row.symbol or row.token,
@@ -128,14 +126,11 @@ class Transaction(Struct, frozen=True):
 class AnomalyLine(Struct, frozen=True):
     """An anomaly in words. ``advice`` says what to do about it."""
 
-    id: int
-    kind: str
     label: str
     advice: str
     subject: str
     transfer_id: str | None
     detail: str
-    event_ids: tuple[str, ...]
     first_at: datetime
     last_at: datetime
     acknowledged_at: datetime | None
@@ -153,21 +148,15 @@ def transaction(
     return Transaction(tx_hash, chain_name_of(chains, chain_id), link if link.startswith("https://") else "")
 
 
-_ANOMALIES = {kind.value: words for kind, words in ANOMALY_WORDS.items()}
-
-
 def anomaly_line(row: Row[*tuple[Any, ...]]) -> AnomalyLine:
     """A row of the anomalies for people."""
-    label, advice = _ANOMALIES.get(row.kind, UNKNOWN_ANOMALY)
+    label, advice = ANOMALY_WORDS.get(row.kind, UNKNOWN_ANOMALY)
     return AnomalyLine(
-        id=row.id,
-        kind=row.kind,
         label=label,
         advice=advice,
         subject=row.subject,
         transfer_id=None if row.transfer_id is None else f"0x{row.transfer_id.hex()}",
         detail=row.detail,
-        event_ids=tuple(row.event_ids),
         first_at=row.first_at,
         last_at=row.last_at,
         acknowledged_at=row.acknowledged_at,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -77,8 +77,6 @@ from app.values.amounts import grouped
 from app.values.codes import REFUND_STATUSES
 from app.values.identifiers import TransferId
 
-E = TypeVar("E", bound=TransferEvent)
-
 
 class EventLine(Struct, frozen=True):
     """One acceptance of one event.
@@ -113,7 +111,7 @@ class Context(Struct, frozen=True):
 
 
 def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
-    """Every acceptance, in the order of the events' times. Of a very long log only the first ones."""
+    """The first acceptances, at most ``MOST_EVENTS``, in the order of the events' times."""
     known = {row.seq: row for row in receipts(connection, history.transfer_id)}
     entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
     ended_by = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
@@ -147,6 +145,7 @@ def _line(
 
 
 def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
+    """The transaction that the event names, else None. A ``tx_hash`` is one on the source chain."""
     chains = context.terms.chain_infos
     for name, chain_id in (
         ("src_tx_hash", getattr(event, "src_chain_id", context.src_chain_id)),
@@ -372,7 +371,7 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
 def _with_depth(terms: NetworkTerms, found: _Found, waiting: Waiting) -> Waiting:
     """With how many blocks are known on top of the one that has to become final, where that is known.
 
-    Where they are enough, the report of it is missing, and no blocks.
+    If enough blocks are known, the report is missing, not blocks.
     """
     canonical, events = found.history.canonical(), list[BlockEvent]()
     if waiting.what is Wait.FINALITY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -115,7 +116,7 @@ NEXT_ACTOR_WORDS: Final[dict[NextActor, str]] = {
     NextActor.NOBODY: "Nobody, it is over",
 }
 
-ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
+ANOMALY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     AnomalyKind.REFUND_AND_RELEASE: (
         "Paid out and refunded",
         "Check both transactions in the explorers. If both paid, funds were lost: block the route and call "

@@ -12,13 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
+from app.console.shell.caller import read_id
 from app.console.transfers.labels import STATUS_WORDS
 from app.db.database import Database
 from app.network.rules.terms import NetworkTerms
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.lists import Amounts, Order, Span, TransferFilters
 from app.transfers.rules.stuck import MustAct
-from app.values.amounts import MAX_UINT256, is_ascii_digits, parse_decimal
+from app.values.amounts import MAX_UINT256, parse_decimal
 from app.values.codes import FINISHED_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, parse_evm_address
@@ -27,9 +28,7 @@ from app.values.json_values import MAX_ACCOUNT, read_time
 T = TypeVar("T")
 
 _LONGEST: Final = 200
-_SAID: Final = 60
-_MOST: Final = 2**63 - 1
-_MOST_DIGITS: Final = 19
+_LONGEST_QUOTED: Final = 60
 
 _IN_A_REFUND: Final = frozenset(
     {
@@ -160,13 +159,14 @@ def _read(
     try:
         value = rule(text)
     except (ValueError, KeyError):
-        requested.complaints.append(f"{label}: “{text[:_SAID]}” is not {form}, so it was ignored.")
+        requested.complaints.append(f"{label}: “{text[:_LONGEST_QUOTED]}” is not {form}, so it was ignored.")
         return None
     requested.fields[name] = text
     return value
 
 
 def _began(age: tuple[str, timedelta | None, timedelta | None] | None, now: datetime) -> Span:
+    """When transfers of an age of ``AGES`` began: the greatest age bounds ``since``, the least ``until``."""
     _, least, most = age or ("", None, None)
     return Span(None if most is None else now - most, None if least is None else now - least)
 
@@ -234,9 +234,10 @@ def _statuses(text: str) -> frozenset[Status]:
 
 
 def _number(text: str) -> int:
-    if not is_ascii_digits(text) or len(text) > _MOST_DIGITS or int(text) > _MOST:
+    number = read_id(text)
+    if number is None:
         raise ValueError
-    return int(text)
+    return number
 
 
 def _account(text: str) -> str:

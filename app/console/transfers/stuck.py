@@ -21,7 +21,6 @@ from app.transfers.queries.lists import ListedTransfer, TransferFilters
 from app.transfers.queries.status import Cursor, acknowledgements_of, oldest_in_state
 from app.transfers.rules.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
 from app.transfers.services import notes
-from app.transfers.services.notes import NEW_FOR, stuck_fingerprint
 from app.values.identifiers import ChainId
 
 _LONGER: Final = (
@@ -120,8 +119,8 @@ def stuck_transfers(
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
             if now - row.status_since > allowed:
                 found.append(row)
-        notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if acknowledged else []
-    acknowledgements = {row.transfer_id: Acknowledgement(row.by, row.at, row.note) for row in notes}
+        rows = acknowledgements_of(connection, [row.transfer_id for row in found]) if acknowledged else []
+    acknowledgements = {row.transfer_id: Acknowledgement(row.by, row.at, row.note) for row in rows}
     stuck = tuple(_stuck(terms, row, thresholds, now, acknowledgements.get(row.transfer_id)) for row in found)
     next_page = None if next_after is None else write_cursor(next_after)
     return StuckPage(stuck, next_page, searching=next_page is not None and len(stuck) < size, rule=RULES[who])
@@ -135,7 +134,7 @@ def stuck_of_chain(
     :param size: how many are read. Of more, some that are stuck for a shorter time are missing.
     """
     terms, now = snapshots.current().terms, database.clock()
-    thresholds = _kept_thresholds(database)
+    thresholds = _cached_thresholds(database)
     statuses = [int(status) for who in MustAct for status in STATUSES[who]]
     with reading(database.reads) as connection:
         of_chain = [or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)]
@@ -144,16 +143,16 @@ def stuck_of_chain(
     return tuple(each for each in found if each.lasting > each.allowed)
 
 
-def overdue(database: Database, line: TransferLine, now: datetime) -> timedelta | None:
+def limit_if_stuck(database: Database, line: TransferLine, now: datetime) -> timedelta | None:
     """How long the transfer may be in its state, where it is stuck; None where it is not."""
     if line.since is None or not any(line.status in statuses for statuses in STATUSES.values()):
         return None
     src, dst = (chain.id if chain else None for chain in (line.src, line.dst))
-    allowed = _kept_thresholds(database).allowed(src, dst)
+    allowed = _cached_thresholds(database).allowed(src, dst)
     return allowed if now - line.since > allowed else None
 
 
-def _kept_thresholds(database: Database) -> Thresholds:
+def _cached_thresholds(database: Database) -> Thresholds:
     """By medians that may be minutes old: those of all pairs take longer to read than all else on a page."""
     medians, _ = database.hints.run_read((medians_of_the_week,), lambda: medians_of_the_week(database))
     return Thresholds.of(medians)
@@ -172,8 +171,8 @@ def _stuck(
         lasting=lasting,
         allowed=allowed,
         measured=(row.src_chain_id, row.dst_chain_id) in thresholds.by_pair,
-        new=lasting - allowed <= NEW_FOR,
-        fingerprint=stuck_fingerprint(row),
+        new=lasting - allowed <= notes.NEW_FOR,
+        fingerprint=notes.stuck_fingerprint(row),
         acknowledged=acknowledged,
     )
 

@@ -17,7 +17,7 @@ from app.accounts.rules.roles import Role
 from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
 from app.console.latency import medians_of_the_week
-from app.console.shell.access import READ, Access, Audience
+from app.console.shell.access import OPERATOR_BUTTON, READ
 from app.console.shell.caller import actor, page_of_user
 from app.console.shell.formats import csv_line
 from app.console.shell.row_pages import ROWS, some_rows
@@ -32,19 +32,12 @@ from app.console.transfers.detail import (
 )
 from app.console.transfers.list_request import AGES, ORDERS, WITHIN, ListRequest, read_list_request
 from app.console.transfers.lists import list_transfers
-from app.console.transfers.stuck import count_stuck, overdue, stuck_transfers
+from app.console.transfers.stuck import count_stuck, limit_if_stuck, stuck_transfers
 from app.db.database import Database
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.transfers.rules.stuck import MustAct
-from app.transfers.services.notes import (
-    NoteRefused,
-    acknowledge_stuck,
-    add_note,
-    count_notes,
-    remove_note,
-    transfer_notes,
-)
+from app.transfers.services import notes
 from app.values.errors import GatewayError, Unavailable
 from app.values.identifiers import TransferId
 from app.values.times import rfc3339
@@ -111,7 +104,6 @@ def _time(at: datetime | None) -> str:
     return "" if at is None else rfc3339(at)
 
 
-_CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 500
 
 _MOST_SIGNERS: Final = 10
@@ -126,9 +118,9 @@ class TransfersView(ConsoleView):
         "index": READ,
         "transfer": READ,
         "export_csv": READ,
-        "acknowledge": _CHANGE,
-        "add_note": _CHANGE,
-        "remove_note": _CHANGE,
+        "acknowledge": OPERATOR_BUTTON,
+        "add_note": OPERATOR_BUTTON,
+        "remove_note": OPERATOR_BUTTON,
     }
 
     def __init__(self) -> None:
@@ -136,7 +128,7 @@ class TransfersView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The transfers that changed last, or the stuck ones, the longest first."""
+        """The transfers in the requested order, or the stuck ones, the longest first."""
         database = current(Database)
         snapshots = current(SnapshotSource)
         requested = read_list_request(database, snapshots, request.args)
@@ -175,7 +167,7 @@ class TransfersView(ConsoleView):
             flash("Select at least one transfer, then acknowledge it.", "warning")
             return redirect(page)
         try:
-            saved = acknowledge_stuck(
+            saved = notes.acknowledge_stuck(
                 current(Database), current(AuditKeys), shown, request.form.get("note", ""), actor=actor()
             )
         except EditRefused as refused:
@@ -196,7 +188,7 @@ class TransfersView(ConsoleView):
         """Add a note. A refused one stays in its field."""
         wanted, typed = _id(transfer_id), request.form.get("text", "")
         try:
-            add_note(
+            notes.add_note(
                 current(Database),
                 current(AuditKeys),
                 wanted,
@@ -204,7 +196,7 @@ class TransfersView(ConsoleView):
                 operator_id=current_user.id,
                 actor=actor(),
             )
-        except NoteRefused as refused:
+        except notes.NoteRefused as refused:
             return self._page(wanted, typed=typed, refused=str(refused))
         flash("Note added.", "success")
         return redirect(_notes(wanted))
@@ -214,7 +206,7 @@ class TransfersView(ConsoleView):
         """Remove an own note, or as an administrator any note."""
         wanted = _id(transfer_id)
         try:
-            remove_note(
+            notes.remove_note(
                 current(Database),
                 current(AuditKeys),
                 wanted,
@@ -223,7 +215,7 @@ class TransfersView(ConsoleView):
                 of_others=current_user.role.may_act_as(Role.ADMIN),
                 actor=actor(),
             )
-        except NoteRefused as refused:
+        except notes.NoteRefused as refused:
             flash(f"Nothing was removed: {refused}.", "error")
         else:
             flash("Note removed.", "success")
@@ -248,7 +240,7 @@ class TransfersView(ConsoleView):
             "console/transfers/transfer.html",
             detail=detail,
             line=detail.line,
-            overdue=overdue(database, detail.line, detail.now),
+            limit=limit_if_stuck(database, detail.line, detail.now),
             timeline=timeline,
             others=some_rows(timeline.others, section="events"),
             signers=some_rows(detail.refund.signers if detail.refund else (), section="signers"),
@@ -256,7 +248,7 @@ class TransfersView(ConsoleView):
             most_signers=_MOST_SIGNERS,
             reply=reply_to_user(detail, page),
             page=page,
-            notes=some_rows(transfer_notes(database, wanted), section="notes"),
+            notes=some_rows(notes.transfer_notes(database, wanted), section="notes"),
             typed=typed,
             refused=refused,
             removes_every_note=current_user.role.may_act_as(Role.ADMIN),
@@ -288,7 +280,7 @@ class TransfersView(ConsoleView):
 
     def _list(self, requested: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
         database = current(Database)
-        noted = count_notes(database, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
+        noted = notes.count_notes(database, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
         return self.render(
             "console/transfers/index.html",
             requested=requested,

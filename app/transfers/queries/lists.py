@@ -64,7 +64,6 @@ COLUMNS: Final = (
     *_FILTERED,
     Transfer.refund_reason,
     Transfer.status_since,
-    Transfer.kind,
     Transfer.token,
     Transfer.sent_at,
     Transfer.released_at,

