@@ -361,7 +361,8 @@ def _beyond(order: Order, lane: _Lane, after: Position | None, columns: Any) -> 
     reached = key <= bound if order.is_descending else key >= bound
     further = key < bound if order.is_descending else key > bound
     beyond = or_(further, columns.transfer_id > after.transfer_id)
-    return and_(of_lane, reached, true() if remainder else beyond)
+    is_between = remainder or value > MAX_UINT256  # no amount of this lane is as large as that of the place
+    return and_(of_lane, reached, true() if is_between else beyond)
 
 
 def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequence[ListedTransfer]:
