@@ -40,6 +40,7 @@ class OperatorSession(Base):
     """A signed-in browser. Without its row, or after its end, its cookie is worth nothing.
 
     A session that was ended before its time is stored as long as its cookie, to show that browser why.
+    The row of one that its own browser signed out is deleted.
     """
 
     __tablename__ = "operator_sessions"
@@ -51,7 +52,8 @@ class OperatorSession(Base):
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     seen_at: Mapped[datetime] = mapped_column(UtcTime, doc="to the minute")
     proved_at: Mapped[datetime | None] = mapped_column(
-        UtcTime, doc="when its owner last proved their identity by password, code or passkey; null: never"
+        UtcTime,
+        doc="when its owner last proved their identity by password, code or passkey; null: not since sign-in",
     )
     address: Mapped[str] = mapped_column(String(64))
     browser: Mapped[str] = mapped_column(String(255), doc="the User-Agent")

@@ -57,7 +57,7 @@ def count_recovery_codes(connection: Connection, operator_id: int) -> int:
     return connection.scalar(counted.where(OperatorRecoveryCode.operator_id == operator_id)) or 0
 
 
-def second_factor_is_demanded(connection: Connection) -> bool:
+def second_factor_rule(connection: Connection) -> bool:
     """Whether every account must have a second factor."""
     return bool(connection.scalar(select(OperatorRules.second_factor_required)))
 
@@ -85,7 +85,7 @@ def session_forgotten(now: datetime) -> ColumnElement[bool]:
     return OperatorSession.created_at <= now - 2 * SESSION_LIFETIME
 
 
-def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]] | None:
+def session_by_digest(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]] | None:
     """The session with this digest, open or ended: ``email`` of its account and ``ended_why``."""
     query = (
         select(Operator.email, OperatorSession.ended_why)
@@ -95,28 +95,34 @@ def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]]
     return connection.execute(query).one_or_none()
 
 
-def open_session(
+def find_open_session(
     connection: Connection, operator_id: int, digest: bytes, now: datetime
 ) -> Row[*tuple[Any, ...]] | None:
     """When the account's open session with this digest was last used (``seen_at``), and when its owner last
     proved their identity (``proved_at``); None where there is none.
     """
-    table = OperatorSession
-    proved_at = func.coalesce(table.proved_at, table.created_at).label("proved_at")
-    own = (table.digest == digest, table.operator_id == operator_id, ~session_ended(now))
-    return connection.execute(select(table.seen_at, proved_at).where(*own)).one_or_none()
+    proved_at = func.coalesce(OperatorSession.proved_at, OperatorSession.created_at).label("proved_at")
+    query = select(OperatorSession.seen_at, proved_at).where(
+        OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
+    )
+    return connection.execute(query).one_or_none()
 
 
 def open_sessions_of(
     connection: Connection, operator_id: int, digest: bytes, now: datetime
 ) -> Sequence[RowMapping]:
     """The account's open sessions, the last used first; ``current`` is the one with the digest."""
-    table = OperatorSession
-    current = (table.digest == digest).label("current")
     query = (
-        select(table.id, table.created_at, table.seen_at, table.address, table.browser, current)
-        .where(table.operator_id == operator_id, ~session_ended(now))
-        .order_by(table.seen_at.desc(), table.id.desc())
+        select(
+            OperatorSession.id,
+            OperatorSession.created_at,
+            OperatorSession.seen_at,
+            OperatorSession.address,
+            OperatorSession.browser,
+            (OperatorSession.digest == digest).label("current"),
+        )
+        .where(OperatorSession.operator_id == operator_id, ~session_ended(now))
+        .order_by(OperatorSession.seen_at.desc(), OperatorSession.id.desc())
     )
     return connection.execute(query).mappings().all()
 

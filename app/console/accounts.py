@@ -36,10 +36,10 @@ from app.accounts.services.accounts import (
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
     demand_second_factor,
+    everyone_needs_second_factor,
     list_passkeys,
     make_recovery_codes,
     recovery_codes_left,
-    second_factor_demanded,
 )
 from app.accounts.services.passwords import generate_password, hash_password
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
@@ -293,8 +293,8 @@ class OperatorsView(ListView):
         return self.render("console/operator_confirm.html", account=account, what=what, follows=follows)
 
     @property
-    def second_factor_is_demanded(self) -> bool:
-        return second_factor_demanded(current(Database))
+    def everyone_needs_factor(self) -> bool:
+        return everyone_needs_second_factor(current(Database))
 
     @property
     def changes_wait(self) -> bool:

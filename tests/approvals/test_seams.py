@@ -20,7 +20,7 @@ from app.accounts.services.accounts import AccountRefused, find_account
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
     demand_second_factor,
-    second_factor_demanded,
+    everyone_needs_second_factor,
 )
 from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
 from app.approvals.decide import approve, preview_proposal
@@ -136,18 +136,18 @@ def test_requiring_factor_is_immediate_relaxing_waits(
         request_relaxing(*editing, actor=ALICE, reason=WHY)
     set_account(database, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
     demand_second_factor(*audited, id_of(database, ALICE.name), actor=ALICE)
-    assert second_factor_demanded(database)
+    assert everyone_needs_second_factor(database)
     with pytest.raises(ReasonMissing):
         request_relaxing(*editing, actor=ALICE)
 
     saved = request_relaxing(*editing, actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
     preview_proposal(database, two_persons, stored(database, number))
-    assert second_factor_demanded(database), "not yet"
+    assert everyone_needs_second_factor(database), "not yet"
     with pytest.raises(ProposalRefused):
         approve(*audited, number, actor=ALICE)
     approve(*audited, number, actor=BOB)
-    assert not second_factor_demanded(database)
+    assert not everyone_needs_second_factor(database)
 
 
 def test_a_lost_second_factor_takes_passkeys_along(

@@ -15,7 +15,7 @@ from app.accounts import models as table
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import ProposalState, TwoPersons
 from app.accounts.services.accounts import find_account
-from app.accounts.services.factors import demand_second_factor, second_factor_demanded
+from app.accounts.services.factors import demand_second_factor, everyone_needs_second_factor
 from app.approvals.decide import approve, preview_proposal, reject
 from app.credentials.rules.api_key import key_text
 from app.credentials.rules.credential import digest_of
@@ -82,7 +82,7 @@ def made(app: Flask, row: dict[str, Any]) -> Any:
         token = authenticate(database, part_of(app, EnvironmentTokens), text_of(row).encode())
         return token.name, token.scope.types, token.scope.chains, str(token.quota), token.expires_at
     if row["kind"] == "relaxing":
-        return second_factor_demanded(database)
+        return everyone_needs_second_factor(database)
     account = find_account(database, email=json.loads(row["input"])["email"])
     assert account is not None
     return account.role, account.password, account.second_factor_required, account.tf_totp_secret

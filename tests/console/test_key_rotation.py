@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from app.accounts.models import Operator
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
-from app.accounts.services.code_keys import UNNAMED, CodeKeys, name_of
+from app.accounts.services.code_keys import UNNAMED, CodeKeys, key_name
 from app.console.sign_in import forms
 from app.db.database import Database
 from app.db.engine import reading, writing
@@ -69,7 +69,7 @@ def known(visitor: Visitor) -> bool:
 def key_names(app: Flask) -> set[str]:
     with reading(part_of(app, Database).engine) as connection:
         kept = connection.scalars(select(Operator.tf_totp_secret).where(Operator.tf_totp_secret.is_not(None)))
-        return {name_of(secret) for secret in kept}
+        return {key_name(secret) for secret in kept}
 
 
 def reencrypted(app: Flask, *options: str) -> tuple[int, str]:

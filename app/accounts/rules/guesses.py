@@ -13,7 +13,7 @@ FAILURES_FORGOTTEN: Final = timedelta(hours=1)
 LATELY: Final = timedelta(minutes=10)
 """A network has failed lately if more than one failure came within this time, the last one within it now."""
 
-_LONGEST_WAIT: Final = 900
+_QUARTER_HOUR: Final = 900
 _TYPED_LABEL: Final = b"transfer gateway, what was typed as an email: "
 _TYPED_DIGITS: Final = 24
 
@@ -40,13 +40,13 @@ _FREE: Final = {
     FailureScope.LATELY: 1,
     FailureScope.DEVICE: 4,
 }
-_MOST: Final = {
-    FailureScope.PAIR: _LONGEST_WAIT,
-    FailureScope.ADDRESS: _LONGEST_WAIT,
+_LONGEST_WAIT_SECONDS: Final = {
+    FailureScope.PAIR: _QUARTER_HOUR,
+    FailureScope.ADDRESS: _QUARTER_HOUR,
     # Its owner may use a browser that is not known yet.
     FailureScope.ACCOUNT: 10,
     FailureScope.LATELY: 0,
-    FailureScope.DEVICE: _LONGEST_WAIT,
+    FailureScope.DEVICE: _QUARTER_HOUR,
 }
 
 
@@ -69,7 +69,7 @@ def wait_after(scope: FailureScope, failures: int, *, failed: bool = False) -> t
     beyond = failures - _FREE[scope]
     if beyond <= 0:
         return timedelta()
-    wait = timedelta(seconds=min(2 ** min(beyond, 16), _MOST[scope]))
+    wait = timedelta(seconds=min(2 ** min(beyond, 16), _LONGEST_WAIT_SECONDS[scope]))
     return 2 * wait if failed and scope is FailureScope.ACCOUNT else wait
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_is_demanded
+from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_rule
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
 from app.accounts.services.accounts import (
@@ -323,7 +323,7 @@ def relaxing_again(
 
     :raises AccountRefused: none is required.
     """
-    if not second_factor_is_demanded(connection):
+    if not second_factor_rule(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")
     effect = "a password alone is enough again, except for accounts that require a second factor"
     return AdministeredChange(

@@ -121,7 +121,7 @@ def update_account(
     *,
     actor: Actor,
 ) -> Account:
-    """Set columns of an account that its owner may change, or end its sessions.
+    """Set columns of an account, unless the change waits for a second person.
 
     The last active administrator stays one, as otherwise no one could create accounts. A new
     ``fs_uniquifier`` ends the account's sessions everywhere, and so does disabling it.
@@ -252,7 +252,10 @@ def _record(
 
 
 def documented(account: Account) -> dict[str, Any]:
-    """What the audit log may show of an account: nothing that helps to sign in."""
+    """What the audit log may show of an account: nothing that helps to sign in.
+
+    ``second_factor`` is about one-time codes only: "none" for an account whose factor is a passkey.
+    """
     return {
         "email": account.email,
         "role": account.role.value,

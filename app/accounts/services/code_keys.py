@@ -75,7 +75,7 @@ class CodeKeys:
         """The encrypted secret marked with each known key that may be its own: several only where it names
         none.
         """
-        name = name_of(secret)
+        name = key_name(secret)
         return [self.named(secret, known) for known in self.by_name if name in (known, UNNAMED)]
 
     def factory(self) -> Any:
@@ -85,7 +85,7 @@ class CodeKeys:
         return made
 
 
-def name_of(secret: str) -> str:
+def key_name(secret: str) -> str:
     """The name of the key that encrypts the secret."""
     return str(json.loads(secret)["enckey"]["t"])
 
@@ -104,7 +104,7 @@ def reencrypt(
         accounts = [(row["id"], row["email"], row["tf_totp_secret"]) for row in all_accounts(connection)]
     secrets = {number: secret for number, _email, secret in accounts if secret}
     ambiguous = unnamed is None and len(keys.by_name) > 1
-    if ambiguous and (found := sum(name_of(secret) == UNNAMED for secret in secrets.values())):
+    if ambiguous and (found := sum(key_name(secret) == UNNAMED for secret in secrets.values())):
         raise KeyNotNamed(found)
     totp = keys.factory()
     moved: dict[int, str] = {}
@@ -112,11 +112,11 @@ def reencrypt(
     for number, email, secret in accounts:
         if not secret:
             continue
-        name = name_of(secret)
+        name = key_name(secret)
         readable = keys.named(secret, unnamed or keys.present) if name == UNNAMED else secret
         if name == keys.present:
             already += 1
-        elif name_of(readable) not in keys.by_name:
+        elif key_name(readable) not in keys.by_name:
             unreadable.append(email)
         else:
             moved[number] = totp.from_json(readable).to_json(encrypt=True)

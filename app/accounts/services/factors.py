@@ -29,7 +29,7 @@ from app.accounts.queries import (
     has_second_factor,
     passkey_by_credential,
     passkeys_of,
-    second_factor_is_demanded,
+    second_factor_rule,
 )
 from app.accounts.rules.sessions import SessionEnd
 from app.accounts.rules.sign_in import RECOVERY_CODES
@@ -82,10 +82,9 @@ def use_recovery_code(
     Of several requests with the same code, in any processes, only one gets True. Letter case, spaces and
     dashes do not count.
     """
-    table = OperatorRecoveryCode
-    which = (table.operator_id == operator_id, table.digest == _digest(code))
+    which = (OperatorRecoveryCode.operator_id == operator_id, OperatorRecoveryCode.digest == _digest(code))
     with writing(database.engine) as connection:
-        if not connection.execute(delete(table).where(*which)).rowcount:
+        if not connection.execute(delete(OperatorRecoveryCode).where(*which)).rowcount:
             return False
         left = count_recovery_codes(connection, operator_id)
         subject, detail = f"operator {actor.name}", f"{left} left"
@@ -134,10 +133,10 @@ def accounts_that_have_passkeys(database: Database) -> frozenset[int]:
         return frozenset(connection.scalars(select(OperatorPasskey.operator_id).distinct()))
 
 
-def second_factor_demanded(database: Database) -> bool:
+def everyone_needs_second_factor(database: Database) -> bool:
     """Whether every account must have a second factor."""
     with reading(database.engine) as connection:
-        return second_factor_is_demanded(connection)
+        return second_factor_rule(connection)
 
 
 def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: int, *, actor: Actor) -> None:
@@ -149,7 +148,7 @@ def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: 
     :raises AccountRefused: they have none.
     """
     with writing(database.engine) as connection:
-        if second_factor_is_demanded(connection):
+        if second_factor_rule(connection):
             return
         with_one = select(Operator.id).where(has_second_factor())
         if connection.scalar(with_one.where(Operator.id == account_id)) is None:
@@ -290,7 +289,7 @@ def _why_it_stays(connection: Connection, operator_id: int) -> str | None:
     account = account_where(connection, Operator.id == operator_id)
     if account is None:
         return "This account no longer exists."
-    demanded = account["second_factor_required"] or second_factor_is_demanded(connection)
+    demanded = account["second_factor_required"] or second_factor_rule(connection)
     if demanded and not account["tf_totp_secret"] and len(passkeys_of(connection, operator_id)) == 1:
         return "It is your only second factor, and your account needs one. Set up another one first."
     return None

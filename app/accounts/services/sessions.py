@@ -15,11 +15,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.queries import (
-    open_session,
+    find_open_session,
     open_sessions_of,
+    session_by_digest,
     session_ended,
     session_forgotten,
-    session_with,
 )
 from app.accounts.rules.sessions import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
 from app.audit.keys import AuditKeys
@@ -33,16 +33,17 @@ def proved_lately(database: Database, operator_id: int, secret: str) -> bool:
     """Whether the last proof of the cookie's session is recent enough for a sensitive change."""
     now = database.clock()
     with reading(database.engine) as connection:
-        known = open_session(connection, operator_id, session_digest(secret), now)
+        known = find_open_session(connection, operator_id, session_digest(secret), now)
     return known is not None and now - known.proved_at <= STEP_UP_AFTER
 
 
 def note_proof(database: Database, operator_id: int, secret: str) -> None:
     """Note that the session's owner has just given password, code or passkey again."""
-    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with writing(database.engine) as connection:
         # A session that was ended meanwhile does not match, and stays ended.
-        connection.execute(update(OperatorSession).where(*where).values(proved_at=database.clock()))
+        connection.execute(
+            update(OperatorSession).where(*_own(operator_id, secret)).values(proved_at=database.clock())
+        )
 
 
 _SECRET_BYTES: Final = 32
@@ -69,7 +70,7 @@ class OpenSession(Struct, frozen=True):
 def begin_session(
     database: Database, audit_keys: AuditKeys, operator_id: int, actor: Actor, browser: str, how: str
 ) -> str:
-    """Open a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
+    """Begin a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
 
     Also deletes every session, of any account, whose cookie no browser can have any more.
 
@@ -97,25 +98,23 @@ def begin_session(
 def session_is_open(database: Database, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
     """Whether the cookie's session is still open. Each use extends it."""
     now = database.clock()
-    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with reading(database.engine) as connection:
-        known = open_session(connection, operator_id, session_digest(secret), now)
+        known = find_open_session(connection, operator_id, session_digest(secret), now)
     if counts_as_use and known is not None and now - known.seen_at >= _SEEN_EVERY:
         # While others hold the lock, the use is noted next time, so that reading a page does not fail.
         with suppress(OperationalError, PoolTimeout), writing(database.engine) as connection:
             # A session that was ended meanwhile stays ended.
-            connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
+            connection.execute(update(OperatorSession).where(*_own(operator_id, secret)).values(seen_at=now))
     return known is not None
 
 
-def end_session(
-    database: Database, audit_keys: AuditKeys, operator_id: int, secret: str, actor: Actor
-) -> None:
-    """End one session. Nothing is recorded where it has ended already."""
-    now = database.clock()
-    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
+def sign_out(database: Database, audit_keys: AuditKeys, operator_id: int, secret: str, actor: Actor) -> None:
+    """Delete the row of one session: this browser needs no reason. Nothing is recorded where it has ended
+    already.
+    """
+    now, own = database.clock(), _own(operator_id, secret)
     with writing(database.engine) as connection:
-        if connection.execute(delete(OperatorSession).where(*where, ~session_ended(now))).rowcount:
+        if connection.execute(delete(OperatorSession).where(*own, ~session_ended(now))).rowcount:
             subject = f"operator {actor.name}"
             record(connection, audit_keys, actor, "sign_out", subject, now=now)
 
@@ -152,7 +151,7 @@ class EndedSession(Struct, frozen=True):
 def ended_session(database: Database, secret: str) -> EndedSession | None:
     """The session of a cookie that no longer counts; None where it is not stored any more."""
     with reading(database.engine) as connection:
-        row = session_with(connection, session_digest(secret))
+        row = session_by_digest(connection, session_digest(secret))
     return (
         None if row is None else EndedSession(row.email, SessionEnd(row.ended_why) if row.ended_why else None)
     )
@@ -163,6 +162,11 @@ def open_sessions(database: Database, operator_id: int, secret: str) -> list[Ope
     with reading(database.engine) as connection:
         rows = open_sessions_of(connection, operator_id, session_digest(secret), database.clock())
     return [OpenSession(**row) for row in rows]
+
+
+def _own(operator_id: int, secret: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The conditions that a session is that of the cookie, and of the account."""
+    return OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id
 
 
 def session_digest(secret: str) -> bytes:

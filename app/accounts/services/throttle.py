@@ -51,7 +51,10 @@ class Guess(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """A guess that was counted as a failure and may be checked now. ``before`` is the former count."""
+    """A guess that was counted as a failure and may be checked now.
+
+    ``before`` is the row of each key before this guess; None where nothing counted.
+    """
 
     before: Mapping[str, FailureRow | None]
     at: datetime
@@ -95,9 +98,9 @@ def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
         new = [{"key": key, "failures": 0, "last_at": now} for key in sorted(scopes)]
         rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
         _require_no_wait(scopes, rows, now)
-        counted = {row.key: row for row in _counting(scopes, rows, now) if row.failures}
-        before = {row.key: row.failures if row.key in counted else 0 for row in rows}
-        tried = [{"key": key, "failures": count + 1, "last_at": now} for key, count in before.items()]
+        counted = {row.key: row for row in _recent(scopes, rows, now) if row.failures}
+        counts = {row.key: row.failures if row.key in counted else 0 for row in rows}
+        tried = [{"key": key, "failures": count + 1, "last_at": now} for key, count in counts.items()]
         upsert(connection, SignInFailure, tried)
         _sweep(connection, now)
     return Attempt({key: counted.get(key) for key in scopes}, now)
@@ -173,14 +176,15 @@ def _lately(network: str) -> str:
     return f"lately:{network}"
 
 
-def _counting(
+def _recent(
     scopes: Mapping[str, FailureScope], rows: Iterable[FailureRow], now: datetime
 ) -> list[FailureRow]:
+    """The rows whose failures still count."""
     return [row for row in rows if now - row.last_at < forgotten_after(scopes[row.key])]
 
 
 def _has_failed(scopes: Mapping[str, FailureScope], rows: Iterable[FailureRow], now: datetime) -> bool:
-    return any(has_failed(scopes[row.key], row.failures) for row in _counting(scopes, rows, now))
+    return any(has_failed(scopes[row.key], row.failures) for row in _recent(scopes, rows, now))
 
 
 def _brought_back(database: Database, keys: Collection[str], now: datetime) -> list[FailureRow]:
@@ -198,7 +202,7 @@ def _require_no_wait(scopes: Mapping[str, FailureScope], rows: list[FailureRow],
     failed = _has_failed(scopes, rows, now)
     waits = [
         row.last_at + wait_after(scopes[row.key], row.failures, failed=failed) - now
-        for row in _counting(scopes, rows, now)
+        for row in _recent(scopes, rows, now)
     ]
     wait = max(waits, default=timedelta())
     if wait > timedelta():
@@ -212,14 +216,15 @@ def _note_early(
     known: list[FailureRow],
     now: datetime,
 ) -> None:
-    """Count a try at an account that has to wait, for the order, if its network was told so before.
+    """Count an early retry against its network if the network was already refused after the account's last
+    failure.
 
-    It was told if it was refused after the account's last failure. Guessers send on all the same, to be there
-    when the wait ends. The tries of people who wait as they are told do not count.
+    The count decides who is checked first. Guessers go on sending, to be there when the wait ends. The tries
+    of people who wait as the refusal says do not count.
     """
     of_account = [
         row.last_at
-        for row in _counting(scopes, known, now)
+        for row in _recent(scopes, known, now)
         if scopes[row.key] is FailureScope.ACCOUNT and wait_after(FailureScope.ACCOUNT, row.failures)
     ]
     if not of_account or _has_failed(scopes, known, now):
@@ -229,8 +234,8 @@ def _note_early(
     with counting(database.engine) as connection:
         new = {"key": key, "failures": 0, "last_at": now}
         (row,) = (FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, [new]))
-        before = sum(row.failures for row in _counting(scopes, [row], now))
-        upsert(connection, SignInFailure, [new | {"failures": before + early}])
+        count = sum(row.failures for row in _recent(scopes, [row], now))
+        upsert(connection, SignInFailure, [new | {"failures": count + early}])
 
 
 def _sweep(connection: Connection, now: datetime) -> None:

@@ -25,19 +25,19 @@ from app.accounts.services.factors import (
     Passkey,
     PasskeyRefused,
     add_passkey,
+    everyone_needs_second_factor,
     find_passkey,
     list_passkeys,
     recovery_codes_left,
     remove_passkey,
-    second_factor_demanded,
     use_recovery_code,
 )
 from app.accounts.services.sessions import (
     EndedSession,
     begin_session,
-    end_session,
     ended_session,
     session_is_open,
+    sign_out,
 )
 from app.audit.keys import AuditKeys
 from app.console.shell.caller import actor, actor_named
@@ -97,7 +97,7 @@ def close_session(_sender: Any, user: Any, **_more: Any) -> None:
     """End the session at sign-out, so that a copy of the cookie is worthless."""
     secret = session.pop(SECRET, None)
     if secret is not None and user.is_authenticated:
-        end_session(current(Database), current(AuditKeys), user.id, secret, actor_named(user.email))
+        sign_out(current(Database), current(AuditKeys), user.id, secret, actor_named(user.email))
 
 
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
@@ -151,7 +151,7 @@ class OperatorUser(UserMixin):
 
     @property
     def factor_demanded(self) -> bool:
-        return self.account.second_factor_required or second_factor_demanded(current(Database))
+        return self.account.second_factor_required or everyone_needs_second_factor(current(Database))
 
     @property
     def unsaved(self) -> dict[str, Any]:
