@@ -21,17 +21,22 @@ from app.accounts.rules.two_persons import (
     why_not_reject,
     why_not_withdraw,
 )
-from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
+from app.accounts.services.account_changes import (
+    ACCOUNT,
+    FACTOR_OPTIONAL,
+    replan_account,
+    replan_optional_factor,
+)
 from app.accounts.services.accounts import AccountRefused, account_named
 from app.accounts.services.planned_changes import PlannedChange
 from app.accounts.services.proposals import (
     ProposalRefused,
     changed_since,
-    close,
+    checked_reason,
+    close_proposal,
     note_expired,
     require_as_proposed,
     require_open,
-    stated,
 )
 from app.audit.keys import AuditKeys
 from app.audit.previews import Preview
@@ -47,7 +52,7 @@ from app.network.edits.plan import Edit
 from app.network.edits.save import Command, NetworkChange
 
 
-def _network_again(
+def _replan_network(
     edit_of: Callable[[Mapping[str, Any]], Command],
     connection: Connection,
     database: Database,
@@ -67,11 +72,11 @@ def _network_again(
 
 
 _COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
-    ONE_ROW: partial(_network_again, partial(convert, type=Edit)),
-    SEVERAL: partial(_network_again, partial(convert, type=Edits)),
-    BASE_FEES: partial(_network_again, FeeEdit.of_input),
-    ACCOUNT: account_again,
-    RELAXING: relaxing_again,
+    ONE_ROW: partial(_replan_network, partial(convert, type=Edit)),
+    SEVERAL: partial(_replan_network, partial(convert, type=Edits)),
+    BASE_FEES: partial(_replan_network, FeeEdit.of_input),
+    ACCOUNT: replan_account,
+    FACTOR_OPTIONAL: replan_optional_factor,
     API_KEY: issued_again,
     TOKEN: issued_again,
     SECOND_TOKEN: issued_again,
@@ -117,7 +122,9 @@ def approve(
             planned = _COMMANDS[proposal.kind](connection, database, proposal)
             planned.require_typed(typed, risks)
             made = planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
-            return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
+            return close_proposal(
+                connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made
+            )
     except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
@@ -174,12 +181,12 @@ def _close_unmade(
     actor: Actor,
 ) -> Saved:
     note_expired(database, audit_keys, actor)
-    why = stated(reason)
+    why = checked_reason(reason)
     check = why_not_reject if state is ProposalState.REJECTED else why_not_withdraw
     with writing(database.engine) as connection:
         proposal = require_open(connection, proposal_id, database.clock())
         _allow(check(proposal, _person(connection, actor.name)))
-        return close(connection, database, audit_keys, proposal, state, actor, reason=why)
+        return close_proposal(connection, database, audit_keys, proposal, state, actor, reason=why)
 
 
 def _person(connection: Connection, email: str) -> Person | None:

@@ -10,7 +10,12 @@ from flask.cli import AppGroup
 
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import TwoPersons
-from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
+from app.accounts.services.account_changes import (
+    AccountAction,
+    AccountRequest,
+    create_account,
+    request_account,
+)
 from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
 from app.accounts.services.factors import accounts_that_have_passkeys
@@ -96,7 +101,7 @@ def list_() -> None:
 @break_glass
 def set_role(email: str, role: str, break_glass: str | None) -> None:
     """Change the role of the account EMAIL."""
-    account = _change(AccountWish.CHANGE, email, break_glass, role=role)
+    account = _change(AccountAction.CHANGE, email, break_glass, role=role)
     say(f"{account.email} has the role {role} now")
 
 
@@ -105,7 +110,7 @@ def set_role(email: str, role: str, break_glass: str | None) -> None:
 @break_glass
 def disable(email: str, break_glass: str | None) -> None:
     """Disable the account EMAIL and end its sessions at once."""
-    say(f"disabled {_change(AccountWish.CHANGE, email, break_glass, active=False).email}")
+    say(f"disabled {_change(AccountAction.CHANGE, email, break_glass, active=False).email}")
 
 
 @operators.command("enable")
@@ -113,7 +118,7 @@ def disable(email: str, break_glass: str | None) -> None:
 @break_glass
 def enable(email: str, break_glass: str | None) -> None:
     """Enable the account EMAIL again."""
-    account = _change(AccountWish.CHANGE, email, break_glass, active=True)
+    account = _change(AccountAction.CHANGE, email, break_glass, active=True)
     say(f"enabled {account.email} with the role {account.role}")
 
 
@@ -126,7 +131,7 @@ def new_password(email: str, break_glass: str | None) -> None:
     The owner must change it at the next sign-in.
     """
     password = generate_password()
-    _change(AccountWish.NEW_PASSWORD, email, break_glass, hashed=hash_password(password))
+    _change(AccountAction.NEW_PASSWORD, email, break_glass, hashed=hash_password(password))
     say(f"The new password of {email} (shown this once):", err=True)
     say(password)
 
@@ -136,7 +141,7 @@ def new_password(email: str, break_glass: str | None) -> None:
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
     """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
-    account = _change(AccountWish.RESET_SECOND_FACTOR, email, break_glass)
+    account = _change(AccountAction.RESET_SECOND_FACTOR, email, break_glass)
     say(f"{account.email} has no second factor now")
 
 
@@ -189,11 +194,11 @@ def _account(email: str) -> Account:
 
 
 def _change(
-    wish: AccountWish, email: str, break_glass: str | None, *, hashed: str | None = None, **values: object
+    action: AccountAction, email: str, break_glass: str | None, *, hashed: str | None = None, **values: object
 ) -> Account:
     """Change the account; it is returned as it was."""
     account = _account(email)
-    request = AccountRequest(wish, account.email, values, hashed)
+    request = AccountRequest(action, account.email, values, hashed)
     try:
         request_account(*_parts(), request, actor=cli_actor(), break_glass=break_glass)
     except AccountRefused as refused:

@@ -18,10 +18,10 @@ from app.accounts.rules.roles import Role
 from app.accounts.rules.sign_in import MIN_PASSWORD_LENGTH, normal_email
 from app.accounts.rules.two_persons import OPERATORS, TwoPersons
 from app.accounts.services.account_changes import (
+    AccountAction,
     AccountRequest,
-    AccountWish,
     request_account,
-    request_relaxing,
+    request_optional_factor,
 )
 from app.accounts.services.accounts import (
     DECIDED_BY_OTHERS,
@@ -223,9 +223,9 @@ class OperatorsView(ListView):
                     "role": form.role.data,
                     "second_factor_required": form.second_factor_required.data,
                 }
-                wish = AccountRequest(AccountWish.CREATE, email, values, hashed)
+                requested = AccountRequest(AccountAction.CREATE, email, values, hashed)
                 done = f"Account {email} created with the role {form.role.data}."
-                if (saved := _request(wish, form.why, done)) is not None:
+                if (saved := _request(requested, form.why, done)) is not None:
                     return _after(saved, url_for("operators.index_view"))
         submit = "Propose account" if form.waits else "Create account"
         return self.render("console/form.html", form=form, title="New account", submit=submit)
@@ -239,9 +239,11 @@ class OperatorsView(ListView):
             form.seen.data = fingerprint(documented(account))
         if form.validate_on_submit():
             values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
-            wish = AccountRequest(AccountWish.CHANGE, account.email, values, shown=form.seen.data or None)
+            requested = AccountRequest(
+                AccountAction.CHANGE, account.email, values, shown=form.seen.data or None
+            )
             try:
-                saved = _request(wish, form.why, f"Account {account.email} saved.")
+                saved = _request(requested, form.why, f"Account {account.email} saved.")
             except Conflict as refused:
                 flash(sentence(str(refused)), "error")
                 return redirect(url_for("operators.edit", account_id=account_id))
@@ -263,9 +265,9 @@ class OperatorsView(ListView):
         account = _account(account_id)
         if request.method != "POST":
             return self._confirm(account, "Reset the second factor", _AFTER_RESET)
-        wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
+        requested = AccountRequest(AccountAction.RESET_SECOND_FACTOR, account.email)
         done = f"The second factor of {account.email} was reset, and the account is signed out."
-        saved = _request(wish, request.form.get("change_reason", ""), done)
+        saved = _request(requested, request.form.get("change_reason", ""), done)
         if saved is None:
             return redirect(url_for("operators.reset_second_factor", account_id=account_id))
         return _after(saved, url_for("operators.edit", account_id=account_id))
@@ -277,8 +279,8 @@ class OperatorsView(ListView):
         if request.method != "POST":
             return self._confirm(account, "Create a new password", _AFTER_NEW)
         password = generate_password()
-        wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))
-        saved = _request(wish, request.form.get("change_reason", ""))
+        requested = AccountRequest(AccountAction.NEW_PASSWORD, account.email, hashed=hash_password(password))
+        saved = _request(requested, request.form.get("change_reason", ""))
         if saved is None:
             return redirect(url_for("operators.new_password", account_id=account_id))
         return self.render(
@@ -310,7 +312,7 @@ class OperatorsView(ListView):
                 flash("Every account now needs a second factor.", "success")
                 return redirect(page)
             reason = request.form.get("change_reason", "")
-            saved = request_relaxing(*_parts(), actor=actor(), reason=reason)
+            saved = request_optional_factor(*_parts(), actor=actor(), reason=reason)
         except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
             flash(sentence(str(refused)), "error")
             return redirect(page)
@@ -330,13 +332,13 @@ def _account(account_id: int) -> Account:
     return account
 
 
-def _request(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
+def _request(requested: AccountRequest, reason: str, done: str = "") -> Saved | None:
     """Make or propose the change; None where it is refused, which is shown as a message.
 
     :param done: the message where it was made at once.
     """
     try:
-        saved = request_account(*_parts(), wish, actor=actor(), reason=reason)
+        saved = request_account(*_parts(), requested, actor=actor(), reason=reason)
     except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
         flash(sentence(str(refused)), "error")
         return None

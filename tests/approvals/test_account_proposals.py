@@ -9,7 +9,12 @@ import pytest
 
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import TwoPersons
-from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
+from app.accounts.services.account_changes import (
+    AccountAction,
+    AccountRequest,
+    create_account,
+    request_account,
+)
 from app.accounts.services.accounts import (
     AccountRefused,
     find_account,
@@ -44,22 +49,24 @@ CLI = Actor("cli:root", Source.CLI)
 
 REQUESTS: dict[str, tuple[AccountRequest, dict[str, Any]]] = {
     "a new account": (
-        AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": "operator"}, "the hash of carol"),
+        AccountRequest(AccountAction.CREATE, "carol@example.org", {"role": "operator"}, "the hash of carol"),
         {"role": Role.OPERATOR, "password": "the hash of carol", "active": True},
     ),
     "a role": (
         AccountRequest(
-            AccountWish.CHANGE, OLGA.name, {"role": "admin", "active": True, "second_factor_required": False}
+            AccountAction.CHANGE,
+            OLGA.name,
+            {"role": "admin", "active": True, "second_factor_required": False},
         ),
         {"role": Role.ADMIN},
     ),
-    "switching off": (AccountRequest(AccountWish.CHANGE, OLGA.name, {"active": False}), {"active": False}),
+    "switching off": (AccountRequest(AccountAction.CHANGE, OLGA.name, {"active": False}), {"active": False}),
     "a new password": (
-        AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash"),
+        AccountRequest(AccountAction.NEW_PASSWORD, OLGA.name, hashed="another hash"),
         {"password": "another hash"},
     ),
     "a lost second factor": (
-        AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name),
+        AccountRequest(AccountAction.RESET_SECOND_FACTOR, OLGA.name),
         {"tf_primary_method": None, "tf_totp_secret": None},
     ),
 }

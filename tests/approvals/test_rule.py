@@ -17,12 +17,12 @@ TABLES += ["Operator", "IngestToken", "ApiKey", "Credential", r"kind\.model"]
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
-UNASKED = ("apply", "import_within", "change_account", "create_within", "run")
+UNASKED = ("apply", "import_within", "change_account", "insert_account", "run")
 """Functions that write guarded rows for a caller who has asked for leave."""
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
-    "accounts/services/account_changes.py": {"create_within", "change_account"},
+    "accounts/services/account_changes.py": {"insert_account", "change_account"},
     "accounts/services/accounts.py": {"Operator", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
     "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in

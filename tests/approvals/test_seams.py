@@ -11,10 +11,10 @@ from app.accounts.models import OperatorPasskey
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import TwoPersons
 from app.accounts.services.account_changes import (
+    AccountAction,
     AccountRequest,
-    AccountWish,
     request_account,
-    request_relaxing,
+    request_optional_factor,
 )
 from app.accounts.services.accounts import AccountRefused, find_account
 from app.accounts.services.factors import (
@@ -133,14 +133,14 @@ def test_requiring_factor_is_immediate_relaxing_waits(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     with pytest.raises(AccountRefused, match="not required"):
-        request_relaxing(*editing, actor=ALICE, reason=WHY)
+        request_optional_factor(*editing, actor=ALICE, reason=WHY)
     set_account(database, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
     demand_second_factor(*audited, id_of(database, ALICE.name), actor=ALICE)
     assert everyone_needs_second_factor(database)
     with pytest.raises(ReasonMissing):
-        request_relaxing(*editing, actor=ALICE)
+        request_optional_factor(*editing, actor=ALICE)
 
-    saved = request_relaxing(*editing, actor=ALICE, reason=WHY)
+    saved = request_optional_factor(*editing, actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
     preview_proposal(database, two_persons, stored(database, number))
     assert everyone_needs_second_factor(database), "not yet"
@@ -155,7 +155,7 @@ def test_a_lost_second_factor_takes_passkeys_along(
 ) -> None:
     olga = id_of(database, OLGA.name)
     add_passkey(database, olga)
-    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    request = AccountRequest(AccountAction.RESET_SECOND_FACTOR, OLGA.name)
     with pytest.raises(SecondPersonNeeded):
         request_account(*editing, request, actor=ALICE)
     number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
@@ -167,7 +167,7 @@ def test_a_lost_second_factor_takes_passkeys_along(
 def test_passkey_added_meanwhile_conflicts(database: Database, audited: Audited, editing: Editing) -> None:
     olga = id_of(database, OLGA.name)
     set_account(database, OLGA, tf_totp_secret="old")
-    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    request = AccountRequest(AccountAction.RESET_SECOND_FACTOR, OLGA.name)
     number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     add_passkey(database, olga)
     with pytest.raises(Conflict, match="since"):
@@ -175,11 +175,11 @@ def test_passkey_added_meanwhile_conflicts(database: Database, audited: Audited,
 
 
 def test_password_made_by_others_must_change(database: Database, audited: Audited, editing: Editing) -> None:
-    create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
-    renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
+    create = AccountRequest(AccountAction.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
+    renew = AccountRequest(AccountAction.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
         number = request_account(*editing, request, actor=ALICE, reason=WHY).proposal_id or 0
         approve(*audited, number, actor=BOB)
         account = find_account(database, email=request.email)
         assert account is not None
-        assert account.must_change_password, request.wish
+        assert account.must_change_password, request.action

@@ -10,7 +10,12 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
-from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
+from app.accounts.services.account_changes import (
+    AccountAction,
+    AccountRequest,
+    create_account,
+    request_account,
+)
 from app.accounts.services.accounts import find_account
 from app.accounts.services.passwords import generate_password, hash_password, why_refused
 from app.audit.services import list_audit
@@ -36,7 +41,7 @@ def change(visitor: Visitor, old: str, new: str = OWN) -> None:
 def new_password(app: Flask) -> str:
     """Give the viewer a new password, as the command does."""
     password = generate_password()
-    request = AccountRequest(AccountWish.NEW_PASSWORD, VIEWER, hashed=hash_password(password))
+    request = AccountRequest(AccountAction.NEW_PASSWORD, VIEWER, hashed=hash_password(password))
     request_account(*editing_of(app), request, actor=TESTER)
     return password
 

@@ -20,12 +20,12 @@ from app.accounts.services.accounts import (
     account_named,
     change_account,
     checked_account,
-    create_within,
     documented,
+    insert_account,
     needs_second_person,
     new_uniquifier,
 )
-from app.accounts.services.factors import RULE, change_of_rule, forget_within, store_rule
+from app.accounts.services.factors import RULE, change_of_rule, delete_factors, store_rule
 from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
 from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
@@ -40,12 +40,12 @@ ACCOUNT: Final = "account"
 """The name of a change of an account in proposals."""
 
 
-class AccountWish(StrEnum):
+class AccountAction(StrEnum):
     """What is requested."""
 
     CREATE = "create"
     CHANGE = "change"
-    NEW_PASSWORD = "new_password"  # noqa: S105  the name of a wish
+    NEW_PASSWORD = "new_password"  # noqa: S105  the name of an action
     RESET_SECOND_FACTOR = "reset_second_factor"
 
 
@@ -57,7 +57,7 @@ class AccountRequest(Struct, frozen=True):
     first of all. ``shown`` is the fingerprint of the account as the requester saw it, where it was shown.
     """
 
-    wish: AccountWish
+    action: AccountAction
     email: str
     values: Mapping[str, Any] = field(default_factory=dict)
     hashed: str | None = None
@@ -65,13 +65,13 @@ class AccountRequest(Struct, frozen=True):
     shown: str | None = None
 
 
-class _Planned(Struct, frozen=True):
+class _AccountPlan(Struct, frozen=True):
     """A request together with the stored account; ``before`` is None for a new account."""
 
     request: AccountRequest
     before: Account | None
     columns: Mapping[str, Any]
-    change: AuditedChange
+    audited: AuditedChange
     passkeys: tuple[str, ...] = ()
 
     @property
@@ -88,7 +88,7 @@ class _Planned(Struct, frozen=True):
         before = self.before
         if before is None or needs_second_person(before, self.columns, actor):
             return True
-        loses_passkeys = self.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(self.passkeys)
+        loses_passkeys = self.request.action is AccountAction.RESET_SECOND_FACTOR and bool(self.passkeys)
         return loses_passkeys and actor.name != before.email
 
     def planned_change(self) -> PlannedChange:
@@ -96,15 +96,15 @@ class _Planned(Struct, frozen=True):
         return AdministeredChange(
             kind=ACCOUNT,
             section=OPERATORS,
-            subject=self.change.subject,
+            subject=self.audited.subject,
             summary=_summary(request, self.before),
             input={
-                "wish": request.wish.value,
+                "wish": request.action.value,
                 "email": request.email,
                 "values": dict(request.values),
                 "based_on": self.based_on,
             },
-            changes=[self.change],
+            changes=[self.audited],
             secret=request.hashed,
             effects=tuple(_effects(self)),
             write=self.write,
@@ -113,15 +113,19 @@ class _Planned(Struct, frozen=True):
     def write(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str
     ) -> int | None:
+        """Make the change. Returns the id of the last record written; None if none was.
+
+        :param note: put before the text of the record about the account.
+        """
         request, before, head = self.request, self.before, audit_head(connection)
         if before is None:
-            create_within(connection, database, audit_keys, self.columns, actor=actor, note=note)
+            insert_account(connection, database, audit_keys, self.columns, actor=actor, note=note)
         else:
             change_account(connection, database, audit_keys, before.id, self.columns, actor=actor, note=note)
-            if request.wish is AccountWish.RESET_SECOND_FACTOR:
-                forget_within(connection, database, audit_keys, before, actor=actor)
-        now = audit_head(connection)
-        return now[0] if now and now != head else None
+            if request.action is AccountAction.RESET_SECOND_FACTOR:
+                delete_factors(connection, database, audit_keys, before, actor=actor)
+        last = audit_head(connection)
+        return last[0] if last and last != head else None
 
 
 def request_account(
@@ -147,14 +151,14 @@ def request_account(
     :raises Conflict: the account was changed after it was shown.
     """
     with writing(database.engine) as connection:
-        planned = _plan(connection, request)
-        if request.shown is not None and planned.before is not None:
-            require_unchanged(planned.change.subject, request.shown, documented(planned.before))
+        plan = _plan(connection, request)
+        if request.shown is not None and plan.before is not None:
+            require_unchanged(plan.audited.subject, request.shown, documented(plan.before))
         single_admin = actor.source is Source.CLI and count_active_with_role(connection, Role.ADMIN.value) < 2
-        rule = two_persons if planned.waits_for(actor) and not single_admin else NO_APPROVALS
-        change = planned.planned_change()
+        rule = two_persons if plan.waits_for(actor) and not single_admin else NO_APPROVALS
+        planned = plan.planned_change()
         return carry_out(
-            connection, database, audit_keys, rule, actor, change, reason=reason, break_glass=break_glass
+            connection, database, audit_keys, rule, actor, planned, reason=reason, break_glass=break_glass
         )
 
 
@@ -178,34 +182,34 @@ def create_account(
     """
     address, hashed = checked_account(email, password)
     values = {"role": role.value, "second_factor_required": needs_factor}
-    request = AccountRequest(AccountWish.CREATE, address, values, hashed, passed_on=False)
+    request = AccountRequest(AccountAction.CREATE, address, values, hashed, passed_on=False)
     request_account(database, audit_keys, two_persons, request, actor=actor, break_glass=break_glass)
     return address
 
 
-def account_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
+def replan_account(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
     """The proposed change of an account, planned from its current row.
 
     :raises Conflict: the account was changed since.
     :raises AccountRefused: as for ``request_account``.
     """
     given = proposal.given
-    request = AccountRequest(AccountWish(given["wish"]), given["email"], given["values"], proposal.secret)
-    planned = _plan(connection, request)
-    require_as_proposed(proposal, [planned.change])
-    if planned.based_on != given["based_on"]:
+    request = AccountRequest(AccountAction(given["wish"]), given["email"], given["values"], proposal.secret)
+    plan = _plan(connection, request)
+    require_as_proposed(proposal, [plan.audited])
+    if plan.based_on != given["based_on"]:
         raise Conflict(
             f"the password or the second factor of {request.email} was changed since this was proposed: "
             "propose it again if it is still needed",
             (),
         )
-    return planned.planned_change()
+    return plan.planned_change()
 
 
-def _plan(connection: Connection, request: AccountRequest) -> _Planned:
+def _plan(connection: Connection, request: AccountRequest) -> _AccountPlan:
     before = account_named(connection, request.email)
     subject = f"operator {request.email}"
-    if request.wish is AccountWish.CREATE:
+    if request.action is AccountAction.CREATE:
         if before is not None:
             raise AccountRefused(f"an account {request.email} already exists")
         after = {"email": request.email, "role": request.values["role"], "active": True}
@@ -218,23 +222,23 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
             "second_factor_required": _needs_factor(request),
             "must_change_password": request.passed_on,
         }
-        return _Planned(request, None, columns, AuditedChange(subject, None, after))
+        return _AccountPlan(request, None, columns, AuditedChange(subject, None, after))
     if before is None:
         raise AccountRefused("this account does not exist; reload the page")
     passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))
     columns = _columns(request, before, has_factor=bool(before.tf_totp_secret or passkeys))
     shown = {name: value for name, value in columns.items() if name != "role"}
     after = documented(replace(before, **shown, role=Role(columns.get("role", before.role))))
-    change = AuditedChange(subject, documented(before), after)
-    return _Planned(request, before, columns, change, passkeys)
+    audited = AuditedChange(subject, documented(before), after)
+    return _AccountPlan(request, before, columns, audited, passkeys)
 
 
 def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> dict[str, Any]:
     """The columns to write. Some changes also end the account's sessions."""
     ended = {"fs_uniquifier": new_uniquifier()}
-    if request.wish is AccountWish.NEW_PASSWORD:
+    if request.action is AccountAction.NEW_PASSWORD:
         return {"password": request.hashed, "must_change_password": True} | ended
-    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+    if request.action is AccountAction.RESET_SECOND_FACTOR:
         return {"tf_primary_method": None, "tf_totp_secret": None} | ended
     must_set_up = request.values.get("second_factor_required") and not before.second_factor_required
     # Sessions without the factor end: the next sign-in sets it up.
@@ -242,12 +246,12 @@ def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> d
 
 
 def _summary(request: AccountRequest, before: Account | None) -> str:
-    if request.wish is AccountWish.CREATE:
+    if request.action is AccountAction.CREATE:
         factor = ", second factor required" if _needs_factor(request) else ""
         return f"create account {request.email} with the role {request.values['role']}{factor}"
-    if request.wish is AccountWish.NEW_PASSWORD:
+    if request.action is AccountAction.NEW_PASSWORD:
         return f"create a new password for {request.email}"
-    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+    if request.action is AccountAction.RESET_SECOND_FACTOR:
         return f"reset the second factor of {request.email}"
     changed = [
         f"{name} from {_word(getattr(before, name))} to {_word(value)}"
@@ -265,8 +269,8 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _effects(planned: _Planned) -> Iterator[Effect]:
-    request, before = planned.request, planned.before
+def _effects(plan: _AccountPlan) -> Iterator[Effect]:
+    request, before = plan.request, plan.before
     if before is None:
         severity = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
         role = request.values["role"]
@@ -275,15 +279,15 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
         if _needs_factor(request):
             yield Effect("it has to set up a second factor at its first sign-in", Severity.PLAIN)
         return
-    if request.wish is AccountWish.NEW_PASSWORD:
+    if request.action is AccountAction.NEW_PASSWORD:
         text = "the old password stops working; the one that the proposer was shown works for one sign-in"
         yield Effect(text, Severity.GRAVE)
-    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+    if request.action is AccountAction.RESET_SECOND_FACTOR:
         needed = "a new one has to be set up at the next sign-in" if before.second_factor_required else (
             "the password alone is enough to sign in"
         )  # fmt: skip
         yield Effect(needed, Severity.GRAVE)
-    columns = planned.columns
+    columns = plan.columns
     if columns.get("role", before.role) != before.role:
         severity = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
         yield Effect(f"this account gets the role {columns['role']}", severity)
@@ -297,11 +301,11 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
         yield Effect("all sessions of the account end", Severity.NOTICE)
 
 
-RELAXING: Final = "relaxing"
-"""Its name in proposals."""
+FACTOR_OPTIONAL: Final = "relaxing"
+"""In proposals, the name of the change that makes a second factor optional."""
 
 
-def request_relaxing(
+def request_optional_factor(
     database: Database, audit_keys: AuditKeys, two_persons: TwoPersons, *, actor: Actor, reason: str = ""
 ) -> Saved:
     """No longer require a second factor of every account; where that waits for a second administrator,
@@ -312,22 +316,24 @@ def request_relaxing(
     :raises ReasonMissing: it waits, and no reason is given.
     """
     with writing(database.engine) as connection:
-        planned = relaxing_again(connection, database)
+        planned = _plan_optional_factor(connection)
         return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 
-def relaxing_again(
-    connection: Connection, _database: Database, _proposal: Proposal | None = None
-) -> PlannedChange:
-    """The change that no longer requires a second factor, planned from the current rule.
+def replan_optional_factor(connection: Connection, _database: Database, _proposal: Proposal) -> PlannedChange:
+    """The proposed change that makes a second factor optional, planned from the current rule.
 
     :raises AccountRefused: none is required.
     """
+    return _plan_optional_factor(connection)
+
+
+def _plan_optional_factor(connection: Connection) -> PlannedChange:
     if not second_factor_rule(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")
     effect = "a password alone is enough again, except for accounts that require a second factor"
     return AdministeredChange(
-        kind=RELAXING,
+        kind=FACTOR_OPTIONAL,
         section=OPERATORS,
         subject=RULE,
         summary="make a second factor optional for everyone",

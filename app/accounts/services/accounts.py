@@ -67,7 +67,7 @@ def checked_account(email: str, password: str) -> tuple[str, str]:
     return address, hash_password(password)
 
 
-def create_within(
+def insert_account(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,

@@ -110,7 +110,7 @@ RULE: Final = "second factor for everyone"
 """Its name in records and proposals."""
 
 
-def forget_within(
+def delete_factors(
     connection: Connection, database: Database, audit_keys: AuditKeys, account: Account, *, actor: Actor
 ) -> None:
     """Delete the account's passkeys and recovery codes; its one-time codes are columns of the account.

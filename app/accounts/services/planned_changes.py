@@ -1,4 +1,4 @@
-"""A change that a command comes to: previewed, and made at once or once a second person approved it."""
+"""A change that a command plans: previewed, and made at once or after a second person approved it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def same_name(typed: str, name: str) -> bool:
 
 
 class PlannedChange(Struct, frozen=True, kw_only=True):
-    """What a command comes to, from its input and the rows of now; it may wait for a second person.
+    """What a command plans, from its input and the current rows; it may wait for a second person.
 
     ``kind`` is the name of the command, which plans it again from ``input`` when somebody approves it.
     ``needs_typed`` is a name that has to be typed before it is made.
@@ -45,15 +45,15 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
     def run(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, by: str = ""
     ) -> Saved:
-        """Make the change, in a writing transaction, for a caller who has leave to.
+        """Make the change, in a writing transaction, for a caller who is permitted to.
 
-        :param by: who proposed and approved it, which stands before what the record says.
+        :param by: who proposed and approved it: the prefix of the record's detail.
         """
         raise NotImplementedError
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it does, a sentence a change."""
+        """What it does, one sentence per change."""
         return (self.summary,)
 
     @property
@@ -66,16 +66,16 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
-        alone = self.changes[0] if len(self.changes) == 1 else None
+        single = self.changes[0] if len(self.changes) == 1 else None
         return Preview(
-            self.subject,
-            self.sentences,
-            () if alone is None else difference(alone.before, alone.after),
-            tuple(self.effects_on(connection, now)),
-            self.needs_typed,
-            bool(self.guarded(two_persons)),
-            tuple(self.changes),
-            self.fingerprint,
+            subject=self.subject,
+            changes=self.sentences,
+            differences=() if single is None else difference(single.before, single.after),
+            effects=tuple(self.effects_on(connection, now)),
+            needs_typed=self.needs_typed,
+            waits=bool(self.guarded(two_persons)),
+            audited=tuple(self.changes),
+            fingerprint=self.fingerprint,
         )
 
     def require_typed(self, typed: str, risks: str = "") -> None:
@@ -92,7 +92,7 @@ class AdministeredChange(PlannedChange, frozen=True, kw_only=True):
     """A change of accounts, tokens or keys.
 
     ``write`` makes it and returns the id of its audit record; None where nothing changed. Its last argument
-    stands before what the record says.
+    is the prefix of the record's detail.
     """
 
     section: str

@@ -95,7 +95,7 @@ def carry_out(
     guarded = planned.guarded(two_persons)
     if guarded and reason is not None:
         return _propose(connection, database, audit_keys, two_persons, actor, planned, reason)
-    require_leave(
+    _record_break_glass(
         connection, database, audit_keys, actor, guarded, subject=planned.subject, break_glass=break_glass
     )
     return planned.run(connection, database, audit_keys, actor)
@@ -115,7 +115,7 @@ def _propose(
     :raises ReasonMissing: there is no reason, or it is too long.
     :raises TooManyProposals: the account has too many open already.
     """
-    why, now = stated(reason), database.clock()
+    why, now = checked_reason(reason), database.clock()
     if count_waiting(connection, now, proposed_by=actor.name) >= MOST_OPEN:
         raise TooManyProposals(
             f"you have {MOST_OPEN} open proposals, the maximum; withdraw one before you propose another"
@@ -189,7 +189,7 @@ def require_open(connection: Connection, proposal_id: int, now: datetime) -> Pro
     return proposal
 
 
-def close(
+def close_proposal(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,
@@ -201,6 +201,8 @@ def close(
     made: Saved | None = None,
 ) -> Saved:
     """Give an open proposal its final state and record it. Hashes of passwords and tokens are deleted.
+
+    Returns what the approval changed; without an approval, the closing itself with its record.
 
     :param made: what the approval changed.
     """
@@ -245,10 +247,12 @@ def note_expired(database: Database, audit_keys: AuditKeys, actor: Actor) -> Non
             proposal = proposal_by_id(connection, proposal_id)
             if proposal is not None:
                 reason = f"its time ended at {rfc3339(proposal.expires_at, 'seconds')}"
-                close(connection, database, audit_keys, proposal, ProposalState.EXPIRED, actor, reason=reason)
+                close_proposal(
+                    connection, database, audit_keys, proposal, ProposalState.EXPIRED, actor, reason=reason
+                )
 
 
-def stated(reason: str) -> str:
+def checked_reason(reason: str) -> str:
     """The reason in one line.
 
     :raises ReasonMissing: it is empty or too long.
@@ -337,7 +341,7 @@ def _hidden(role: Role) -> frozenset[str]:
     return frozenset(name for name in ADMINISTERED if not role.may_act_as(needed_role(name)))
 
 
-def require_leave(
+def _record_break_glass(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,
@@ -359,5 +363,5 @@ def require_leave(
     if break_glass is None:
         raise SecondPersonNeeded(sections)
     now: datetime = database.clock()
-    detail = f"one person changed {', '.join(sections)}; reason: {stated(break_glass)}"
+    detail = f"one person changed {', '.join(sections)}; reason: {checked_reason(break_glass)}"
     record(connection, audit_keys, actor, "two_persons.break_glass", subject, now=now, detail=detail)

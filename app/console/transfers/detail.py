@@ -241,7 +241,7 @@ class TransferDetail(Struct, frozen=True):
 
     ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are those of the status answer. ``paid_out``
     is the amount released, in destination units; None before the release, and where no event has the amount.
-    ``refund_reason`` is empty unless it is refunded. ``asked_at`` is when the user requested the refund.
+    ``refund_reason`` is empty unless it is refunded. ``requested_at`` is when the user requested the refund.
     ``refund`` is None until a refund is due or evidence of one is known. ``waiting`` is what it waits for,
     and ``wait_words`` the same in words; None where it has ended. ``events`` are in the order in which they
     happened, and include those that are no longer canonical.
@@ -253,7 +253,7 @@ class TransferDetail(Struct, frozen=True):
     next_poll_seconds: int
     kind: str
     refund_reason: str
-    asked_at: datetime | None
+    requested_at: datetime | None
     block_delay: int
     paid_out: AmountText | None
     src_transaction: Transaction | None
@@ -352,7 +352,7 @@ def _detail(database: Database, snapshot: NetworkSnapshot, found: _Found) -> Tra
         next_poll_seconds=progress.next_poll_seconds,
         kind=KIND_WORDS[state.kind] if state.kind else "",
         refund_reason=_reason(history, state),
-        asked_at=history.requested_at,
+        requested_at=history.requested_at,
         block_delay=_block_delay(terms, state),
         paid_out=_paid_out(terms, history, state),
         src_transaction=transaction(terms.chain_infos, state.src_chain_id, state.src_tx_hash),
