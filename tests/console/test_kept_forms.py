@@ -15,6 +15,8 @@ from app.accounts.services.accounts import find_account
 from app.audit.services import AuditFilter, list_audit
 from app.db.database import Database
 from app.db.engine import reading
+from app.http.application import part_of
+from tests.console.authenticator import Authenticator, add_passkey
 from tests.console.forms import form_of
 from tests.console.visitor import (
     PASSWORD,
@@ -144,6 +146,15 @@ def test_each_reason_has_its_words(app: Flask, network: Flask) -> None:
     assert "An administrator signed you out" in said[0]
     assert "second factor of your account was changed or is now required" in said[1]
     assert "Your account was turned off" in said[2]
+
+
+def test_reset_of_a_passkey_names_the_second_factor(app: Flask, network: Flask) -> None:
+    admin, visitor = signed_in(app, Role.ADMIN), signed_in(app, Role.VIEWER)
+    assert add_passkey(visitor, Authenticator()).status_code == 302
+    account = find_account(part_of(app, Database), email=VIEWER)
+    assert account and account.tf_totp_secret is None, "the passkey is the only factor"
+    admin.post(f"/admin/operators/{account.id}/reset-second-factor")
+    assert "second factor of your account was changed or is now required" in out(visitor)
 
 
 def test_one_session_is_signed_out(app: Flask, network: Flask, database: Database) -> None:

@@ -81,15 +81,17 @@ class _AccountPlan(Struct, frozen=True):
         secrets = "" if before is None else f"{before.password} {before.tf_totp_secret} {self.passkeys}"
         return hashlib.sha256(secrets.encode()).hexdigest()
 
+    @property
+    def loses_passkeys(self) -> bool:
+        """Whether the change deletes passkeys, which are not columns of the account."""
+        return self.request.action is AccountAction.RESET_SECOND_FACTOR and bool(self.passkeys)
+
     def waits_for(self, actor: Actor) -> bool:
-        """Whether the actor may not make the change without a second person. Passkeys are not columns of the
-        account.
-        """
+        """Whether the actor may not make the change without a second person."""
         before = self.before
         if before is None or needs_second_person(before, self.columns, actor):
             return True
-        loses_passkeys = self.request.action is AccountAction.RESET_SECOND_FACTOR and bool(self.passkeys)
-        return loses_passkeys and actor.name != before.email
+        return self.loses_passkeys and actor.name != before.email
 
     def planned_change(self) -> PlannedChange:
         request = self.request
@@ -121,7 +123,16 @@ class _AccountPlan(Struct, frozen=True):
         if before is None:
             insert_account(connection, database, audit_keys, self.columns, actor=actor, note=note)
         else:
-            change_account(connection, database, audit_keys, before.id, self.columns, actor=actor, note=note)
+            change_account(
+                connection,
+                database,
+                audit_keys,
+                before.id,
+                self.columns,
+                actor=actor,
+                note=note,
+                loses_passkeys=self.loses_passkeys,
+            )
             if request.action is AccountAction.RESET_SECOND_FACTOR:
                 delete_factors(connection, database, audit_keys, before, actor=actor)
         last = audit_head(connection)

@@ -145,10 +145,12 @@ def change_account(
     *,
     actor: Actor,
     note: str = "",
+    loses_passkeys: bool = False,
 ) -> Account:
     """As :func:`update_account`, in a writing transaction of the caller, who has checked the permission.
 
     :param note: put before the text of the audit record.
+    :param loses_passkeys: whether the caller also deletes passkeys, which are not columns of the account.
     """
     before = require_account(connection, account_id)
     connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
@@ -160,7 +162,8 @@ def change_account(
         )
     if before.fs_uniquifier != after.fs_uniquifier or not after.active:
         own = OperatorSession.operator_id == account_id
-        end_sessions(connection, database.clock(), _why_ended(before, after, actor), own)
+        why = _why_ended(before, after, actor, loses_passkeys=loses_passkeys)
+        end_sessions(connection, database.clock(), why, own)
     if after != before:
         _record(
             connection, database, audit_keys, actor, "operator.change", before=before, after=after, note=note
@@ -168,14 +171,14 @@ def change_account(
     return after
 
 
-def _why_ended(before: Account, after: Account, actor: Actor) -> SessionEnd:
+def _why_ended(before: Account, after: Account, actor: Actor, *, loses_passkeys: bool) -> SessionEnd:
     """The reason shown to the browsers whose sessions a change of the account ends."""
     if not after.active:
         return SessionEnd.SWITCHED_OFF
     if after.password != before.password:
         return SessionEnd.PASSWORD
     factor = ("second_factor_required", "tf_totp_secret")
-    if any(getattr(after, name) != getattr(before, name) for name in factor):
+    if loses_passkeys or any(getattr(after, name) != getattr(before, name) for name in factor):
         return SessionEnd.SECOND_FACTOR
     return SessionEnd.EVERYWHERE if actor.name == after.email else SessionEnd.BY_ADMIN
 
