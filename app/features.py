@@ -42,7 +42,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
         app,
         key=settings.audit_key,
         keys_old=settings.audit_keys_old,
-        made_key=MADE_AUDIT_KEY,
+        key_file=MADE_AUDIT_KEY,
         anchors=settings.audit_anchors,
     )
     accounts.add(app, two_persons=settings.two_persons)

@@ -12,7 +12,8 @@ from flask import Flask
 from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.audit.keys import Anchors, AuditKeys
+from app.audit.anchors import Anchors
+from app.audit.keys import AuditKeys
 from app.db.database import FEED_CONNECTIONS, Database
 from app.db.engine import connected, reading
 from app.http.application import add_part, part_of
@@ -96,7 +97,7 @@ def test_missing_limit_store_is_reported(app: Flask) -> None:
 
 
 def test_failed_head_note_is_reported(app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.audit.keys.RETRY_SECONDS", 0.2)
+    monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.2)
     metrics = ProcessMetrics()
     anchors = Anchors([f"file:{tmp_path}/not-there/heads"])
     add_part(app, AuditKeys, AuditKeys("k" * 40, (), tmp_path / "key", anchors))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.audit.keys import Anchors
+from app.audit.anchors import Anchors
 from app.cli.audit import anchored_heads
 from tests.audit.anchors.receivers import Stream, hanging, receiver
 
@@ -58,7 +58,7 @@ def test_a_syslog(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_syslog_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.audit.keys.RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.1)
     with receiver("tcp", tmp_path) as (url, server):
         assert isinstance(server, Stream)
         anchors = Anchors([url])
@@ -79,7 +79,7 @@ def test_a_syslog_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_newest_missed_head_is_noted_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("app.audit.keys.RETRY_SECONDS", 0.2)
+    monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.2)
     good, bad = tmp_path / "heads", tmp_path / "not-there" / "heads"
     anchors = Anchors([f"file:{bad}", f"file:{good}"])
     with caplog.at_level(logging.INFO):
@@ -98,7 +98,7 @@ def test_newest_missed_head_is_noted_later(
 
 @pytest.mark.parametrize("silent", ["before it is connected", "afterwards"])
 def test_hanging_syslog_delays_one_head(silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.audit.keys.TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("app.audit.anchors.TIMEOUT_SECONDS", 0.2)
     file = tmp_path / "heads"
     with hanging(tmp_path, accepts=silent == "afterwards") as url:
         anchors = Anchors([url, f"file:{file}"])
@@ -114,7 +114,7 @@ def test_any_fault_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     def fail(*_: object) -> None:
         raise ValueError("unexpected")
 
-    monkeypatch.setattr("app.audit.keys._append", fail)
+    monkeypatch.setattr("app.audit.anchors._append", fail)
     anchors = Anchors([f"file:{tmp_path}/heads"])
     noted(anchors, FIRST)
     assert anchors.complaint() == f"{tmp_path}/heads: unexpected"

@@ -82,7 +82,7 @@ def test_uncommitted_head_is_not_noted(anchored: Flask, heads: Path) -> None:
 def test_change_succeeds_without_noting_head(
     anchored: Flask, heads: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.audit.keys.RETRY_SECONDS", 1)
+    monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 1)
     visitor = signed_in(anchored, Role.VIEWER)
     assert "could not be noted" not in visitor.get("/admin/audit/").text
     heads.unlink()

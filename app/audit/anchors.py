@@ -1,0 +1,124 @@
+"""The places outside of the database where heads of the audit log are noted.
+
+A head covers every record before it, so the next one makes up for one that was lost
+(docs/decisions/0071-what-the-audit-log-protects-from.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterable
+from datetime import datetime
+from threading import Timer
+from typing import Any, Final
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from app.cooperation import in_native_thread
+from app.values.times import rfc3339
+
+RETRY_SECONDS: Final = 30.0
+"""How long after a failure the newest head is tried again. The place gets no other meanwhile."""
+
+TIMEOUT_SECONDS: Final = 3.0
+"""How long connecting to a syslog and sending it a head may each take."""
+
+_log = logging.getLogger(__name__)
+
+
+class Anchors:
+    """The places of ``AUDIT_ANCHORS``. No change fails with one."""
+
+    def __init__(self, urls: Iterable[str] = ()) -> None:
+        self._places = [urlsplit(url) for url in urls]
+        self._missed: dict[SplitResult, tuple[str, datetime]] = {}
+        self._failures: dict[SplitResult, str] = {}
+        if syslogs := [place.geturl() for place in self._places if place.scheme != "file"]:
+            _log.warning(
+                "AUDIT_ANCHORS: %s: syslogs are deprecated and end with 2.0.0 (docs/audit.md#anchors)",
+                ", ".join(syslogs),
+            )
+
+    def note(self, head: str, at: datetime) -> None:
+        """Note the head of a committed record.
+
+        :param at: when the record was made.
+        """
+        for place in self._places:
+            if place in self._missed:
+                self._missed[place] = head, at
+            else:
+                self._try(place, head, at)
+
+    @property
+    def all_noted(self) -> bool | None:
+        """Whether every place has all heads of this process; None where there is no place."""
+        return not self._failures if self._places else None
+
+    def complaint(self) -> str | None:
+        """Where this process could not note its last head, for operators; None where there is no fault."""
+        return "; ".join(f"{_name(place)}: {why}" for place, why in self._failures.items()) or None
+
+    def _try(self, place: SplitResult, head: str, at: datetime) -> None:
+        try:
+            if place.scheme == "file":
+                in_native_thread(_append, place, head, at)
+            else:
+                _send(place, head)
+        except Exception as error:  # any fault: the change was committed
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            if self._failures.get(place) != why:
+                _log.error("audit heads cannot be noted in %s: %s; they are tried again", _name(place), why)
+            self._failures[place] = why
+            self._missed[place] = head, at
+            timer = Timer(RETRY_SECONDS, self._retry, (place,))
+            timer.daemon = True
+            timer.start()
+        else:
+            if self._failures.pop(place, None):
+                _log.warning("audit heads are noted again in %s", _name(place))
+
+    def _retry(self, place: SplitResult) -> None:
+        if newest := self._missed.pop(place, None):
+            self._try(place, *newest)
+
+
+def _name(place: SplitResult) -> str:
+    return unquote(place.path) if place.scheme == "file" else place.geturl()
+
+
+def _append(place: SplitResult, head: str, at: datetime) -> None:
+    line = f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode()
+    descriptor = os.open(unquote(place.path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        if os.write(descriptor, line) != len(line):
+            raise OSError("the disk is full")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _send(place: SplitResult, head: str) -> None:
+    """Send a head to a syslog as facility authpriv and severity info (RFC 3164)."""
+    if place.scheme == "unix":
+        kinds = (socket.SOCK_DGRAM, socket.SOCK_STREAM)
+        found: list[tuple[int, int, Any]] = [(socket.AF_UNIX, kind, unquote(place.path)) for kind in kinds]
+    else:
+        only = socket.SOCK_DGRAM if place.scheme == "udp" else socket.SOCK_STREAM
+        names = socket.getaddrinfo(place.hostname, place.port, type=only)
+        found = [(family, only, address) for family, _, _, _, address in names]
+    failure: OSError | None = None
+    for family, kind, address in found:
+        # A stream needs something between two messages, which is a line feed (RFC 6587).
+        end = "\n" if kind == socket.SOCK_STREAM else ""
+        try:
+            with socket.socket(family, kind) as connection:
+                connection.settimeout(TIMEOUT_SECONDS)
+                connection.connect(address)
+                connection.sendall(f"<86>transfer-gateway[{os.getpid()}]: audit head {head}{end}".encode())
+                return
+        except OSError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
