@@ -54,10 +54,10 @@ class Preview(Struct, frozen=True):
     """What an edit would do. Without ``changes`` it would do nothing.
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
-    but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
-    together; ``fingerprint`` is of the present rows, which the save sends back. ``trials`` are those of the
-    routes that it opens or changes, those with a warning first. ``risks`` sums up the rates that the typed
-    name confirms, which the save sends back.
+    but proposed to a second operator. ``audited`` are the rows before and after; ``fingerprint`` is of the
+    present rows, which the save sends back. ``trials`` are those of the routes that it opens or changes,
+    those with a warning first. ``risks`` sums up the rates that the typed name confirms, which the save sends
+    back.
     """
 
     subject: str

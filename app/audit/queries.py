@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit.models import SUBJECT_LENGTH, AuditRecord, AuditSubject
-from app.audit.rules.records import ARCHIVED, NETWORK_CHANGES, SANDBOX_LOADED, UP_TO
+from app.audit.rules.records import (
+    ARCHIVED,
+    EVERYTHING,
+    NETWORK_CHANGES,
+    SANDBOX_LOADED,
+    UP_TO,
+    AuditFilter,
+    RecordUnreadable,
+    SealedRecord,
+)
 from app.db.types import at_most
 
 CHUNK = 100
@@ -23,10 +31,6 @@ _UNREADABLE: Final = (ValueError, TypeError, OverflowError, DBAPIError)
 """
 
 
-class RecordUnreadable(ValueError):
-    """A record has a value that its column cannot hold: it was changed outside of the gateway."""
-
-
 AuditRow = Row[*tuple[Any, ...]]
 """The columns of ``audit_records``; those of a page without ``changes``."""
 
@@ -34,22 +38,9 @@ _TABLE = AuditRecord.__table__
 _LISTED = [column for column in _TABLE.c if column.name != "changes"]
 
 
-class AuditFilter(Struct, frozen=True):
-    """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
-
-    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row of
-    USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
-    includes all of its kind: ``network`` includes ``network.edit``.
-    """
-
-    actor: str | None = None
-    action: str | None = None
-    subject: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-EVERYTHING: Final = AuditFilter()
+def sealed_record(row: AuditRow) -> SealedRecord:
+    """The record of a row with all columns."""
+    return SealedRecord(**row._mapping)
 
 
 def audit_head(connection: Connection) -> tuple[int, bytes] | None:
@@ -77,12 +68,6 @@ def log_begins(connection: Connection) -> datetime | None:
     if archived_head(connection) is None:
         return None
     return connection.scalar(select(AuditRecord.at).order_by(AuditRecord.id).limit(1))
-
-
-def delete_up_to(connection: Connection, last_id: int) -> int:
-    """Delete the oldest records and the subjects that they are found by. Returns how many records."""
-    connection.execute(delete(AuditSubject).where(AuditSubject.record_id <= last_id))
-    return connection.execute(delete(AuditRecord).where(AuditRecord.id <= last_id)).rowcount
 
 
 def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
@@ -162,12 +147,12 @@ def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
 
 def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:
     if wanted.actor is not None:
-        query = query.where(_named(func.lower(AuditRecord.actor), wanted.actor))
+        query = query.where(_matches_text(func.lower(AuditRecord.actor), wanted.actor))
     if wanted.action is not None:
         kind = AuditRecord.action.startswith(f"{wanted.action}.", autoescape=True)
         query = query.where((AuditRecord.action == wanted.action) | kind)
     if wanted.subject is not None:
-        named = _named(AuditSubject.subject, wanted.subject)
+        named = _matches_text(AuditSubject.subject, wanted.subject)
         query = query.where(exists().where(AuditSubject.record_id == AuditRecord.id, named))
     if wanted.since is not None:
         query = query.where(AuditRecord.at >= wanted.since)
@@ -176,7 +161,7 @@ def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*t
     return query
 
 
-def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
+def _matches_text(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
     """Whether a column in lower case contains the text, or equals it where it is in double quotes."""
     wanted = text.lower()
     if len(wanted) > 2 and wanted.startswith('"') and wanted.endswith('"'):
@@ -184,10 +169,12 @@ def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -
     return column.contains(wanted, autoescape=True)
 
 
-_MADE: Final = or_(AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.action == SANDBOX_LOADED)
+_CHANGES_NETWORK: Final = or_(
+    AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.action == SANDBOX_LOADED
+)
 """Records of changes that were made: ``app.audit.rules.records.changes_network`` as SQL."""
 
-_CHANGES: Final = 500
+_CHANGES_CHUNK: Final = 500
 """Records whose changes are read at once, without their other columns."""
 
 
@@ -200,15 +187,22 @@ def records_of_row(
 
     :param subject: the row as the log names it, such as ``chain 56``.
     """
-    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(at_most(limit))
+    query = (
+        select(_TABLE)
+        .where(_CHANGES_NETWORK, _is_about(subject))
+        .order_by(AuditRecord.id.desc())
+        .limit(at_most(limit))
+    )
     if before is not None:
         query = query.where(AuditRecord.id < before)
     return list(connection.execute(query))
 
 
-def record_of_made(connection: Connection, record_id: int) -> AuditRow | None:
+def network_record(connection: Connection, record_id: int) -> AuditRow | None:
     """The record with its changes; None where there is none, or they were only proposed."""
-    return connection.execute(select(_TABLE).where(AuditRecord.id == record_id, _MADE)).one_or_none()
+    return connection.execute(
+        select(_TABLE).where(AuditRecord.id == record_id, _CHANGES_NETWORK)
+    ).one_or_none()
 
 
 def network_changes_since(connection: Connection, since: datetime) -> Iterator[str]:
@@ -218,10 +212,10 @@ def network_changes_since(connection: Connection, since: datetime) -> Iterator[s
     """
     last: int | None = None
     while True:
-        query = select(AuditRecord.id, AuditRecord.changes).where(_MADE, AuditRecord.at > since)
+        query = select(AuditRecord.id, AuditRecord.changes).where(_CHANGES_NETWORK, AuditRecord.at > since)
         if last is not None:
             query = query.where(AuditRecord.id < last)
-        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(at_most(_CHANGES))).all()
+        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(at_most(_CHANGES_CHUNK))).all()
         if not rows:
             return
         for row in rows:
@@ -234,12 +228,14 @@ def maker_of_row_at(connection: Connection, subject: str, at: datetime) -> tuple
 
     The texts of the records are not read: many pages need this, and an import's text is long.
     """
-    query = select(AuditRecord.actor, AuditRecord.id).where(AuditRecord.at == at, _MADE, _names(subject))
+    query = select(AuditRecord.actor, AuditRecord.id).where(
+        AuditRecord.at == at, _CHANGES_NETWORK, _is_about(subject)
+    )
     row = connection.execute(query.order_by(AuditRecord.id.desc()).limit(1)).one_or_none()
     return None if row is None else (row.actor, row.id)
 
 
-def _names(subject: str) -> ColumnElement[bool]:
+def _is_about(subject: str) -> ColumnElement[bool]:
     """Whether the record is about the subject or changed it, in any letter case."""
     named = AuditSubject.subject == subject.lower()[:SUBJECT_LENGTH]
     return exists().where(AuditSubject.record_id == AuditRecord.id, named)

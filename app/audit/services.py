@@ -1,4 +1,4 @@
-"""Records what operators do, in the same transaction, and reads and verifies the records.
+"""Writes audit records, in the transaction of what they record; reads and exports them; detects conflicts.
 
 A page that shows a row carries the fingerprint of its values in a hidden field. The edit sends it back, so
 that it cannot overwrite a change made meanwhile.
@@ -10,7 +10,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -21,24 +21,26 @@ from sqlalchemy import Connection, insert
 from app.audit import models as table
 from app.audit.keys import AuditKeys
 from app.audit.queries import (
-    EVERYTHING,
-    AuditFilter,
     AuditRow,
-    RecordUnreadable,
     audit_chunk,
     audit_ends,
     audit_head,
     audit_page,
     audit_record,
+    sealed_record,
 )
 from app.audit.rules.records import (
+    EVERYTHING,
     HEADS_LOGGER,
     NO_MAC,
     Actor,
     AuditedChange,
+    AuditFilter,
     AuditRecord,
+    RecordUnreadable,
     SealedRecord,
     changes_text,
+    export_line,
     head_text,
     key_id,
     read_changes,
@@ -47,9 +49,6 @@ from app.audit.rules.records import (
 from app.db.database import Database
 from app.db.engine import HandedIn, after_commit, reading, reading_consistently, writing
 from app.values.differences import FieldDifference, difference
-
-__all__ = ["AuditFilter", "AuditRow", "RecordUnreadable"]
-"""What the console and the commands need of the selects."""
 
 
 class Saved(Struct, frozen=True):
@@ -281,22 +280,14 @@ def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterat
             if there is None or there[0] > max(ends[0], (last or 0) + 1):
                 raise ArchivedMeanwhile("records were archived while they were exported: export them again")
             try:
+                # extend keeps the rows before one that cannot be read: they are sent before the error.
                 rows.extend(audit_chunk(connection, wanted, after=last, up_to=ends[1]))
             except RecordUnreadable as unreadable:
                 fault = unreadable
         for row in rows:
-            yield exported(SealedRecord(**row._mapping))
+            yield export_line(sealed_record(row))
             last = row.id
         if fault is not None:
             raise fault
         if not rows:
             return
-
-
-def exported(record: SealedRecord) -> bytes:
-    """A record as a line of JSON, with everything that verification needs but the key."""
-    line = {name: getattr(record, name) for name in AuditRecord.__struct_fields__}
-    line["at"] = record.at.astimezone(UTC).isoformat(timespec="microseconds")
-    line["changes"] = orjson.Fragment(record.changes)
-    line |= {"mac": record.mac.hex(), "key_id": record.key_id}
-    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

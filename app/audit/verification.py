@@ -5,28 +5,30 @@ from __future__ import annotations
 import filecmp
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from hmac import compare_digest
 from itertools import chain, takewhile
 from pathlib import Path
 
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete
 
 from app.audit.keys import AuditKeys
-from app.audit.queries import RecordUnreadable, archived_head, audit_records, delete_up_to
+from app.audit.models import AuditRecord, AuditSubject
+from app.audit.queries import archived_head, audit_records, sealed_record
 from app.audit.rules.records import (
     ARCHIVED,
     NO_MAC,
     UP_TO,
     Actor,
+    RecordUnreadable,
     SealedRecord,
+    export_line,
     head_text,
     read_exported,
     seal,
 )
-from app.audit.services import exported, record
+from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 
@@ -65,20 +67,25 @@ def verify_audit(
 
 
 def _of_log(connection: Connection) -> Iterator[SealedRecord]:
-    return (SealedRecord(**row._mapping) for row in audit_records(connection))
+    return map(sealed_record, audit_records(connection))
 
 
 def _start(connection: Connection) -> tuple[int, bytes]:
     """Id and MAC of the record before the first of the log."""
-    with suppress(ValueError):  # a MAC that somebody changed: then no record fits
-        if (head := archived_head(connection)) is not None:
-            return head[0], bytes.fromhex(head[1])
-    return 0, NO_MAC
+    try:
+        head = archived_head(connection)
+        return (0, NO_MAC) if head is None else (head[0], bytes.fromhex(head[1]))
+    except ValueError:  # a MAC that somebody changed: then no record fits
+        return 0, NO_MAC
 
 
 def _verify(
     records: Iterable[SealedRecord], keys: Mapping[str, bytes], noted: Heads, start: tuple[int, bytes]
 ) -> Verification:
+    """Follow the records from ``start`` on.
+
+    :param keys: by their names, the oldest first.
+    """
     order = {name: number for number, name in enumerate(keys)}
     (last_id, last_mac), newest_key, archived = start, -1, start[0]
     fault = None
@@ -141,7 +148,7 @@ def archive_audit(
         with reading_consistently(database.engine) as connection:
             start = _start(connection)
             old = takewhile(lambda each: each.at < before, _of_log(connection))
-            _write(draft, map(exported, old))
+            _write(draft, map(export_line, old))
         found = _verify(_archived([draft]), audit_keys.by_id, {}, start)
         if found.fault is not None:
             raise ArchiveRefused(found.fault)
@@ -156,9 +163,15 @@ def archive_audit(
     with writing(database.engine) as connection:
         subject, detail = f"{UP_TO}{found.head}", f"{found.count} records are in {file.name}"
         record(connection, audit_keys, actor, ARCHIVED, subject, now=database.clock(), detail=detail)
-        if delete_up_to(connection, found.archived + found.count) != found.count:
+        if _delete_up_to(connection, found.archived + found.count) != found.count:
             raise ArchiveRefused("other records were archived meanwhile")
     return found
+
+
+def _delete_up_to(connection: Connection, last_id: int) -> int:
+    """Delete the oldest records and the subjects that they are found by. Returns how many records."""
+    connection.execute(delete(AuditSubject).where(AuditSubject.record_id <= last_id))
+    return connection.execute(delete(AuditRecord).where(AuditRecord.id <= last_id)).rowcount
 
 
 def _write(file: Path, lines: Iterable[bytes]) -> None:

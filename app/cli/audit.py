@@ -13,15 +13,8 @@ import click
 import orjson
 
 from app.audit.keys import AuditKeys
-from app.audit.rules.records import HEADS_LOGGER
-from app.audit.services import (
-    ArchivedMeanwhile,
-    AuditFilter,
-    RecordUnreadable,
-    export_audit,
-    list_audit,
-    show_audit,
-)
+from app.audit.rules.records import HEADS_LOGGER, AuditFilter, RecordUnreadable
+from app.audit.services import ArchivedMeanwhile, export_audit, list_audit, show_audit
 from app.audit.verification import ArchiveRefused, archive_audit, verify_audit
 from app.cli.terminal import DataGroup, Refusal, cli_actor, say
 from app.db.database import Database

@@ -12,8 +12,9 @@ from flask_admin import expose
 
 from app.accounts.services.accounts import find_account
 from app.audit.keys import AuditKeys
-from app.audit.rules.records import AuditedChange, SealedRecord, Source, changes_network
-from app.audit.services import AuditFilter, AuditRow, export_audit, exported, list_audit, show_audit
+from app.audit.queries import AuditRow, sealed_record
+from app.audit.rules.records import AuditedChange, AuditFilter, Source, changes_network, export_line
+from app.audit.services import export_audit, list_audit, show_audit
 from app.audit.verification import verify_audit
 from app.console.network.change_words import OTHER, DescribedChange, changes_page, restore_page
 from app.console.network.names import chain_names
@@ -111,7 +112,7 @@ class AuditView(ConsoleView):
         entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
-        line = exported(SealedRecord(**entry.record._mapping))
+        line = export_line(sealed_record(entry.record))
         return download(line, "application/json", f"audit-{record_id}.json")
 
     @expose("/export.csv")

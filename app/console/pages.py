@@ -19,7 +19,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.accounts.services.proposals import SecondPersonNeeded
 from app.accounts.services.throttle import MustWait
-from app.audit.services import RecordUnreadable
+from app.audit.rules.records import RecordUnreadable
 from app.console.accounts import AccountView, OperatorsView
 from app.console.audit import AuditView
 from app.console.credentials.views import ApiKeysView, IngestTokensView

@@ -12,7 +12,8 @@ from sqlalchemy import func, select
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
-from app.audit.services import AuditFilter, list_audit
+from app.audit.rules.records import AuditFilter
+from app.audit.services import list_audit
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of

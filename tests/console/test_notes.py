@@ -10,7 +10,8 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
-from app.audit.services import AuditFilter, list_audit
+from app.audit.rules.records import AuditFilter
+from app.audit.services import list_audit
 from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune

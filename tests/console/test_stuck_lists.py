@@ -12,7 +12,8 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from app.accounts.rules.roles import Role
-from app.audit.services import AuditFilter, list_audit
+from app.audit.rules.records import AuditFilter
+from app.audit.services import list_audit
 from app.console.transfers.stuck import MustAct, count_stuck, stuck_transfers
 from app.db.database import Database
 from app.db.engine import reading, writing

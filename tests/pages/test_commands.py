@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from app.audit.services import HEADS_LOGGER
+from app.audit.rules.records import HEADS_LOGGER
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus
 from tests.applications import make_settings

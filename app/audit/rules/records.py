@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
+import orjson
 from msgspec import Struct
 
 NO_MAC: Final = bytes(32)
@@ -91,6 +92,28 @@ class SealedRecord(AuditRecord, frozen=True):
     key_id: str
 
 
+class RecordUnreadable(ValueError):
+    """A record has a value that its column cannot hold: it was changed outside of the gateway."""
+
+
+class AuditFilter(Struct, frozen=True):
+    """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
+
+    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row of
+    USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
+    includes all of its kind: ``network`` includes ``network.edit``.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+EVERYTHING: Final = AuditFilter()
+
+
 def changes_network(action: str) -> bool:
     """Whether records of the action hold changes that were made to the network document.
 
@@ -129,6 +152,15 @@ def seal(key: bytes, previous: bytes, record: AuditRecord) -> bytes:
         record.changes,
     ]
     return hmac.digest(key, _canonical(covered).encode("ascii"), "sha256")
+
+
+def export_line(record: SealedRecord) -> bytes:
+    """A record as a line of JSON, with everything that verification needs but the key."""
+    line = {name: getattr(record, name) for name in AuditRecord.__struct_fields__}
+    line["at"] = record.at.astimezone(UTC).isoformat(timespec="microseconds")
+    line["changes"] = orjson.Fragment(record.changes)
+    line |= {"mac": record.mac.hex(), "key_id": record.key_id}
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def read_exported(line: bytes) -> SealedRecord:

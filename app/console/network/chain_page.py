@@ -11,7 +11,9 @@ from typing import Any, Final
 from markupsafe import Markup
 from msgspec import Struct
 
-from app.audit.services import AuditFilter, AuditRow, list_audit
+from app.audit.queries import AuditRow
+from app.audit.rules.records import AuditFilter
+from app.audit.services import list_audit
 from app.console.network.chains import ChainsView
 from app.console.network.names import percent
 from app.console.network.pools import PoolLine, Severity, pool_lines

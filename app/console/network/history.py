@@ -10,8 +10,9 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.audit.previews import Preview
+from app.audit.queries import AuditRow
 from app.audit.rules.records import AuditedChange, changes_network
-from app.audit.services import AuditRow, Conflict, show_audit
+from app.audit.services import Conflict, show_audit
 from app.console.network.change_words import BY_SECTION, changes_page, described_change, restore_page
 from app.console.network.document import DocumentView, network_at_typed_time
 from app.console.network.editing import links_of_users, page_of

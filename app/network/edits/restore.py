@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.audit.queries import AuditRow, record_of_made, records_of_row
+from app.audit.queries import AuditRow, network_record, records_of_row
 from app.audit.rules.records import AuditedChange, Documented, read_changes
 from app.audit.services import EditRefused, fingerprint
 from app.cooperation import in_turns
@@ -72,7 +72,7 @@ def restoring(
     :param before: whether the values before the change are wanted, otherwise those after it.
     """
     with reading(database.engine) as connection:
-        record = record_of_made(connection, record_id)
+        record = network_record(connection, record_id)
         changes = () if record is None else read_changes(record.changes)
         found = changed_rows(connection, changes[number : number + 1])
     if not found:
@@ -122,7 +122,7 @@ class Undo(Struct, frozen=True):
         :raises ChangedLater: some of its rows are neither as it left them nor as they were before.
         :raises Invalid: there is nothing to undo, or not for an operator.
         """
-        record = record_of_made(connection, self.record_id)
+        record = network_record(connection, self.record_id)
         changes = () if record is None else read_changes(record.changes)
         rows = [row for row in changed_rows(connection, changes) if not row.is_as(row.change.before)]
         if record is None or not rows:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.audit.keys import AuditKeys
-from app.audit.queries import record_of_made, records_of_row
+from app.audit.queries import network_record, records_of_row
 from app.audit.rules.records import SANDBOX_LOADED, changes_network
 from app.audit.services import record
 from app.db.database import Database
@@ -25,7 +25,7 @@ def test_records_of_changes_that_were_made(action: str, database: Database, audi
         number = record(connection, audit_keys, TESTER, action, "chain 56", now=NOON)
     with reading(database.engine) as connection:
         told = [
-            record_of_made(connection, number) is not None,
+            network_record(connection, number) is not None,
             bool(records_of_row(connection, "chain 56")),
             changes_network(action),
         ]

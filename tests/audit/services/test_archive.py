@@ -160,7 +160,7 @@ def test_forged_archive_end_is_found(database: Database, audited: Audited, tmp_p
     assert fault(audited).startswith("record 1 is missing; record 5 follows")
 
 
-@pytest.mark.parametrize("last_done", ["_write", "_sync", "delete_up_to"])
+@pytest.mark.parametrize("last_done", ["_write", "_sync", "_delete_up_to"])
 def test_interrupted_run_can_be_repeated(
     database: Database, audited: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last_done: str
 ) -> None:

@@ -15,13 +15,20 @@ from sqlalchemy.pool import QueuePool
 
 from app.audit import queries
 from app.audit.keys import AuditKeys
-from app.audit.rules.records import NO_MAC, Actor, SealedRecord, Source, read_exported, seal
-from app.audit.services import (
-    ArchivedMeanwhile,
+from app.audit.rules.records import (
+    EVERYTHING,
+    NO_MAC,
+    Actor,
     AuditFilter,
     RecordUnreadable,
+    Source,
+    export_line,
+    read_exported,
+    seal,
+)
+from app.audit.services import (
+    ArchivedMeanwhile,
     export_audit,
-    exported,
     record_separately,
 )
 from app.audit.verification import archive_audit
@@ -55,11 +62,11 @@ def archive_all(audited: Audited, file: Path) -> None:
     archive_audit(*audited, NOON + timedelta(days=1), file, actor=TESTER)
 
 
-def whole(database: Database, wanted: AuditFilter = queries.EVERYTHING) -> list[bytes]:
+def whole(database: Database, wanted: AuditFilter = EVERYTHING) -> list[bytes]:
     """The lines of the records, read in one transaction."""
     with reading(database.engine) as connection:
         rows = list(queries.audit_records(connection, wanted))
-    return [exported(SealedRecord(**row._mapping)) for row in rows]
+    return [export_line(queries.sealed_record(row)) for row in rows]
 
 
 def holds(audit_keys: AuditKeys, lines: Sequence[bytes]) -> bool:
@@ -86,7 +93,7 @@ def held(database: Database) -> int:
 
 @pytest.mark.every_database
 def test_a_slow_reader_holds_no_connection(database: Database) -> None:
-    for wanted in (queries.EVERYTHING, OF_ALICE, AuditFilter(subject="subject 4"), AuditFilter(action="no")):
+    for wanted in (EVERYTHING, OF_ALICE, AuditFilter(subject="subject 4"), AuditFilter(action="no")):
         expected, lines = whole(database, wanted), []
         for line in export_audit(database, wanted):
             assert held(database) == 0
@@ -100,7 +107,7 @@ def test_records_added_meanwhile_are_left_out(
     database: Database, audit_keys: AuditKeys, audited: Audited
 ) -> None:
     """So an export ends, and its chain holds, however many are added while it is read."""
-    for wanted in (queries.EVERYTHING, OF_ALICE):
+    for wanted in (EVERYTHING, OF_ALICE):
         expected, lines = whole(database, wanted), []
         for number, line in enumerate(islice(export_audit(database, wanted), 50), 100):
             write(audited, number)
@@ -114,7 +121,7 @@ def test_no_record_is_no_line(open_app: OpenApp) -> None:
     assert not list(export_audit(part_of(open_app(), Database)))
 
 
-@pytest.mark.parametrize("wanted", [queries.EVERYTHING, OF_ALICE])
+@pytest.mark.parametrize("wanted", [EVERYTHING, OF_ALICE])
 def test_an_export_lacks_no_archived_records(
     database: Database, audited: Audited, tmp_path: Path, wanted: AuditFilter
 ) -> None:
