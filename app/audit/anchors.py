@@ -6,12 +6,15 @@ A head covers every record before it, so the next one makes up for one that was 
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
-from threading import Timer
+from pathlib import Path
+from threading import Lock, Timer
 from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -24,6 +27,9 @@ RETRY_SECONDS: Final = 30.0
 TIMEOUT_SECONDS: Final = 3.0
 """How long connecting to a syslog and sending it a head may each take."""
 
+_Missed = tuple[int, str, datetime]
+"""A record's id, its head, and when it was made."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -32,7 +38,8 @@ class Anchors:
 
     def __init__(self, urls: Iterable[str] = ()) -> None:
         self._places = [urlsplit(url) for url in urls]
-        self._missed: dict[SplitResult, tuple[str, datetime]] = {}
+        self._lock = Lock()
+        self._missed: dict[SplitResult, _Missed] = {}  # the newest of each place, for which a timer runs
         self._failures: dict[SplitResult, str] = {}
         if syslogs := [place.geturl() for place in self._places if place.scheme != "file"]:
             _log.warning(
@@ -45,22 +52,29 @@ class Anchors:
 
         :param at: when the record was made.
         """
+        new = int(head.partition(":")[0]), head, at
         for place in self._places:
-            if place in self._missed:
-                self._missed[place] = head, at
-            else:
-                self._try(place, head, at)
+            with self._lock:
+                if is_waiting := place in self._missed:
+                    self._miss(place, new)
+            if not is_waiting:
+                self._try(place, new)
 
     @property
     def all_noted(self) -> bool | None:
-        """Whether every place has all heads of this process; None where there is no place."""
+        """Whether no place failed last time; None where there is no place."""
         return not self._failures if self._places else None
 
     def complaint(self) -> str | None:
         """Where this process could not note its last head, for operators; None where there is no fault."""
-        return "; ".join(f"{_name(place)}: {why}" for place, why in self._failures.items()) or None
+        return "; ".join(f"{_name(place)}: {why}" for place, why in self._failures.copy().items()) or None
 
-    def _try(self, place: SplitResult, head: str, at: datetime) -> None:
+    def _miss(self, place: SplitResult, new: _Missed) -> None:
+        """Record what is tried again. Records of one process may end in another order than they began."""
+        self._missed[place] = max(self._missed.get(place, new), new)
+
+    def _try(self, place: SplitResult, new: _Missed) -> None:
+        _, head, at = new
         try:
             if place.scheme == "file":
                 in_native_thread(_append, place, head, at)
@@ -68,20 +82,26 @@ class Anchors:
                 _send(place, head)
         except Exception as error:  # any fault: the change was committed
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            if self._failures.get(place) != why:
+            with self._lock:
+                known, self._failures[place] = self._failures.get(place), why
+                is_waiting = place in self._missed
+                self._miss(place, new)
+            if known != why:
                 _log.error("audit heads cannot be noted in %s: %s; they are tried again", _name(place), why)
-            self._failures[place] = why
-            self._missed[place] = head, at
-            timer = Timer(RETRY_SECONDS, self._retry, (place,))
-            timer.daemon = True
-            timer.start()
+            if not is_waiting:
+                timer = Timer(RETRY_SECONDS, self._retry, (place,))
+                timer.daemon = True
+                timer.start()
         else:
-            if self._failures.pop(place, None):
+            with self._lock:
+                is_repaired = place not in self._missed and self._failures.pop(place, "")
+            if is_repaired:
                 _log.warning("audit heads are noted again in %s", _name(place))
 
     def _retry(self, place: SplitResult) -> None:
-        if newest := self._missed.pop(place, None):
-            self._try(place, *newest)
+        with self._lock:
+            newest = self._missed.pop(place)
+        self._try(place, newest)
 
 
 def _name(place: SplitResult) -> str:
@@ -89,14 +109,29 @@ def _name(place: SplitResult) -> str:
 
 
 def _append(place: SplitResult, head: str, at: datetime) -> None:
+    file = Path(unquote(place.path))
     line = f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode()
-    descriptor = os.open(unquote(place.path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_size and not _ends_line(file):
+            line = b"\n" + line
         if os.write(descriptor, line) != len(line):
             raise OSError("the disk is full")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _ends_line(file: Path) -> bool:
+    """Whether a file ends with a whole line: a full disk cuts one off. True where it cannot be read."""
+    try:
+        with file.open("rb") as lines:
+            lines.seek(-1, os.SEEK_END)
+            return lines.read(1) == b"\n"
+    except OSError:
+        return True
 
 
 def _send(place: SplitResult, head: str) -> None:

@@ -345,7 +345,10 @@ _KNOWN_LATER: Final = {
     "gateway_replica_in_use": ("1 while all workers read public answers from it", "livemin"),
     "gateway_replica_lag_bytes": ("Of the primary's log, not yet replayed by the replica", "livemax"),
     "gateway_limits_shared": ("1 while all workers count limits together", "livemin"),
-    "gateway_audit_heads_noted": ("1 while every place has each head of the audit log", "livemin"),
+    "gateway_audit_heads_noted": (
+        "1 while no place failed to note its last audit head",
+        "livemin",
+    ),
 }
 """Reported only where there is such a thing, or once it is known: the description, and which worker's value
 counts."""

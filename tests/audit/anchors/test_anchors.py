@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import time
 from datetime import UTC, datetime
+from errno import ENOSPC
 from pathlib import Path
+from threading import Event, Thread
+from urllib.parse import SplitResult
 
 import pytest
 
-from app.audit.anchors import Anchors
+from app.audit.anchors import Anchors, _append
 from app.cli.audit import anchored_heads
 from tests.audit.anchors.receivers import Stream, hanging, receiver
 
@@ -94,6 +98,60 @@ def test_newest_missed_head_is_noted_later(
     noted(anchors, THIRD)
     assert heads_in(bad) == [SECOND, THIRD]
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
+def test_newest_head_is_tried_again_where_an_older_one_fails_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.2)
+    place = tmp_path / "not-there" / "heads"
+    anchors = Anchors([f"file:{place}"])
+    began, failed = Event(), Event()
+
+    def append(at: SplitResult, head: str, made: datetime) -> None:
+        if head == FIRST:
+            began.set()
+            assert failed.wait(10)
+        _append(at, head, made)
+
+    monkeypatch.setattr("app.audit.anchors._append", append)
+    slow = Thread(target=anchors.note, args=(FIRST, AT))
+    slow.start()
+    assert began.wait(10)
+    noted(anchors, THIRD)
+    failed.set()
+    slow.join()
+    noted(anchors, SECOND)  # committed before, noted after
+    place.parent.mkdir()
+    end = time.monotonic() + 10
+    while anchors.complaint():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert heads_in(place) == [THIRD]
+
+
+def test_missed_head_is_reported_after_an_older_one_was_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def append(_place: SplitResult, head: str, _at: datetime) -> None:
+        if head == FIRST:
+            noted(anchors, SECOND)
+        else:
+            raise OSError(ENOSPC, "full")
+
+    monkeypatch.setattr("app.audit.anchors._append", append)
+    anchors = Anchors([f"file:{tmp_path}/heads"])
+    noted(anchors, FIRST)
+    assert anchors.complaint() == f"{tmp_path}/heads: full"
+
+
+def test_line_after_one_that_was_cut_off_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "heads"
+    anchors = Anchors([f"file:{file}"])
+    noted(anchors, FIRST, SECOND)
+    os.truncate(file, file.stat().st_size - 9)
+    noted(anchors, THIRD)
+    assert heads_in(file) == [FIRST, THIRD]
 
 
 @pytest.mark.parametrize("silent", ["before it is connected", "afterwards"])
