@@ -77,6 +77,15 @@ def reencrypted(app: Flask, *options: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def test_a_secret_is_read_under_its_own_key() -> None:
+    keys = CodeKeys("present", ["old"])
+    secret = keys.factory().new().to_json(encrypt=True)
+    for name in keys.by_name:
+        assert [key_name(each) for each in keys.readings(keys.named(secret, name))] == [name]
+    assert {key_name(each) for each in keys.readings(keys.named(secret, UNNAMED))} == set(keys.by_name)
+    assert not keys.readings(keys.named(secret, "removed"))
+
+
 def test_keys_rotate_without_a_gap(open_app: OpenApp) -> None:
     before = open_app(secret_key=FIRST)
     visitor = signed_in(before, Role.VIEWER)
