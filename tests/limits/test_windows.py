@@ -13,9 +13,9 @@ def test_waiting_as_stated_allows_request() -> None:
     store, limits = LimitStore(IN_MEMORY, timer), limits_of("1/minute")
     assert store.count("me", limits) == LimitUsage(1, 0, 60, is_over=False)
     timer.now += 0.5
-    told = store.count("me", limits)
-    assert told == LimitUsage(1, 0, 60, is_over=True), "59.5 seconds are left"
-    timer.now += told.reset_seconds
+    usage = store.count("me", limits)
+    assert usage == LimitUsage(1, 0, 60, is_over=True), "59.5 seconds are left"
+    timer.now += usage.reset_seconds
     assert not store.count("me", limits).is_over
 
 

@@ -12,10 +12,10 @@ from app.transfers.queries.lists import SCANNED, ListCount, TransferFilters, lis
 
 
 def test_page_statement_limits_its_rows(database: Database) -> None:
-    asked = []
+    statements = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        asked.append(statement)
+        statements.append(statement)
 
     event.listen(database.reads, "before_cursor_execute", note)
     try:
@@ -23,5 +23,5 @@ def test_page_statement_limits_its_rows(database: Database) -> None:
             list_transfers(connection, TransferFilters(), size=50, count=ListCount(1, at_least=True))
     finally:
         event.remove(database.reads, "before_cursor_execute", note)
-    assert "LIMIT 51" in asked[0]
-    assert f"LIMIT {SCANNED}" in asked[0]
+    assert "LIMIT 51" in statements[0]
+    assert f"LIMIT {SCANNED}" in statements[0]
