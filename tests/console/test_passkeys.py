@@ -256,6 +256,7 @@ def test_passkeys_are_named_listed_and_removed(app: Flask, database: Database) -
     assert "laptop" in owner.get("/admin/account/").text
     for name, complaint in (
         ("laptop", "another name"),
+        (" laptop ", "another name"),
         (" ", "Give the passkey a name"),
         ("<b>", "Enter a name of letters, digits"),
     ):
