@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors languages contracts clients client-packages screenshots release audit licences sbom clean
+.PHONY: help run demo docs test test-all check bench faults lint format-check format types requirements proto errors languages contracts clients client-packages screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 # Python would print a traceback at Ctrl-C while it starts: until it can stop quietly, signals wait (of GNU; elsewhere not).
@@ -25,14 +25,20 @@ demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watch
 	$(VENV) requirements-dev.txt then -m demo $(ARGS)
 
 # Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
-# Those of areas that the change is not about are a sample, unless TEST_NEAR says otherwise (CI: all).
 # Without debug ranges a traceback that a thread logs parses no source. Python 3.11 counts the depth of parsing for all
 # threads together, so now and then a test failed that compiled routes meanwhile (AST constructor recursion depth mismatch).
-test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONNODEBUGRANGES=1 $(BIN)/python -m pytest -n auto --dist worksteal
+# The marks are explained in pyproject.toml.
+TESTS := $(if $(CI),not slow,smoke or not (slow or system or postgresql))
+test: ## run all tests that are not slow, on SQLite, and a few on a PostgreSQL that comes as a wheel (CI=1: on both, with browser, nginx and the like; ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
-	@TEST_NEAR="$${TEST_NEAR-$$($(BIN)/python scripts/areas.py --here)}" PYTHONDONTWRITEBYTECODE= PYTHONNODEBUGRANGES=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@$(PYTEST) -m "$(TESTS)" $(ARGS)
 
-check: lint format-check types test ## run lint, format-check, types and test (CI: with all tests of what changed, TEST_AREAS="feed api" or all)
+test-all: ## run every test, slow ones included, with other random inputs each time: hours (needs what .ci/run installs)
+	$(VENV) requirements-dev.txt
+	@CI=1 $(PYTEST) --hypothesis-profile nightly $(ARGS)
+
+check: lint format-check types test ## run lint, format-check, types and test
 
 ##@ Parts of make check, and measurements
 
@@ -67,10 +73,6 @@ faults: ## make one fault after the other under load, and print what each costs 
 	@$(BIN)/python -m tests.faults_rig $(ARGS)
 	@$(BIN)/python -m tests.patroni --times $(or $(TIMES),1)
 	@$(BIN)/python -m tests.faults_rig.kills --times $(or $(TIMES),1)
-
-soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours, and it goes on where it was ended (SOAK_SEED=2 for others; ARGS="feed watcher" for these parts alone)
-	$(VENV) requirements-dev.txt
-	@PYTHONDONTWRITEBYTECODE= PYTHONNODEBUGRANGES=1 $(BIN)/python -m scripts.release --test $(ARGS)
 
 ##@ Releases, and what we depend on
 

@@ -3,9 +3,9 @@
 Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that uses a database runs on
 SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
 ``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
-text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot. One about what PostgreSQL
-alone has, such as its plans, says ``@pytest.mark.postgresql_alone``. Everyday a part of all this runs
-(``tests/everyday.py``).
+text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot. One about what only
+PostgreSQL has, such as its plans, says ``@pytest.mark.postgresql_alone``. ``make test`` runs those on SQLite,
+and a few on PostgreSQL (``tests/smoke.py``); CI runs all that are not slow.
 """
 
 # ruff: noqa: E402  imports come after the collector has been stopped
@@ -19,7 +19,7 @@ gc.disable()  # until all tests are collected: what is imported stays, and looki
 import os
 import sqlite3
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -41,8 +41,7 @@ from app.feed.services.ingest import Intake
 from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
-from tests import everyday
-from tests.alone import taking_turns
+from tests import programs
 from tests.applications import (
     Applications,
     Audited,
@@ -54,16 +53,16 @@ from tests.applications import (
     make_settings,
 )
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
-from tests.everyday import volume
+from tests.smoke import SMOKE
 
-settings.register_profile(
-    "gateway",
-    deadline=None,
-    max_examples=volume(100),
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+_ANY = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-settings.load_profile("gateway")
+settings.register_profile("ci", _ANY, max_examples=50, derandomize=True)
+"""The same inputs on every machine."""
+settings.register_profile("nightly", _ANY, max_examples=1_000)
+"""Other inputs each time; those that failed are tried first the next time."""
+settings.load_profile("ci")
 
 ON_ONE_DATABASE = {
     "console": "pages, forms, roles and form tokens; what the pages read is tested in console/pages, on both",
@@ -108,11 +107,24 @@ def _folder_of(path: Path) -> str:
     return path.parent.relative_to(Path(__file__).parent).as_posix()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not run now."""
-    kept = set(everyday.chosen(config, items))
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests on PostgreSQL, and those that ``make test`` runs, before ``-m`` chooses by marks."""
+    for item in items:
+        if _is_on_postgresql(item):
+            item.add_marker("postgresql")
+        if item.nodeid.startswith(SMOKE):
+            item.add_marker("smoke")
+
+
+def _is_on_postgresql(item: pytest.Item) -> bool:
+    """Whether it uses the run's server, as a case or by a fixture that needs it."""
+    cases = (
+        item.callspec.params.values()
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else ()
+    )
+    return "postgresql" in cases or "postgres_server" in getattr(item, "fixturenames", ())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,11 +137,9 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Have nothing else run beside a test that measures."""
-    with taking_turns(alone=item.get_closest_marker("alone") is not None):
-        return (yield)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that uses a program of the system says so: where it has no such mark, ``make test`` runs it."""
+    programs.ALLOWED = item.get_closest_marker("system") is not None
 
 
 @event.listens_for(Pool, "checkout")

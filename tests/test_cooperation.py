@@ -72,14 +72,14 @@ print(sorted(beside)[25], min(waits()))
 """
 
 
-@pytest.mark.soak("measures time for seconds")
+@pytest.mark.slow
 def test_socket_is_checked_every_turn() -> None:
     sent, most = map(int, _said(WORK_AND_READ))
     assert sent == 10
     assert most <= TURNS_AT_MOST
 
 
-@pytest.mark.soak("measures time for seconds")
+@pytest.mark.slow
 def test_yielding_waits_for_others_within_bounds() -> None:
     """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
     beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))

@@ -65,7 +65,7 @@ def failures(operation: dict[str, Any]) -> set[int]:
     return {int(status) for status in re.findall(r"^- (\d{3}): ", text, re.MULTILINE)}
 
 
-@pytest.mark.soak("seconds of a library")
+@pytest.mark.slow
 def test_document_with_waits_is_valid(open_app: Any) -> None:
     """It has whatever the document without them has."""
     document = open_app(doors=("api", "wait")).test_client().get("/openapi.json").get_json()
@@ -73,7 +73,7 @@ def test_document_with_waits_is_valid(open_app: Any) -> None:
     assert document["openapi"].startswith("3.")
 
 
-@pytest.mark.soak("seconds of a library")
+@pytest.mark.slow
 def test_strict_document_is_valid(strict_document: dict[str, Any]) -> None:
     is_valid(strict_document)
 

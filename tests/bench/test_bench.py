@@ -8,7 +8,7 @@ from bench import http
 from tests.programs import program
 
 
-@pytest.mark.minutes("servers of its own, for half a minute")
+@pytest.mark.slow
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
     program("wrk")
     assert http.main(["--quick", "--only", "floor", "status, PostgreSQL, gunicorn"]) == 0

@@ -56,7 +56,7 @@ def schema() -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
-@pytest.mark.soak("of the benchmarks alone")
+@pytest.mark.slow
 def test_grown_rows_equal_fed_rows(
     database: Database, intake: Intake, audited: Audited, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tests.serving.server import Server
 ENDED = "console error: Failed to load resource: the server responded with a status of 401 (UNAUTHORIZED)"
 
 
-@pytest.mark.soak("two browsers that sign in three times")
+@pytest.mark.slow
 def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -43,7 +43,7 @@ def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: 
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/console/test_kept_forms.py has who is shown what")
+@pytest.mark.slow
 def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
@@ -54,7 +54,7 @@ def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.soak("the time fields have tests without a browser")
+@pytest.mark.slow
 def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport=DESKTOP, locale="en-GB", timezone_id="Asia/Kolkata")
     visit = Visit(context.new_page(), server)
@@ -83,9 +83,9 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
 
 
 @pytest.mark.parametrize(
-    "scheme", ["light", pytest.param("dark", marks=pytest.mark.soak("the same in other colours"))]
+    "scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)]
 )
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_a_phone_shows_state_and_stop(visit: Visit, scheme: str) -> None:
     visit.page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))

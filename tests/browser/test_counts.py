@@ -65,7 +65,7 @@ def transfers() -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.soak("forty thousand transfers; tests/console/pages/test_transfer_orders.py has the numbers")
+@pytest.mark.slow
 def test_number_above_a_list_is_true(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     for status, shown in (

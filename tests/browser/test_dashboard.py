@@ -38,7 +38,7 @@ def later(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the refresh")
+@pytest.mark.slow
 def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page = visit.page
@@ -66,7 +66,7 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
-@pytest.mark.minutes("waits for refreshes that do not come")
+@pytest.mark.slow
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []
@@ -79,7 +79,7 @@ def test_it_can_be_paused(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.soak("waits for a refresh that does not come")
+@pytest.mark.slow
 def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")
@@ -94,7 +94,7 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     visit.complaints.clear()  # the browser's own, of the 503
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the refresh")
+@pytest.mark.slow
 def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     opened(visit)
     with rows.begin() as connection:

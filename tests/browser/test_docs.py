@@ -51,7 +51,7 @@ def scheme(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).colorScheme"))
 
 
-@pytest.mark.soak("seconds of a browser; tests/site reads the pages")
+@pytest.mark.slow
 def test_from_the_root_to_an_operation(visit: Visit) -> None:
     page = visit.open("/")
     assert page.url.endswith("/docs/")
@@ -64,7 +64,7 @@ def test_from_the_root_to_an_operation(visit: Visit) -> None:
     expect(page.get_by_text("import httpx").first).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser; tests/api has the index")
+@pytest.mark.slow
 def test_a_word_is_found(visit: Visit) -> None:
     page = visit.open("/docs/")
     page.get_by_role("button", name="Search").click()
@@ -75,7 +75,7 @@ def test_a_word_is_found(visit: Visit) -> None:
     page.wait_for_url("**/docs/errors/**")
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_a_code_of_an_error_is_found(visit: Visit) -> None:
     page = visit.open("/docs/quick-start/")
     page.get_by_role("button", name="Search").click()
@@ -87,7 +87,7 @@ def test_a_code_of_an_error_is_found(visit: Visit) -> None:
     expect(page.locator("article").get_by_text("1005").first).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_the_index_is_read_when_somebody_searches(visit: Visit) -> None:
     read: list[str] = []
     visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
@@ -101,7 +101,7 @@ def test_the_index_is_read_when_somebody_searches(visit: Visit) -> None:
     expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
 
 
-@pytest.mark.soak("seconds of a browser; tests/site reads the pages")
+@pytest.mark.slow
 def test_light_and_dark(visit: Visit) -> None:
     page = visit.open("/docs/")
     assert scheme(page) == "light"
@@ -118,7 +118,7 @@ def test_light_and_dark(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_the_navigation_of_a_phone(visit: Visit) -> None:
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/docs/errors/")
@@ -135,7 +135,7 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 @pytest.mark.parametrize(
     "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
 )
-@pytest.mark.soak("every kind of page in a browser")
+@pytest.mark.slow
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
@@ -144,7 +144,7 @@ def test_how_a_page_looks(visit: Visit, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["api/estimateAmt/", "errors/", "interface/", "operations/", "sandbox/", "metrics/"]
 )
-@pytest.mark.soak("seconds of a browser for each page")
+@pytest.mark.slow
 def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     visit.page.set_viewport_size(NARROW)
     page = visit.open(f"/docs/{path}")
@@ -155,7 +155,7 @@ def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
 
 
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
-@pytest.mark.soak("seconds of a script of a megabyte")
+@pytest.mark.slow
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
@@ -167,7 +167,7 @@ def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None
         assert page.get_by_role(role, name=re.compile("^$")).count() == 0
 
 
-@pytest.mark.soak("seconds of a script of a megabyte; its files are looked at in tests/api")
+@pytest.mark.slow
 def test_a_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
     page.get_by_role("button", name="TRY").first.click()

@@ -15,7 +15,7 @@ from tests.console.visitor import email_of
 from tests.serving.server import Server
 
 
-@pytest.mark.soak("test_jobs does the same in fewer steps")
+@pytest.mark.slow
 def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
     visit.sign_in(email_of(Role.OPERATOR))
@@ -33,7 +33,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
@@ -56,7 +56,7 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_raising_cap_and_adding_tier(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
@@ -90,7 +90,7 @@ def test_raising_cap_and_adding_tier(visit: Visit) -> None:
     expect(page.get_by_text("Nothing was changed, so there is nothing to save")).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
@@ -106,7 +106,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     assert "active" in row.inner_text()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the preview")
+@pytest.mark.slow
 def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/route_blocks/new")
@@ -121,7 +121,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     assert not page.evaluate(wide)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
@@ -140,7 +140,7 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
 
 
-@pytest.mark.soak("two pages of a browser; the rule has tests without one")
+@pytest.mark.slow
 def test_second_editor_sees_the_conflict(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     mine = visit.open("/admin/chains/137")
@@ -158,7 +158,7 @@ def test_second_editor_sees_the_conflict(visit: Visit) -> None:
     assert mine.get_by_label("Name").input_value() == "Polygon"
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/admin/chains/", "/admin/transfers/?stuck=1"])
 def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
     """And with a second press none."""
@@ -172,7 +172,7 @@ def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
         assert all(each.is_checked() is picked for each in boxes.all())
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_all_differences_are_selected_or_none(visit: Visit) -> None:
     """Each button does what it says, whatever was selected before."""
     visit.sign_in(email_of(Role.ADMIN))

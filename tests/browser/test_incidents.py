@@ -35,7 +35,7 @@ class Clicks:
         self.count += 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
@@ -61,7 +61,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/chains/137")
@@ -88,7 +88,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     visit.check_look()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_a_change_of_many_routes_is_undone(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     visit.open("/admin/routes/base-fees?dst_chain_id=56&how=factor&factor=2")
@@ -116,7 +116,7 @@ def test_a_change_of_many_routes_is_undone(visit: Visit, server: Server) -> None
     visit.check_look()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the lists")
+@pytest.mark.slow
 def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
@@ -134,7 +134,7 @@ def test_a_list_is_filtered_while_one_types(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Stop Polygon?")).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_document_is_applied_in_part(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")
@@ -157,7 +157,7 @@ def test_document_is_applied_in_part(visit: Visit, server: Server) -> None:
     assert "apply 1 of 2 differences" in page.get_by_role("status").first.inner_text()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/")

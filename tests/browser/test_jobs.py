@@ -110,7 +110,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server, rows: Engi
     in_time(server, lambda answer: code(answer) is None, src=OPTIMISM, dst=1)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/chains/")
     several = "#several button:not([formaction]):not([type])"
@@ -133,7 +133,7 @@ def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledg
     assert stopped(rows) == set()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/pools/")
     pool = value(rows, "SELECT id FROM pools WHERE chain_id = 1 AND symbol = 'USDT'")
@@ -146,7 +146,7 @@ def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -
     assert int(value(rows, f"SELECT total_cap FROM pools WHERE id = {pool}")) == 80_000_000_500_000
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger: Ledger) -> None:
     route = value(
         rows, "SELECT id FROM routes WHERE symbol = 'USDT' AND src_chain_id = 1 AND dst_chain_id = 56"
@@ -169,7 +169,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger
     in_time(server, lambda answer: answer["base_fee"] == served)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     fees = (
         "SELECT group_concat(base_fee) FROM (SELECT base_fee FROM routes WHERE dst_chain_id = 56 ORDER BY id)"
@@ -196,7 +196,7 @@ def test_fees_are_changed_and_undone(visit: Visit, rows: Engine, ledger: Ledger)
     assert value(rows, fees) == before
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_a_token_of_a_reporter_is_replaced(
     visit: Visit, editing: Editing, rows: Engine, ledger: Ledger
 ) -> None:
@@ -217,7 +217,7 @@ def test_a_token_of_a_reporter_is_replaced(
     assert value(rows, valid) == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_delivery_that_failed_is_sent_again(
     visit: Visit, app: Flask, database: Database, rows: Engine, ledger: Ledger
 ) -> None:
@@ -234,7 +234,7 @@ def test_a_delivery_that_failed_is_sent_again(
     assert value(rows, "SELECT count(*) FROM webhook_deliveries WHERE next_at < '2999-01-01'") == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/blocked_networks/")
     now = datetime.now(UTC)
@@ -251,7 +251,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledg
     assert abs(lasts - timedelta(hours=24)) < timedelta(minutes=2)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     with ledger.job("block the sender of a transfer", page) as work:
@@ -265,7 +265,7 @@ def test_the_sender_of_a_transfer_is_blocked(visit: Visit, rows: Engine, ledger:
     assert value(rows, "SELECT count(*) FROM blocked_addresses WHERE reason = 'stolen key'") == 1
 
 
-@pytest.mark.soak("seconds of a browser; tests/console/test_search.py finds it")
+@pytest.mark.slow
 def test_explorer_url_finds_transfer(visit: Visit, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     link = page.locator("main a[href*='/tx/']").first.get_attribute("href")
@@ -279,7 +279,7 @@ def test_explorer_url_finds_transfer(visit: Visit, ledger: Ledger) -> None:
     assert work.clicks == 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the form")
+@pytest.mark.slow
 def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
     page = at(visit, "/admin/")
     with ledger.job("connect a chain and get a live estimate on it", page) as work:
@@ -305,7 +305,7 @@ def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, le
         assert int(estimate(server, **ends)["estimated_receive_amt"]) > 0
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_a_token_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
     page = at(visit, "/admin/")
     with ledger.job("connect a token with pool and routes, to a live estimate", page) as work:
@@ -328,7 +328,7 @@ def test_a_token_is_connected_and_estimated(visit: Visit, server: Server, ledger
         assert int(estimate(server, token="BUSD", amt=10**20, **ends)["estimated_receive_amt"]) > 0
 
 
-@pytest.mark.soak("seconds of a browser; only the page's script narrows")
+@pytest.mark.slow
 def test_chosen_chains_limit_tokens_offered(visit: Visit) -> None:
     page = at(visit, "/admin/")
     for path, chains, token in (
@@ -354,7 +354,7 @@ def test_chosen_chains_limit_tokens_offered(visit: Visit) -> None:
     assert offered == ["AI", "BUSD", "OOKI", "SDN", "USDT"], "what it lacks"
 
 
-@pytest.mark.soak("seconds of a browser; tests/console/test_exports.py has the file")
+@pytest.mark.slow
 def test_last_weeks_refunds_are_exported(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/transfers/")
     with ledger.job("export last week's refunds", page) as work:

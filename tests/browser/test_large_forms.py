@@ -51,7 +51,7 @@ def picture(visit: Visit, name: str) -> None:
         visit.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
 
 
-@pytest.mark.minutes("a form of 1,400 fields in a browser; tests/console has it three times as large")
+@pytest.mark.slow
 def test_largest_chain_is_copied_whole(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/connect/")

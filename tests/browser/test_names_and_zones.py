@@ -54,7 +54,7 @@ def picture(visit: Visit, name: str) -> None:
         visit.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
 
 
-@pytest.mark.soak("seconds of a browser; the time fields have tests without one")
+@pytest.mark.slow
 def test_webhook_sends_again_in_readers_zone(in_india: Visit, hook: str) -> None:
     in_india.sign_in(email_of(Role.OPERATOR))
     page = in_india.open(f"/admin/webhooks/{hook}")
@@ -71,7 +71,7 @@ def test_webhook_sends_again_in_readers_zone(in_india: Visit, hook: str) -> None
     expect(page.locator("main .message-error")).to_have_count(0)
 
 
-@pytest.mark.soak("seconds of a browser; tests/console/test_undo.py has the page")
+@pytest.mark.slow
 def test_page_of_undo_names_the_chain(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -87,7 +87,7 @@ def test_page_of_undo_names_the_chain(visit: Visit) -> None:
     expect(record).not_to_contain_text("chain 1")
 
 
-@pytest.mark.soak("seconds of a browser; tests/console/test_document.py has the page")
+@pytest.mark.slow
 def test_errors_of_a_document_name_its_rows(visit: Visit) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     document = json.loads(visit.page.request.get(f"{visit.base}/admin/document/network.json").text())
@@ -104,7 +104,7 @@ def test_errors_of_a_document_name_its_rows(visit: Visit) -> None:
     visit.complaints[:] = [each for each in visit.complaints if "400 (BAD REQUEST)" not in each]
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_charts_of_the_clock_say_since_when(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/")

@@ -325,7 +325,7 @@ def refused(visit: Visit, path: str, status: int) -> Page:
     return visit.page
 
 
-@pytest.mark.soak("seconds of a browser; only what makes pages changes how they look")
+@pytest.mark.slow
 @pytest.mark.parametrize("section", PAGES)
 def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
@@ -334,7 +334,7 @@ def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
         sweep.look(path)
 
 
-@pytest.mark.minutes("the same forms have tests without a browser")
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", [REFUSED, (*PREVIEWED, CONFLICT)], ids=["come back", "are previewed"])
 def test_forms(sweep: Sweep, forms: Sequence[Sent]) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
@@ -342,7 +342,7 @@ def test_forms(sweep: Sweep, forms: Sequence[Sent]) -> None:
         sweep.send(sent)
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     """Before it, refused, for the first time, not for everything, and asked again."""
     visit = sweep.visit

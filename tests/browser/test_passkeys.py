@@ -68,7 +68,7 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
         close_connections()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the same without one")
+@pytest.mark.slow
 def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) -> None:
     page = device.sign_in(OPERATOR)
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
@@ -122,7 +122,7 @@ def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) 
     expect(page.get_by_text("Passkey “this laptop” removed.")).to_be_visible()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the same without one")
+@pytest.mark.slow
 def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     """A device without any passkey."""
     visit.base = visit.base.replace("127.0.0.1", "localhost")
@@ -137,7 +137,7 @@ def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the same without one")
+@pytest.mark.slow
 def test_password_by_others_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():

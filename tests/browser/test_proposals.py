@@ -13,7 +13,7 @@ from tests.browser.looking import go, save
 from tests.console.visitor import email_of
 from tests.serving.server import Server
 
-pytestmark = pytest.mark.soak("seconds of two browsers; tests/console has the forms")
+pytestmark = pytest.mark.slow
 
 WHY = "the vault's operator asks for less"
 

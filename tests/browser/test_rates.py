@@ -29,7 +29,7 @@ def connected(visit: Visit) -> Page:
     return page
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the forms")
+@pytest.mark.slow
 def test_unfit_curve_is_neither_copied_nor_saved_unconfirmed(visit: Visit, server: Server) -> None:
     page = connected(visit)
     reasons = page.locator("main .field-error").all_inner_texts()

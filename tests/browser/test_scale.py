@@ -69,7 +69,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
 
 
-@pytest.mark.minutes("seconds of a browser")
+@pytest.mark.slow
 def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None:
     page = visit.open("/admin/")
     expect(page.locator("#freshness summary").first).to_contain_text("more chains")
@@ -95,7 +95,7 @@ def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None
     assert not found, "\n".join(found)
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "path"),
     [
@@ -118,7 +118,7 @@ def test_lists_are_usable_on_every_screen(visit: Visit, wide: Page, name: str, p
     assert not found, "\n".join(found)
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_a_closed_panel_is_opened_by_keyboard(visit: Visit, wide: Page) -> None:
     page = visit.open("/admin/")
     summary = page.locator("#trend > .panel > summary")

@@ -89,7 +89,7 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
     yield report
 
 
-@pytest.mark.soak("seconds of a browser; only what makes pages changes how they look")
+@pytest.mark.slow
 def test_every_page_screen_and_theme(phone: Visit) -> None:
     phone.page.emulate_media(reduced_motion="reduce")
     found = []
@@ -140,7 +140,7 @@ def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
     assert len(asked) == before, "a finished transfer is not asked about"
 
 
-@pytest.mark.soak("a server of its own; tests/transfer_page has what the page says of the doors")
+@pytest.mark.slow
 def test_without_waiting_nobody_requests_it(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
@@ -168,7 +168,7 @@ def soon_again(route: Route) -> None:
     route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
 
 
-@pytest.mark.soak("ten seconds of waiting between questions")
+@pytest.mark.slow
 def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     """By the seconds that the page names; and it goes on after the gateway was away."""
     refusals = [503, 404]
@@ -207,7 +207,7 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     phone.complaints = [each for each in phone.complaints if not re.search("503|404|ERR_FAILED", each)]
 
 
-@pytest.mark.soak("seconds of a browser; tests/transfer_page has what can be copied")
+@pytest.mark.slow
 def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
@@ -224,7 +224,7 @@ def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     assert str(time.text_content()).endswith(expected)
 
 
-@pytest.mark.soak("seconds of a browser; tests/transfer_page has the button")
+@pytest.mark.slow
 def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
     page = look_at(phone, f"/transfer/{wanted}")
@@ -234,7 +234,7 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     assert page.url.endswith(f"/transfer/{wanted}")
 
 
-@pytest.mark.soak("seconds of a browser; tests/transfer_page has the page")
+@pytest.mark.slow
 def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})

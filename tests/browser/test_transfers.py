@@ -29,7 +29,7 @@ def source_transaction(page: Page) -> str:
     return found
 
 
-@pytest.mark.soak("seconds of a browser; test_jobs finds one by an address that holds it")
+@pytest.mark.slow
 def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
@@ -46,7 +46,7 @@ def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     assert str(link.get_attribute("href")).endswith(f"/tx/{tx_hash}")
 
 
-@pytest.mark.soak("seconds of a browser; test_jobs finds one by an address")
+@pytest.mark.slow
 def test_link_from_user_opens_transfer(visit: Visit) -> None:
     """From anywhere, without the mouse; and a note for whoever looks next."""
     visit.sign_in(email_of(Role.OPERATOR))
@@ -69,7 +69,7 @@ def test_link_from_user_opens_transfer(visit: Visit) -> None:
     expect(page.get_by_role("searchbox", name="Search")).not_to_be_focused()
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the page")
+@pytest.mark.slow
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -89,7 +89,7 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     )
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has what can be copied")
+@pytest.mark.slow
 def test_what_is_copied_is_whole(visit: Visit) -> None:
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.sign_in(email_of(Role.VIEWER))
@@ -101,7 +101,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.wait_for_function("navigator.clipboard.readText().then(t => t.includes('Your funds are safe'))")
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the filter")
+@pytest.mark.slow
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -115,7 +115,7 @@ def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     expect(page.get_by_label("Changed from")).to_have_value("2026-01-31T12:00")
 
 
-@pytest.mark.soak("seconds of a browser; tests/console has the page")
+@pytest.mark.slow
 def test_refused_and_passing_estimate(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/estimates/")

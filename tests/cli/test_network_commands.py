@@ -78,7 +78,7 @@ ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.json"
 
 
-@pytest.mark.soak("processes of its own")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "database",
     [

@@ -222,12 +222,12 @@ def test_python_makes_sends_and_believes_webhooks() -> None:
     workshop.check_python(CORE, DOCUMENTS)
 
 
-@pytest.mark.soak("an environment of its own with web3")
+@pytest.mark.slow
 def test_python_knows_the_ids_of_transfers() -> None:
     workshop.check_python(ID_CASES, DOCUMENTS, evm=True)
 
 
-@pytest.mark.soak("compiled by tsc")
+@pytest.mark.slow
 def test_typescript_does_the_same(tmp_path: Path) -> None:
     expected = [
         case | {"expect": result}

@@ -21,7 +21,7 @@ from tests.clients import workshop
 from tests.clients.stage import KEY, LATE, OTHERS, PAYER, Stage, play, sends
 from tests.grpcweb.node import node
 
-pytestmark = pytest.mark.minutes("two nodes, a gateway and its watcher")
+pytestmark = pytest.mark.slow
 
 LANGUAGES = ("python", "typescript")
 

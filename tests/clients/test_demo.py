@@ -60,7 +60,7 @@ def port() -> Iterator[int]:
         yield free
 
 
-@pytest.mark.soak("two chains, a server and a watcher of its own")
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["starting the gateway", "TRANSFER_SUBMITTING"])
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_demo_ends_all_that_it_started(port: int, end: Callable[[Terminal], None], moment: str) -> None:
@@ -88,7 +88,7 @@ def test_demo_refuses_a_taken_port() -> None:
     assert done.stderr == f"PORT: {port} on 127.0.0.1: Address already in use\n"
 
 
-@pytest.mark.soak("two chains of its own; test_wallet has the answers")
+@pytest.mark.slow
 def test_watcher_accepts_node_of_wallets(tmp_path: Path, sqlite_template: Path) -> None:
     """As it accepts the one behind."""
     anvil()

@@ -19,7 +19,7 @@ from tests.sandboxes import load_into
 
 pytestmark = [
     pytest.mark.one_database,
-    pytest.mark.soak("environments of their own: an evidence is built as every day's refund tests have it"),
+    pytest.mark.slow,
 ]
 
 READY = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
@@ -163,7 +163,7 @@ def test_python_checks_evidence(asked: tuple[dict[str, Any], dict[str, Evidence]
     workshop.check_python(list(cases_of(evidences)), {"sandbox": configs}, evm=True)
 
 
-@pytest.mark.minutes("a client built and checked in Node")
+@pytest.mark.slow
 def test_typescript_checks_evidence(
     asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:
@@ -190,7 +190,7 @@ def sending_cases(evidences: dict[str, Evidence]) -> Iterator[dict[str, Any]]:
                 yield {**more, "name": name, "node": node, "wallet": wallet, "expect": {"value": ends}}
 
 
-@pytest.mark.minutes("a client built and checked in Node")
+@pytest.mark.slow
 def test_typescript_sends_on_the_chain_of_the_refund(
     asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:

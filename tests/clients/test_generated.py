@@ -23,18 +23,18 @@ def test_another_document_is_noticed() -> None:
     assert clients.made_from(text.replace(b'"info":{', b'"info":{"x":1,')) == clients.made_from(text)
 
 
-@pytest.mark.minutes("a generator in Node")
+@pytest.mark.slow
 def test_typescript_is_what_its_generator_makes() -> None:
     assert clients.typescript(clients.document(), workshop.tools()) == SCHEMA
 
 
-@pytest.mark.soak("a generator in an environment of its own")
+@pytest.mark.slow
 def test_python_is_what_its_generator_makes() -> None:
     workshop.python()
     assert clients.python(clients.document()) == TYPES
 
 
-@pytest.mark.minutes("a checker of types in an environment of its own")
+@pytest.mark.slow
 def test_the_python_client_has_types() -> None:
     folder = clients.PYTHON
     programs = [str(each) for each in sorted((folder / "tests").glob("*.py"))]

@@ -122,7 +122,7 @@ def program(request: pytest.FixtureRequest, language: str) -> Program:
     return made
 
 
-@pytest.mark.minutes("installs both clients")
+@pytest.mark.slow
 def test_quote_and_wait(server: Server, language: str, program: Program) -> None:
     quote, wait = (snippets(language)[place].replace(GATEWAY, server.base) for place in (QUOTE, WAIT))
     said = program("quote", quote)
@@ -131,7 +131,7 @@ def test_quote_and_wait(server: Server, language: str, program: Program) -> None
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
 
 
-@pytest.mark.minutes("installs both clients")
+@pytest.mark.slow
 def test_ways_and_following(server: Server, language: str, program: Program) -> None:
     ways, follow = (snippets(language)[place].replace(GATEWAY, server.base) for place in (WAYS, FOLLOW))
     assert program("ways", ways).split() == ["10", "56", "137", "42161"]
@@ -142,7 +142,7 @@ def test_ways_and_following(server: Server, language: str, program: Program) -> 
     ]
 
 
-@pytest.mark.minutes("installs both clients")
+@pytest.mark.slow
 def test_a_webhook(language: str, program: Program) -> None:
     moment = int(time.time())
     body = '{"data":{"transfer_id":"0x1","status":5}}'
@@ -158,7 +158,7 @@ def test_a_webhook(language: str, program: Program) -> None:
     assert program("webhook", text).split() == ["0x1", "5", "204", "400"]
 
 
-@pytest.mark.minutes("installs both clients, and needs two nodes, a gateway and its watcher")
+@pytest.mark.slow
 def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     said, sender = claimed(stage, program, snippets(language)[CLAIM])
     tx_hash, status = said.split()
@@ -166,7 +166,7 @@ def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     assert stage.sender(LEFT, tx_hash) == sender
 
 
-@pytest.mark.soak("installs the client, and needs two nodes, a gateway and its watcher")
+@pytest.mark.slow
 def test_a_refund_by_the_guide(stage: Stage, python: Program) -> None:
     said, sender = claimed(stage, python, GUIDE.code)
     assert stage.sender(LEFT, said.strip()) == sender

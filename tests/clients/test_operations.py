@@ -13,7 +13,7 @@ from tests.clients import workshop
 from tests.clients.conftest import ThroughNginx
 from tests.serving.server import Server
 
-pytestmark = pytest.mark.soak("a server of its own; every day's tests of the doors ask the same")
+pytestmark = pytest.mark.slow
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 USER = "0x" + "5a" * 18 + "0017"

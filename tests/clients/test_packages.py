@@ -79,7 +79,7 @@ def only(packages: Path, pattern: str) -> str:
     return str(found)
 
 
-@pytest.mark.minutes("builds both packages, and fetches what checks them")
+@pytest.mark.slow
 def test_wheel_and_source_are_in_order(packages: Path) -> None:
     wheel, sdist = only(packages, f"*-{VERSION}-*.whl"), only(packages, f"*-{VERSION}.tar.gz")
     with zipfile.ZipFile(wheel) as files:
@@ -95,7 +95,7 @@ def test_wheel_and_source_are_in_order(packages: Path) -> None:
     run(uvx, "--quiet", TWINE.replace("==", "@"), "check", "--strict", wheel, sdist)
 
 
-@pytest.mark.minutes("builds both packages, and fetches what checks them")
+@pytest.mark.slow
 def test_the_tarball_is_in_order(packages: Path, tmp_path: Path) -> None:
     tarball = only(packages, f"*-{VERSION}.tgz")
     with tarfile.open(tarball) as archive:

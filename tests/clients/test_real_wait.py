@@ -56,12 +56,12 @@ def heard(gateway: Server, check: Callable[[list[dict[str, Any]]], None]) -> flo
     return took
 
 
-@pytest.mark.soak("real chains, and a client that waits for them")
+@pytest.mark.slow
 def test_python_hears_of_a_change(gateway: Server) -> None:
     assert heard(gateway, lambda cases: workshop.check_python(cases, {})) < SOON
 
 
-@pytest.mark.minutes("compiled by tsc, and seconds of waiting that the Python client had")
+@pytest.mark.slow
 def test_typescript_hears_of_a_change(gateway: Server, tmp_path: Path) -> None:
     workshop.typescript()  # compiled before the time runs
     assert heard(gateway, lambda cases: workshop.check_typescript(cases, {}, tmp_path)) < SOON

@@ -25,7 +25,7 @@ from tests.serving.telling import TOKEN, tell
 ID = "0x" + "ab" * 32
 CLIENTS = [
     "python",
-    pytest.param("typescript", marks=pytest.mark.minutes("compiled by tsc")),
+    pytest.param("typescript", marks=pytest.mark.slow),
 ]
 
 
@@ -99,8 +99,8 @@ def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
 @pytest.mark.parametrize(
     "client",
     [
-        pytest.param("python", marks=pytest.mark.minutes("two servers, one after the other")),
-        pytest.param("typescript", marks=pytest.mark.minutes("compiled by tsc, and two servers")),
+        pytest.param("python", marks=pytest.mark.slow),
+        pytest.param("typescript", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("way", ["direct", "nginx"])

@@ -222,6 +222,6 @@ def test_python_waits() -> None:
     waited(lambda cases: workshop.check_python(cases, {}))
 
 
-@pytest.mark.minutes("compiled by tsc, and seconds of waiting that the Python client had")
+@pytest.mark.slow
 def test_typescript_waits(tmp_path: Path) -> None:
     waited(lambda cases: workshop.check_typescript(cases, {}, tmp_path))

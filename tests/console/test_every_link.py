@@ -30,7 +30,7 @@ def story(app: Flask, sandbox: Flask) -> None:
     tell(app)
 
 
-@pytest.mark.soak("hundreds of requests; each page has tests of its own")
+@pytest.mark.slow
 @pytest.mark.usefixtures("story")
 @pytest.mark.parametrize("role", Role)
 def test_every_link_leads_somewhere(app: Flask, role: Role) -> None:
@@ -41,7 +41,7 @@ def test_every_link_leads_somewhere(app: Flask, role: Role) -> None:
     assert menu == ["/admin/history/at"]
 
 
-@pytest.mark.soak("thousands of requests")
+@pytest.mark.slow
 @pytest.mark.usefixtures("story")
 def test_no_page_breaks_at_odd_arguments(app: Flask) -> None:
     walked, broken = walk(app, Role.ADMIN), []

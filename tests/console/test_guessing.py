@@ -172,7 +172,7 @@ def besiege(app: Flask, guesses: int = 60) -> None:
     assert WAIT in Visitor(app, "203.0.113.9").sign_in(VIEWER).text
 
 
-@pytest.mark.soak("hundreds of sign-ins; a known browser is tested with few")
+@pytest.mark.slow
 def test_owner_signs_in_during_attack(app: Flask, clock: MovableClock) -> None:
     """Ten guesses a second for a minute. Every two seconds the owner signs in, from changing addresses."""
     owner = signed_in(app, Role.VIEWER)
@@ -216,7 +216,7 @@ def device_of(visitor: Visitor, account: int) -> str:
     return cookie.value
 
 
-@pytest.mark.soak("sixty sign-ins before the first question; a known browser is tested with few")
+@pytest.mark.slow
 def test_browser_proof_is_bound_and_ends(
     app: Flask, clock: MovableClock, database: Database, editing: Editing
 ) -> None:

@@ -91,7 +91,7 @@ def test_networks(operator: Visitor, database: Database) -> None:
     assert operator.post(path, {"text": "10.0.0.0/8", "source": "x"}).status_code == 400, "has no source"
 
 
-@pytest.mark.soak("ten thousand rows")
+@pytest.mark.slow
 def test_ten_thousand_lines(operator: Visitor, database: Database) -> None:
     text = "\r\n".join(address(n) for n in range(1, 10_001))
     preview = send(operator, PATH, text=text)

@@ -170,7 +170,7 @@ def crowded(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     return app
 
 
-@pytest.mark.minutes("opens every page of the console")
+@pytest.mark.slow
 def test_every_page_is_bounded(crowded: Flask) -> None:
     """A page that grows with its rows fails here, a new one too: links lead to it, or it has to be listed."""
     admin = signed_in(crowded, Role.ADMIN)

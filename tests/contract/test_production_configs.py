@@ -165,7 +165,7 @@ def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> T
 
 
 @pytest.mark.one_database
-@pytest.mark.soak("imports the whole configuration twice")
+@pytest.mark.slow
 def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
     """Once there are fees, also a token that its chain does not list."""
     document = json.loads(export_network(part_of(production, Database)))
@@ -186,7 +186,7 @@ def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
             assert answers[0]["err"]["code"] in (1009, 1016)
 
 
-@pytest.mark.soak("imports the whole configuration three times")
+@pytest.mark.slow
 def test_an_export_imports_unchanged(production: Flask) -> None:
     exported = export_network(part_of(production, Database))
     assert import_network(*editing_of(production), exported, actor=TESTER).changes == ()
@@ -198,7 +198,7 @@ def test_an_export_imports_unchanged(production: Flask) -> None:
 
 
 @pytest.mark.one_database
-@pytest.mark.soak("reads the whole configuration three times")
+@pytest.mark.slow
 def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> None:
     before = run(production, "export").stdout
     refused = run(production, "import", "--from-configs", str(FILE))
@@ -214,7 +214,7 @@ def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> 
 
 
 @pytest.mark.one_database
-@pytest.mark.soak("reads the whole configuration once more")
+@pytest.mark.slow
 def test_it_says_what_it_cannot_know(app: Flask) -> None:
     printed = run(app, "import", "--from-configs", str(FILE), "--print")
     for word in ("rates", "fees", "balances", "validators", "tx_path", "minimal_max_slippage"):

@@ -254,7 +254,7 @@ print("well")
 """
 
 
-@pytest.mark.soak("a process of its own; threads do the same")
+@pytest.mark.slow
 def test_fifty_greenlets_request_once() -> None:
     """One that is killed stops no other."""
     command = [sys.executable, "-c", GREENLETS]

@@ -16,7 +16,7 @@ from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, new_transfer, release, tell
 
 STATUS = "/v2/getTransferStatus"
-pytestmark = pytest.mark.soak("a gunicorn and an nginx of its own; what nginx does is tested with stand-ins")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_image_base_can_be_pinned() -> None:
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
 
 
-@pytest.mark.soak("seconds of schemas; only deploy/ changes it")
+@pytest.mark.slow
 def test_the_manifests_are_what_kubernetes_takes() -> None:
     """By the published schemas, strictly: an unknown field is an error."""
     try:
@@ -62,7 +62,7 @@ def test_the_manifests_are_what_kubernetes_takes() -> None:
         kubernetes_validate.validate(broken, newest, strict=True)
 
 
-@pytest.mark.soak("a subprocess for each unit, of a program that not every machine has")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", units())
 def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
     analyze = program("systemd-analyze", "systemd")

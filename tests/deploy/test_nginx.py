@@ -304,7 +304,7 @@ def test_the_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
             stack.enter_context(silent.accept()[0])
 
 
-@pytest.mark.soak("seconds of waiting")
+@pytest.mark.slow
 def test_waiting_requests_are_bounded_by_network(tmp_path: Path) -> None:
     """An IPv4 address, and of IPv6 the /64 that a subscriber has: also where bytes of it are line ends."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

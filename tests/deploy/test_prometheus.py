@@ -132,7 +132,7 @@ def test_alertmanager_inhibits_by_alerts_that_exist() -> None:
     assert named <= {alert["alert"] for alert in alerts()}
 
 
-@pytest.mark.minutes("promtool takes seconds for weeks of samples")
+@pytest.mark.slow
 def test_each_alert_fires_and_stays_silent() -> None:
     files = sorted(FOLDER.glob("alerts*_test.yml"))
     cases: dict[str, list[bool]] = {}
@@ -225,7 +225,7 @@ def prometheus(exposed: Exposition, tmp_path: Path) -> Iterator[Scraping]:
     thread.join()
 
 
-@pytest.mark.soak("a Prometheus of its own")
+@pytest.mark.slow
 def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposition) -> None:
     (target,) = prometheus.get("targets")["activeTargets"]
     assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
@@ -244,7 +244,7 @@ def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposi
     assert all(rule["health"] in ("ok", "unknown") for rule in rules)
 
 
-@pytest.mark.soak("a Prometheus of its own")
+@pytest.mark.slow
 def test_every_query_of_the_dashboard_is_answered(prometheus: Scraping) -> None:
     """Each is valid, and finds something where every metric is there."""
     empty = [

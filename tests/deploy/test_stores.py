@@ -36,7 +36,7 @@ from tests.serving.server import Server, environment, serving
 from tests.site.snippets import block_of
 
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
-pytestmark = pytest.mark.soak("a PostgreSQL, a PgBouncer, a Redis and a gateway of its own")
+pytestmark = pytest.mark.slow
 
 
 POOLS = block_of("docs/alerts.md", "su postgres -c")

@@ -28,7 +28,7 @@ READY_SECONDS = 120
 """For eight processes that start at once, on a machine that does other things."""
 
 PORTS = ("PORT", "HEALTH_PORT", "METRICS_PORT")
-pytestmark = pytest.mark.minutes("every server of an installation")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.minutes("kills and starts a process many times; test_verify ends replays everyday")
+@pytest.mark.slow
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(SEED), tmp_path / "log"

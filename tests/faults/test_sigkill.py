@@ -79,7 +79,7 @@ def own_database(
         yield servers.primary.url, servers.primary
 
 
-@pytest.mark.minutes("kills and starts servers many times")
+@pytest.mark.slow
 def test_killed_at_any_moment(
     own_database: tuple[str, Node | None],
     told: Events,

@@ -108,7 +108,7 @@ def test_a_request_is_whole() -> None:
     assert request_bytes("POST", "/x", "{}").endswith(b"\r\nContent-Length: 2\r\n\r\n{}")
 
 
-@pytest.mark.minutes("everything that serves, and ten faults: minutes")
+@pytest.mark.slow
 def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
     if lacking := programs.missing():
         missing(f"not installed: {', '.join(lacking)}")
@@ -127,7 +127,7 @@ def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
         assert "not ready (clocks: the database's is 3600 s behind" in lines["clock moved by an hour"]
 
 
-@pytest.mark.minutes("a machine with systemd and all programs of an installation: minutes")
+@pytest.mark.slow
 def test_every_killed_main_process_comes_back_within_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     if lacks := machine.lacking():
         missing(lacks)

@@ -25,7 +25,7 @@ def running(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield made
 
 
-@pytest.mark.soak("a server of its own and hundreds of requests")
+@pytest.mark.slow
 def test_some_inputs_to_every_door(running: Stage) -> None:
     workers = set(running.workers())
     client, outcome = Client(running.server.host, running.server.port, SEED, running.world), Outcome()

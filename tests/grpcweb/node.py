@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.programs import missing
+from tests.programs import marked_system, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).parent / "clients"
@@ -25,6 +25,7 @@ NPM_CI = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--logleve
 
 def node() -> str:
     """The path of Node, new enough to have fetch."""
+    marked_system("node")
     path = shutil.which("node")
     if path is None or shutil.which("npm") is None:
         missing("Node with npm is not installed: apt-get install nodejs npm")
@@ -36,6 +37,7 @@ def node() -> str:
 
 def chromium() -> str:
     """The path of a browser."""
+    marked_system("chromium")
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:

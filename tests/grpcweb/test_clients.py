@@ -201,14 +201,14 @@ def test_in_node(
     check(json.loads(told), over_http)
 
 
-@pytest.mark.soak("the same client runs in Node")
+@pytest.mark.slow
 def test_the_example_of_the_documentation(base: str) -> None:
     """As it stands, after the line that Node needs, with the address replaced."""
     source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + EXAMPLE.code.replace(BASE, base)
     assert run(node(), "-", cwd=workshop(), input=source) == f"{PRINTED.code}\n"
 
 
-@pytest.mark.soak("the same client runs in Node")
+@pytest.mark.slow
 def test_the_example_with_a_key(base: str) -> None:
     """A key that nobody made is refused, so the header is what the gateway reads."""
     source = f"""
@@ -224,7 +224,7 @@ def test_the_example_with_a_key(base: str) -> None:
     assert run(node(), "-", cwd=workshop(), input=source).startswith(f"{UNAUTHENTICATED} ")
 
 
-@pytest.mark.soak("the same client runs in Node")
+@pytest.mark.slow
 def test_in_a_page_of_another_origin(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], tmp_path: Path
 ) -> None:

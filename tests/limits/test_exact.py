@@ -25,7 +25,7 @@ from tests.serving.server import Server, serving
 CONFIGS = "/v2/getTransferConfigs"
 WORKERS, LIMIT, ASKED, AT_ONCE = 4, 60, 240, 16
 
-pytestmark = pytest.mark.soak("a whole server; tests/limits/test_together.py counts from several stores")
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

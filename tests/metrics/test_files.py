@@ -186,7 +186,7 @@ def test_server_starts_empty_and_cleans_up(tmp_path: Path) -> None:
     assert files.directory.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_running_server_directory_is_left(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from app.observability.metric_files import begin;"

@@ -152,7 +152,7 @@ def test_a_database_without_a_log_is_refused(run: Callable[..., Result], databas
     assert "filled by `sandbox grow`" in result.stderr
 
 
-@pytest.mark.soak("processes that are killed; where it goes on is tested above")
+@pytest.mark.slow
 @pytest.mark.postgresql_alone
 def test_it_survives_being_killed(fed: Flask, database: Database, shared_database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""

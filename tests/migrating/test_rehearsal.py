@@ -10,7 +10,7 @@ from tests.migrating.rehearsal import rehearse
 from tests.programs import program
 
 
-@pytest.mark.minutes("gateways of two versions, nginx and a database of their own, three times replaced")
+@pytest.mark.slow
 @pytest.mark.parametrize("database", BACKENDS)
 def test_upgrade_and_return_change_no_answer(database: str) -> None:
     program("nginx")

@@ -13,7 +13,7 @@ REQUESTS = volume(3_000, 500)
 RATE = 50
 
 
-@pytest.mark.minutes("two gateways of two versions, nginx and a database of their own")
+@pytest.mark.slow
 def test_rolling_upgrade_fails_no_request() -> None:
     program("nginx")
     seen = roll(REQUESTS, RATE)

@@ -63,26 +63,26 @@ def test_oldest_schema_has_every_column(empty_url: str) -> None:
     assert not missing, "a migration that this code needs says NEEDED = False"
 
 
-@pytest.mark.minutes("a process of a whole gateway; the range itself is tested in runtime")
+@pytest.mark.slow
 def test_this_code_runs_on_the_oldest_schema(empty_url: str) -> None:
     """Whatever a later revision added, an answer does without, and so do the feed and the commands."""
     assert answers_of(ROOT, migrated(empty_url, oldest_schema())) == UNCHANGED
 
 
-@pytest.mark.minutes("a process of a whole gateway")
+@pytest.mark.slow
 def test_the_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
     code = checked_out(tmp_path / "code")
     assert answers_of(code, migrated(empty_url)) == UNCHANGED
 
 
-@pytest.mark.minutes("a process of a whole gateway")
+@pytest.mark.slow
 def test_code_runs_on_expanded_schema(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, *EXPANDS)
     assert answers_of(ROOT, empty_url) == UNCHANGED
 
 
-@pytest.mark.minutes("a process of a whole gateway")
+@pytest.mark.slow
 def test_a_floor_would_be_noticed(empty_url: str) -> None:
     """On a schema that says that this code may not run there, commands refuse and /readyz says no."""
     migrated(empty_url)
@@ -91,7 +91,7 @@ def test_a_floor_would_be_noticed(empty_url: str) -> None:
         answers_of(ROOT, empty_url)
 
 
-@pytest.mark.minutes("a process of a whole gateway")
+@pytest.mark.slow
 def test_missing_column_would_be_noticed(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, "ALTER TABLE chains DROP COLUMN block_delay")

@@ -52,7 +52,7 @@ def document(server: Server) -> bytes:
     return server.ask("GET", "/openapi.json").read()
 
 
-@pytest.mark.minutes("seconds of generators, compilers and checkers of types")
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [generated.typescript, generated.python], ids=lambda made: made.__name__)
 def test_it_calls_every_operation(
     server: Server, document: bytes, made: Callable[[bytes], tuple[str, ...]]
@@ -61,7 +61,7 @@ def test_it_calls_every_operation(
     assert called == CALLED
 
 
-@pytest.mark.soak("seconds of a generator")
+@pytest.mark.slow
 def test_no_operation_is_left_out(document: bytes) -> None:
     typescript, python = ((generated.SOURCES / name).read_text() for name in ("calls.ts", "calls.py"))
     for path, operations in json.loads(document)["paths"].items():
@@ -71,7 +71,7 @@ def test_no_operation_is_left_out(document: bytes) -> None:
             assert f"{'_'.join(words).lower()}.sync" in python
 
 
-@pytest.mark.soak("seconds of a generator")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "casts"),
     [

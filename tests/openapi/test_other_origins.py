@@ -135,7 +135,7 @@ def page() -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("prefix", ["/v1/", "/v2/"])
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_a_widgets_session(server: Server, page: Page, prefix: str) -> None:
     transfer_id = f"0x{8:064x}"
     assert page.evaluate(SESSION, [server.base, prefix, transfer_id]) == {
@@ -148,7 +148,7 @@ def test_a_widgets_session(server: Server, page: Page, prefix: str) -> None:
     }
 
 
-@pytest.mark.soak("seconds of a browser")
+@pytest.mark.slow
 def test_a_widgets_refund(server: Server, page: Page) -> None:
     """Configs, history, quote, refund ask, polls and the call's arguments, while the validators sign."""
     transfer_id = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)

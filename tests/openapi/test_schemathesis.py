@@ -31,7 +31,7 @@ COMMAND = (
 )  # fmt: skip
 
 
-@pytest.mark.minutes("a whole server and hundreds of requests")
+@pytest.mark.slow
 @pytest.mark.parametrize("compat", ["0", "1"])
 def test_it_answers_as_the_document_says(tmp_path: Path, sqlite_template: Path, compat: str) -> None:
     settings = {"COMPAT_CLIENTS": compat, "WEB_CONCURRENCY": "1"}

@@ -22,7 +22,7 @@ from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import POOL, send
 
-pytestmark = pytest.mark.minutes("a process for each command")
+pytestmark = pytest.mark.slow
 
 FLASK = ".venv/bin/flask --app wsgi"
 AUDIT = [block for block in blocks_of("docs/audit.md") if "flask" in block.code or "install" in block.code]

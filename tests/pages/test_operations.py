@@ -20,7 +20,7 @@ from tests.replicas.cluster import cluster
 from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
-pytestmark = pytest.mark.minutes("a process for each command")
+pytestmark = pytest.mark.slow
 
 FLASK = ".venv/bin/flask --app wsgi"
 PAGE = "docs/operations.md"

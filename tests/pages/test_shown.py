@@ -74,7 +74,7 @@ def events(text: str) -> Iterator[dict[str, str]]:
         yield dict(line.split(": ", 1) for line in event.splitlines() if not line.startswith(":"))
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_version_and_log_entry(server: Server, log: Path) -> None:
     with closing(server.ask("GET", "/version")) as answer:
         assert keys(json.loads(answer.read())) == keys(json.loads(VERSION.code))
@@ -87,7 +87,7 @@ def test_version_and_log_entry(server: Server, log: Path) -> None:
     assert numbered(entry["message"]) == numbered(said)
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_the_addresses_for_metrics_and_health(server: Server, ports: dict[str, str]) -> None:
     start, *curls = METRICS.code.splitlines()
     assert start.endswith(" make run")
@@ -97,7 +97,7 @@ def test_the_addresses_for_metrics_and_health(server: Server, ports: dict[str, s
         assert words in done.stdout
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_the_events_of_a_stream(server: Server) -> None:
     answer = server.ask("GET", FOLLOW)
     text = b"".join(answer.readline() for _ in range(7)).decode()
@@ -109,7 +109,7 @@ def test_the_events_of_a_stream(server: Server) -> None:
         assert keys(json.loads(event["data"])) == keys(json.loads(also))
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_a_page_follows_a_transfer(server: Server) -> None:
     code = EVENT_SOURCE.code.replace('"/v2/', f'"{server.base}/v2/').replace("0x77d7…", RECORDED_TRANSFER)
     page = f"const show = (status) => {{ if (status === 5) process.exit(); }};\n{code}"
@@ -152,7 +152,7 @@ def test_a_refund_is_requested(sqlite_template: Path, tmp_path: Path) -> None:
     assert answer.text == ASKED.code
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_alarmed_operator_hears_what_clients_hear(server: Server) -> None:
     command = ALARMED.code.replace("https://gateway.example.org", server.base)
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

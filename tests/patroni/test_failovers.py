@@ -68,7 +68,7 @@ def everything() -> Iterator[Served]:
         yield running
 
 
-@pytest.mark.minutes("three nodes, two gateways, and a minute and a half for each failure")
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS if SOAK else (FAULTS[0], FAULTS[-1]), ids=lambda each: each.name)
 def test_failure_loses_no_answer_or_event(everything: Served, fault: Fault) -> None:
     result = measure(everything, fault, FAULTS.index(fault) * EVENTS)
@@ -76,7 +76,7 @@ def test_failure_loses_no_answer_or_event(everything: Served, fault: Fault) -> N
     assert result.complaints == []
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_switchover_takes_the_archive_along(everything: Served) -> None:
     cluster = everything.cluster
     former, other = cluster.leader, cluster.standby
@@ -111,7 +111,7 @@ def succeeds(condition: str, node: Node) -> bool:
     return True
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_prometheus_reads_what_alerts_name(everything: Served) -> None:
     cluster = everything.cluster
     wait_for("three nodes", cluster.is_whole)
@@ -139,7 +139,7 @@ def samples(node: Node) -> dict[str, str]:
     return dict(re.findall(r'^(patroni_\w+)\{scope="gateway"\} (\S+)$', text, re.M))
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_values_of_ones_own_win(everything: Served) -> None:
     cluster = everything.cluster
     cluster.leader.type(VALUES)
@@ -147,7 +147,7 @@ def test_values_of_ones_own_win(everything: Served) -> None:
     wait_for("the value", lambda: {node.run(asked) for node in cluster.nodes} == {"16MB\n"})
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_an_existing_database_is_moved(everything: Served) -> None:
     leader = everything.cluster.leader
     how = "OWNER gateway_owner TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
@@ -165,7 +165,7 @@ def test_an_existing_database_is_moved(everything: Served) -> None:
     leader.run("psql -Xqc 'DROP DATABASE moved'")
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_only_the_nodes_are_spoken_to(everything: Served) -> None:
     """Neither etcd nor Patroni takes anything without TLS, or an order without a certificate."""
     node = everything.cluster.leader
@@ -190,7 +190,7 @@ def test_only_the_nodes_are_spoken_to(everything: Served) -> None:
     assert node.run(f"{asked} {ours} {with_password} {reload}") == "202"
 
 
-@pytest.mark.minutes("three nodes")
+@pytest.mark.slow
 def test_a_new_machine_takes_the_place_of_a_lost_one(everything: Served) -> None:
     cluster = everything.cluster
     lost, living = cluster.leader, cluster.standby
@@ -205,7 +205,7 @@ def test_a_new_machine_takes_the_place_of_a_lost_one(everything: Served) -> None
     wait_for("three nodes", cluster.is_whole)
 
 
-@pytest.mark.minutes("three nodes, one after the other")
+@pytest.mark.slow
 def test_three_nodes_go_back_to_a_moment(everything: Served) -> None:
     cluster = everything.cluster
     first = cluster.leader

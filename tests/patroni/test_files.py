@@ -124,7 +124,7 @@ def test_etcd_and_patroni_start_again_but_not_their_postgresql(made: Path) -> No
     )
 
 
-@pytest.mark.soak("a subprocess of a program that not every machine has")
+@pytest.mark.slow
 def test_systemd_accepts_the_units(made: Path) -> None:
     units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
     command = [program("systemd-analyze", "systemd"), "verify", "--man=no", *units]

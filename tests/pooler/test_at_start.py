@@ -73,7 +73,7 @@ def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
         assert HIDDEN in (part_of(app, Readiness).verdict().complaint or "")
 
 
-@pytest.mark.soak("servers of its own; what they say is tested without them")
+@pytest.mark.slow
 @pytest.mark.parametrize("pooled", ["0", "1"])
 def test_gunicorn_refuses_to_start(pooled: str, bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": bouncer.url(database), "DATABASE_POOLER": pooled}

@@ -16,7 +16,7 @@ from tests.pooler.conftest import LIMITS
 from tests.programs import program
 from tests.site.snippets import blocks_of
 
-pytestmark = pytest.mark.soak("a PgBouncer of its own")
+pytestmark = pytest.mark.slow
 
 RUN = blocks_of("docs/scaling.md", "ini", "sql")
 SETTINGS, LIMITED = RUN

@@ -28,7 +28,7 @@ REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 2)
 REFUSED = "HTTPException 503"
 
 
-@pytest.mark.minutes("traffic of many seconds, and restarts")
+@pytest.mark.slow
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
     with application(url, database_pooler=True) as app:

@@ -75,7 +75,7 @@ def unknowing(migrated: str) -> Iterator[Flask]:
     yield from serving(migrated, pooled=False)
 
 
-@pytest.mark.soak("a server and twenty clients")
+@pytest.mark.slow
 def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
     seen = interleave(knowing, TOLD)
     assert (seen.bad, seen.faults) == ({}, [])
@@ -86,7 +86,7 @@ def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
         assert state() == undisturbed
 
 
-@pytest.mark.minutes("the traffic of another test once more")
+@pytest.mark.slow
 def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
     seen = interleave(unknowing, TOLD)
     assert seen.bad

@@ -80,7 +80,7 @@ def test_failed_withdraw_can_be_repeated(ask: Asker) -> None:
     assert bridge.judge(served_call(ask.status(STORY))).startswith("0x")
 
 
-@pytest.mark.soak("every order of the rotations")
+@pytest.mark.slow
 def test_every_order_is_paid(ask: Asker, app: Flask) -> None:
     rotations = [rotation(1, OLD)], [rotation(1, NEW, at=-100)]
     parts = [[STORY.sent()], [STORY.prepared()], signed(1, 2, 3), *rotations]

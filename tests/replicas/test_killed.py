@@ -78,7 +78,7 @@ def more_than(askers: list[Asker], rounds: list[int]) -> bool:
     return all(asker.rounds > before + 20 for asker, before in zip(askers, rounds, strict=True))
 
 
-@pytest.mark.minutes("seconds of traffic while a server is away")
+@pytest.mark.slow
 def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
     log = tmp_path / "log"

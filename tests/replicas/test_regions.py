@@ -36,7 +36,7 @@ from tests.replicas.distance import distance
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
-pytestmark = pytest.mark.minutes("three database servers, and gateways on them")
+pytestmark = pytest.mark.slow
 
 AWAY = 0.075
 """Seconds from the primary to the far region, each way."""

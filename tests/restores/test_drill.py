@@ -18,7 +18,7 @@ from tests.restores.machine import Machine
 from tests.restores.rehearsal import begin, gateway_on, report, sandbox
 from tests.restores.ways import PgBackRest
 
-pytestmark = pytest.mark.minutes("a server of its own, and a second one beside it")
+pytestmark = pytest.mark.slow
 
 Drill = Callable[[], str]
 

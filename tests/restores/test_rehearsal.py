@@ -57,28 +57,28 @@ def rehearse(way: Way) -> None:
         assert answers(app) == before, "what is sent once more counts once"
 
 
-@pytest.mark.minutes("asks everything that is recorded four times")
+@pytest.mark.slow
 def test_sqlite(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
 
-@pytest.mark.minutes("a server of its own, restored twice")
+@pytest.mark.slow
 def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
 
 
-@pytest.mark.minutes("a server of its own")
+@pytest.mark.slow
 def test_a_base_backup_is_verified(debian: Machine) -> None:
     BaseBackup(debian).back_up()
     assert "successfully verified" in (debian.folder / ".bash.out").read_text()
 
 
-@pytest.mark.minutes("a server of its own")
+@pytest.mark.slow
 def test_pgbackrest(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
-@pytest.mark.minutes("a server of its own, restored twice")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["base_backup", "pgbackrest"])
 def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
     """Somebody does harm: everything until just before it is restored, and nothing of it."""

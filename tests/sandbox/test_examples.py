@@ -47,7 +47,7 @@ def test_the_one_for_pytest(controlled: Server, tmp_path: Path) -> None:
     assert "2 passed" in said
 
 
-@pytest.mark.minutes("installs Playwright for Node")
+@pytest.mark.slow
 def test_the_one_for_playwright(controlled: Server, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     (tmp_path / "playwright.config.ts").write_text(CONFIG)

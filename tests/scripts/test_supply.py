@@ -75,7 +75,7 @@ def test_a_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch)
         page()
 
 
-@pytest.mark.minutes("takes ten seconds; nothing of it depends on the gateway's code")
+@pytest.mark.slow
 def test_the_bill_of_materials() -> None:
     from scripts.supply.sbom import bill  # noqa: PLC0415  its library takes seconds to import
 

@@ -24,7 +24,7 @@ from tests.serving.attackers import exchange
 from tests.serving.crowd import connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving
 
-pytestmark = pytest.mark.soak("a server that is attacked for seconds")
+pytestmark = pytest.mark.slow
 
 WRITERS_KEY = 0x67617465
 """The writer's lock in PostgreSQL (docs/decisions/0002-one-writer.md)."""
@@ -73,7 +73,6 @@ def test_connections_come_out_even(server: Server) -> None:
     assert min(held) >= 5, held
 
 
-@pytest.mark.alone
 def test_slow_clients_hold_up_nobody(server: Server) -> None:
     """The gateway answered 2 of 16 probes while 20 such clients were there; here are 400."""
     with slow_clients(server, silent=200, dripping=200):
@@ -232,7 +231,6 @@ def writer_elsewhere(url: str) -> Iterator[None]:
             holder.rollback()
 
 
-@pytest.mark.alone
 def test_failed_sign_ins_do_not_await_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 

@@ -22,8 +22,7 @@ WAITERS = 5_000
 MOST_KIB = 25
 
 
-@pytest.mark.alone
-@pytest.mark.minutes("5,000 connections")
+@pytest.mark.slow
 def test_five_thousand_wait_in_little_memory(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, WAITERS + 500), most))

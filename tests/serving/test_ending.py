@@ -68,7 +68,7 @@ def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str]) -> None:
             _assert_ended(terminal, end, -signal.SIGINT if end is Terminal.press_ctrl_c else -signal.SIGTERM)
 
 
-@pytest.mark.soak("starts a server many times")
+@pytest.mark.slow
 def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
     """Its workers get the signal, even before they handle signals."""
     for number in range(volume(MOMENTS, 4)):
@@ -82,7 +82,7 @@ def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
             assert terminal.processes() == []
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
     with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
         port = _port(terminal)
@@ -93,7 +93,7 @@ def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
         assert terminal.ended() == "stopped"
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -> None:
     """And is reloaded by SIGHUP afterwards."""
     log = tmp_path / "log"

@@ -16,7 +16,7 @@ from tests.serving.server import UNLIMITED, serving
 ASKED = 40
 
 
-@pytest.mark.soak("a server of its own that ends")
+@pytest.mark.slow
 def test_ending_workers_write_their_counts(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
 ) -> None:

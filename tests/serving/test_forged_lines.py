@@ -20,7 +20,7 @@ FORGED = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head
 TYPED = f"correct horse battery staple\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2J"
 
 
-@pytest.mark.soak("a server of its own; tests/logs tries the same in process")
+@pytest.mark.slow
 def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:
     database, log = tmp_path / "gateway.db", tmp_path / "log"
     shutil.copy(sqlite_template, database)

@@ -27,7 +27,7 @@ PORT = 8000
 TO_END = 40
 """Seconds: more than the command gives its workers."""
 
-pytestmark = pytest.mark.minutes("a server of its own")
+pytestmark = pytest.mark.slow
 
 
 def documented() -> str:

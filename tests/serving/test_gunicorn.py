@@ -23,7 +23,7 @@ from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
 PROBE = "tests.serving.probe:app"
 
-ANOTHER_START = pytest.mark.soak("one more start; tests/test_config.py has every setting")
+ANOTHER_START = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -143,7 +143,7 @@ def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
     assert json.load(response)["scheme"] == "http"
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_request_in_flight_is_finished(tmp_path: Path, sqlite_template: Path) -> None:
     with (
         serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
@@ -156,7 +156,7 @@ def test_request_in_flight_is_finished(tmp_path: Path, sqlite_template: Path) ->
         assert answer.result().status == 200
 
 
-@pytest.mark.soak("two servers of its own")
+@pytest.mark.slow
 def test_instances_have_separate_control_sockets(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "GUNICORN_CMD_ARGS": ""}
     with (
@@ -187,7 +187,7 @@ def wait_for(path: Path) -> bool:
         pytest.param("DATABASE_URL", "mysql://host/name", marks=ANOTHER_START),
     ],
 )
-@pytest.mark.soak("a start of the server for each setting")
+@pytest.mark.slow
 def test_bad_setting_ends_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(
         [*COMMAND, "wsgi:app"],

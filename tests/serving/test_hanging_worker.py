@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 2
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_replaced(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",

@@ -22,7 +22,7 @@ from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.telling import answer, follow
 
-pytestmark = pytest.mark.minutes("thousands of events and a server of its own")
+pytestmark = pytest.mark.slow
 
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500

@@ -45,7 +45,7 @@ def is_answered(connection: HTTPConnection) -> bool:
         return False
 
 
-@pytest.mark.minutes("a server of its own")
+@pytest.mark.slow
 def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path) -> None:
     """The full one accepted them, and held them until it had a place itself."""
     with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
@@ -59,7 +59,7 @@ def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path
         assert [is_answered(each) for each in late] == [True] * 3
 
 
-@pytest.mark.minutes("a server of its own")
+@pytest.mark.slow
 def test_full_server_answers_its_queue_first(tmp_path: Path, sqlite_template: Path) -> None:
     """Before it ends."""
     with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:

@@ -24,7 +24,7 @@ from tests.metrics.counted import total, value
 from tests.serving.server import COMMAND, ROOT, environment
 from tests.serving.watched import Watched, watched
 
-pytestmark = pytest.mark.soak("a server of its own; tests/monitoring/ready has what it answers")
+pytestmark = pytest.mark.slow
 
 SCRAPE_SECONDS = 0.020
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
@@ -272,7 +272,7 @@ def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) ->
             new.wait(40)
 
 
-@pytest.mark.minutes("a thousand restarts")
+@pytest.mark.slow
 def test_restarts_keep_scrape_short_and_exact(tmp_path: Path, sqlite_template: Path) -> None:
     """Two in a hundred of the workers are killed with requests behind them, all others right away."""
     restarts, asked, highest = volume(1_000), 0, 0.0

@@ -28,7 +28,7 @@ def status(connection: HTTPConnection, n: int) -> int:
     return int(json.load(connection.getresponse())["status"])
 
 
-@pytest.mark.soak("a server, and hundreds of commits")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
 def test_foreign_commit_is_answered_at_once(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path

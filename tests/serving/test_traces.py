@@ -31,7 +31,7 @@ def documented() -> dict[str, str]:
     return dict(word.split("=", 1) for line in exports for word in line.split()[1:])
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.slow
 def test_spans_of_both_workers_arrive(tmp_path: Path, sqlite_template: Path) -> None:
     settings = documented() | {
         "OTEL_TRACES_SAMPLER_ARG": "1",

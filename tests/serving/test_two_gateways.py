@@ -34,7 +34,7 @@ ESTIMATE = (
 )
 
 
-@pytest.mark.soak("two servers, and seconds of waiting")
+@pytest.mark.slow
 def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path) -> None:
     """By what this one took."""
     with application(postgres_url) as app:

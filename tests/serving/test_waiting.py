@@ -62,7 +62,7 @@ def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
     return False
 
 
-@pytest.mark.soak("seconds of waiting")
+@pytest.mark.slow
 def test_everyone_waiting_is_woken(server: Server) -> None:
     """Their connections are kept."""
     transfer_id = new_transfer(server)
@@ -164,7 +164,7 @@ def test_stream_reports_and_resumes(server: Server) -> None:
     assert (data["previous_status"], data["status"]) == (3, 5)
 
 
-@pytest.mark.soak("a server of its own that ends")
+@pytest.mark.slow
 def test_ending_server_answers_waiting_requests(tmp_path: Path, sqlite_template: Path) -> None:
     with serving_on(tmp_path, sqlite_template) as running:
         transfer_id = new_transfer(running)

@@ -32,7 +32,7 @@ LIBRARY = block_of("docs/webhooks.md", "from standardwebhooks")
 RUN = [LIBRARY, *(block for pair in asked() for block in pair if block is not None)]
 
 
-@pytest.mark.soak("a gateway for the guides")
+@pytest.mark.slow
 def test_guides_show_the_real_answers(server: Server, key: str) -> None:
     for block, following in asked():
         method, path, sent, body = curl_of(block.code.replace(KEY, key))

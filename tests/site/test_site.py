@@ -162,7 +162,7 @@ def test_current_site_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in site.iterdir()] == [STAMP]
 
 
-@pytest.mark.minutes("seconds of the generator")
+@pytest.mark.slow
 def test_broken_link_keeps_the_old_site(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(

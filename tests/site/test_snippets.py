@@ -88,7 +88,7 @@ def test_python(server: Server, key: str) -> None:
     assert wrong("Python", printed) == {}
 
 
-@pytest.mark.soak("compiles what the documents show")
+@pytest.mark.slow
 def test_typescript(server: Server, key: str, packages: Path) -> None:
     code = {
         snippet.name: snippet.code.replace(BASE, server.base).replace(KEY, key)
@@ -117,7 +117,7 @@ def test_python_snippet_ends_at_a_final_status() -> None:
     assert (done.stdout, len(script.asked)) == ("5 network\n", 2)
 
 
-@pytest.mark.soak("compiles what the documents show")
+@pytest.mark.slow
 def test_typescript_snippet_ends_at_a_final_status(packages: Path) -> None:
     script = Script({WAIT: BECOMES_FINAL})
     with scripted.serving({"final": script}) as base:
@@ -126,7 +126,7 @@ def test_typescript_snippet_ends_at_a_final_status(packages: Path) -> None:
     assert (printed["final"], len(script.asked)) == ("5 network", 2)
 
 
-@pytest.mark.soak("seconds of a compiler")
+@pytest.mark.slow
 def test_typescript_is_typed(packages: Path, tmp_path: Path) -> None:
     for number, snippet in enumerate(of("TypeScript")):
         (tmp_path / f"{number}.ts").write_text(f"{snippet.code}\nexport {{}};\n")

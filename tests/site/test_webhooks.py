@@ -85,13 +85,13 @@ def test_page_starts_all_with_same_settings() -> None:
     assert "PYTHONPATH=clients/python" in RECEIVE
 
 
-@pytest.mark.soak("a gateway of its own")
+@pytest.mark.slow
 def test_a_subscription_of_accounts(server: Server, key: str) -> None:
     answer = ask(server, OWN.code.replace("$GATEWAY_KEY", key))
     assert answer["secret"].startswith("whsec_"), answer
 
 
-@pytest.mark.soak("three processes; every day's tests of sender and clients do the same by themselves")
+@pytest.mark.slow
 def test_the_way_to_a_verified_event(server: Server, folder: Path, tmp_path: Path) -> None:
     """By the commands of the page alone."""
     settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}"}

@@ -98,7 +98,7 @@ def read_to(database: Database) -> Any:
     return None if kept is None else (kept.live_to, kept.backfilled_to)
 
 
-@pytest.mark.soak("a process, and the time that it takes to end")
+@pytest.mark.slow
 def test_process_reads_ends_and_hides_url(
     database: Database, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -118,7 +118,7 @@ def test_process_reads_ends_and_hides_url(
         assert rpc not in process.said
 
 
-@pytest.mark.soak("waits for a lease to run out")
+@pytest.mark.slow
 def test_another_takes_over_within_ten_seconds(
     database: Database, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -136,7 +136,7 @@ def test_another_takes_over_within_ten_seconds(
             assert other.end() == 0
 
 
-@pytest.mark.soak("on_anvil/test_kills kills watchers of real nodes")
+@pytest.mark.slow
 def test_kills_lose_and_repeat_nothing(
     database: Database, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -185,7 +185,7 @@ def statuses(app: Flask) -> dict[int, int]:
     return {number: status(client, number, {11, REFUNDED}) for number in STATUSES}
 
 
-@pytest.mark.soak("a process")
+@pytest.mark.slow
 def test_omissions_and_inventions_are_corrected(
     app: Flask, database: Database, url: str, liar: FakeNode, tmp_path: Path
 ) -> None:
@@ -205,7 +205,7 @@ def test_omissions_and_inventions_are_corrected(
         assert check.exit_code == 1
 
 
-@pytest.mark.minutes("a minute of waiting")
+@pytest.mark.slow
 def test_a_made_up_head_freezes_nothing(
     app: Flask, database: Database, url: str, liar: FakeNode, tmp_path: Path
 ) -> None:

@@ -252,7 +252,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.soak("waits for seconds")
+@pytest.mark.slow
 def test_default_age_is_one_second(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1

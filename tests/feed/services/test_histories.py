@@ -80,7 +80,7 @@ def test_a_replay_changes_nothing(app: Flask, first: int) -> None:
             assert rows == again[name], (seed, name, happened)
 
 
-@pytest.mark.soak("seconds; the same histories as above")
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
 def test_heads_that_left_the_log_change_nothing(
     app: Flask, first: int, monkeypatch: pytest.MonkeyPatch

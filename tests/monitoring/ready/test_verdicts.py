@@ -86,7 +86,7 @@ def test_not_ready_with_busy_silent_database(app: Flask, client: FlaskClient) ->
     assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.soak("seconds of more than a server can do")
+@pytest.mark.slow
 @pytest.mark.postgresql_alone
 def test_a_server_that_is_overloaded_is_ready(tmp_path: Path, database_url: str) -> None:
     seconds = volume(20, everyday=8)

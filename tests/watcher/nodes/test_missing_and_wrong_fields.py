@@ -218,7 +218,7 @@ def _named(value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "urls", [1, pytest.param(2, marks=pytest.mark.minutes("every field, also with a second URL"))]
+    "urls", [1, pytest.param(2, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(("method", "path", "tag"), CASES, ids=_named)
 def test_field_of_result(watched: Watched, method: str, path: Path, tag: str, urls: int) -> None:

@@ -92,7 +92,7 @@ def found_by_reread(database: Database) -> int:
 
 
 @pytest.mark.parametrize("kinds", TOGETHER, ids="-".join)
-@pytest.mark.minutes("a real chain for twenty seconds")
+@pytest.mark.slow
 def test_nothing_is_missed_and_nothing_twice(
     kinds: tuple[str, ...],
     open_gateway: Callable[..., Flask],

@@ -114,7 +114,7 @@ def all_read(database: Database, chains: Chains, reread_to: int) -> bool:
     return True
 
 
-@pytest.mark.minutes("kills and starts a process many times")
+@pytest.mark.slow
 def test_killed_at_any_moment(
     open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:

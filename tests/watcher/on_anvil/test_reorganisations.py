@@ -39,7 +39,7 @@ def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
     return Watching(app, urls, window=window)
 
 
-@pytest.mark.minutes("two runs on real chains")
+@pytest.mark.slow
 def test_reorgs_change_no_answer(
     open_gateway: Callable[..., Flask], shared_database: SharedDatabase, chains: Chains, plan: Plan
 ) -> None:

@@ -63,7 +63,7 @@ def slowly(beginning: bytes, piece: bytes) -> Pieces:
 
 def cases(kinds: dict[str, Any], *everyday: str) -> list[Any]:
     """The kinds of a test, of which a few run everyday."""
-    minutes = pytest.mark.minutes("a process that reads megabytes")
+    minutes = pytest.mark.slow
     return [kind if kind in everyday else pytest.param(kind, marks=minutes) for kind in kinds]
 
 
@@ -166,7 +166,7 @@ def test_a_deadline_is_kept_whatever_is_slow(kind: str) -> None:
     assert took < 3
 
 
-@pytest.mark.soak("a process that reads megabytes")
+@pytest.mark.slow
 def test_a_head_is_no_list_of_logs() -> None:
     with node(lambda: whole(b" " * 3 * MIB + filled(b"1,", 100))) as url:
         _, _, said = asked(url, "head")

@@ -178,7 +178,7 @@ def test_four_polls_beside_an_honest_url_are_right(behaviour: Behaviour) -> None
     assert not mistakes(Model(MAIN[0], (behaviour, Behaviour.HONEST)), 4)
 
 
-@pytest.mark.minutes("five polls of every chain; two polls of the main ones run everyday")
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_five_polls_are_right(chain: Chain) -> None:
     pairs = itertools.product(Behaviour, repeat=2)

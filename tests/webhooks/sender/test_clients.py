@@ -60,6 +60,6 @@ def test_python_believes_the_sender(app: Flask) -> None:
     workshop.check_python(received(app), {})
 
 
-@pytest.mark.minutes("compiled by tsc")
+@pytest.mark.slow
 def test_typescript_believes_the_sender(app: Flask, tmp_path: Path) -> None:
     workshop.check_typescript(received(app), {}, tmp_path)

@@ -34,7 +34,7 @@ async def started(url: str) -> asyncio.subprocess.Process:
     )
 
 
-@pytest.mark.minutes("starts and kills processes for half a minute")
+@pytest.mark.slow
 def test_killed_senders_lose_nothing(app: Flask, database_url: str) -> None:
     change_part(app, Database, clock=system_clock)
     dice = random.Random(SEED)

@@ -79,7 +79,7 @@ def test_log_omits_receiver_words(app: Flask, database: Database) -> None:
     assert "secret" not in row.tries
 
 
-@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.minutes("as the other, longer"))])
+@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.slow)])
 def test_nothing_is_lost_in_an_outage(app: Flask, database: Database, clock: Clock, hours: int) -> None:
     """The receiver is down for a day, and for most of the schedule; events go on happening."""
     ends = clock.now + timedelta(hours=hours)

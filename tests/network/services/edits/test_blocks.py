@@ -157,7 +157,7 @@ def test_recent_transfers_of_blocked_addresses_are_counted(app: Flask, database:
     ]
 
 
-@pytest.mark.soak("ten thousand rows")
+@pytest.mark.slow
 def test_ten_thousand_lines(app: Flask, database: Database, editing: Editing) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(1, 10_001))
     edit = addresses(text)
