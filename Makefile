@@ -42,11 +42,12 @@ check: lint format-check types test ## run lint, format-check, types and test
 
 ##@ Parts of make check, and measurements
 
-lint: ## find mistakes (ruff), imports that break the layers (import-linter), migrations that lock (squawk)
+lint: ## find mistakes (ruff), imports that break the layers (import-linter), migrations that lock (squawk), unsafe workflows (zizmor)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m scripts.lint_migrations
+	@$(BIN)/zizmor --offline --no-progress --quiet --strict-collection .github
 
 format-check: ## check whether `make format` would change anything
 	$(VENV) requirements-dev.txt
