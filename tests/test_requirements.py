@@ -67,6 +67,7 @@ USED_OTHERWISE = {
     "cyclonedx-bom": "make sbom",
     "import-linter": "make lint",
     "mypy": "make types",
+    "zizmor": "make lint",
     "openapi-python-client": "tests/openapi generates a client with it",
     "pytest-randomly": "make test ARGS='-p randomly'",
     "pytest-xdist": "make test",
