@@ -35,7 +35,7 @@ from tests.databases import SharedDatabase
 OpenApp = Callable[..., Flask]
 
 _MADE = "made"
-"""Under this name an application keeps its ``Database`` as it was made, whatever a test replaces."""
+"""Under this name an application has its ``Database`` as it was made, whatever a test replaces."""
 
 Audited = tuple[Database, AuditKeys]
 Editing = tuple[Database, AuditKeys, TwoPersons]
@@ -45,13 +45,13 @@ CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 
 
 FACTS_KEPT_SECONDS = 30
-"""So long are facts kept in the shared applications, for what their process writes must be seen at once."""
+"""So long are facts cached in the shared applications: what their process writes must be seen at once."""
 
 
 def make_settings(database_url: str, **changes: object) -> Settings:
     """Settings for a test: nothing from the environment, a fresh view of the configuration.
 
-    Without the console, which takes fifty milliseconds to put together: its own tests ask for it.
+    Without the console, which takes fifty milliseconds to put together: its own tests request it.
     """
     values: dict[str, object] = {
         "doors": ("api", "grpcweb", "ingest"),
@@ -116,7 +116,7 @@ def renew_parts(app: Flask, clock: Clock) -> None:
 
 
 def audited_of(app: Flask) -> Audited:
-    """What a deed takes that is recorded."""
+    """What an operation takes that is recorded."""
     return part_of(app, Database), part_of(app, AuditKeys)
 
 
@@ -175,7 +175,7 @@ class Applications:
     ) -> OpenApp:
         """A function that takes changes of the settings and gives an application on the database.
 
-        Its ``own=True`` makes one for this test alone, for it will be changed (routes, hooks).
+        Its ``own=True`` makes one for this test only, which changes it (routes, hooks).
         """
         self._shared.add(usual_settings(shared_database.url)[0].database_url)
 
@@ -191,8 +191,8 @@ class Applications:
         """An application that nobody else has in this test."""
         # Metrics count from the start of an application on, and what is known of a replica is its own.
         remembers = settings.metrics_port is not None or settings.database_replica_url
-        kept = not own and not remembers and settings.database_url in self._shared
-        if app := self._again(settings) if kept else None:
+        shared = not own and not remembers and settings.database_url in self._shared
+        if app := self._again(settings) if shared else None:
             renew_parts(app, clock)
         else:
             with pytest.MonkeyPatch.context() as monkeypatch:
@@ -200,11 +200,11 @@ class Applications:
                 app = create_app(settings, clock=clock)
             app.jinja_env.bytecode_cache = COMPILED
             app.extensions[_MADE] = part_of(app, Database)
-            if kept and _is_usual(settings):
+            if shared and _is_usual(settings):
                 renew_parts(app, clock)
             app.extensions["listeners"] = _listeners(app)
         app.test_client_class = client_class
-        self._taken.append((app, kept))
+        self._taken.append((app, shared))
         return app
 
     def _again(self, settings: Settings) -> Flask | None:
@@ -219,12 +219,12 @@ class Applications:
     def release(self) -> None:
         """Take back what the test was given."""
         taken, self._taken = self._taken, []
-        for app, kept in taken:
-            again = kept and _listeners(app) == app.extensions["listeners"]
+        for app, shared in taken:
+            again = shared and _listeners(app) == app.extensions["listeners"]
             if again and _is_usual(app.config["SETTINGS"]):
                 self._free.setdefault(app.config["SETTINGS"], []).append(app)
                 continue
-            _close(app)  # also of those that are used again: so many would keep too many connections
+            _close(app)  # also of those that are used again: so many would have too many connections
             if again:
                 self._unusual[:] = [*self._unusual, app][-MOST_UNUSUAL:]
 

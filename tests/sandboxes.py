@@ -1,4 +1,4 @@
-"""The sandbox at a time that stands still, loaded once for each database of a process."""
+"""The sandbox at a fixed time, loaded once for each database of a process."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def load_into(app: Flask) -> None:
 def fill_sandbox(shared_database: SharedDatabase, app: Flask) -> None:
     """Fill the empty database with the sandbox.
 
-    :param app: on this database; its clock says ``SANDBOX_NOW``, and its context is open.
+    :param app: on this database; its clock shows ``SANDBOX_NOW``, and its context is open.
     """
     shared_database.fill("tests.console.pages", lambda: load_into(app))

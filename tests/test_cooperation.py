@@ -1,4 +1,4 @@
-"""Work in turns lets all others go on, also whoever only now has something to read, and is not stopped."""
+"""Work in turns lets all others go on, also those that have something to read only now."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ print(len(sent), max(late - early for early, late in zip(sent, found, strict=Tru
 """
 
 
-BESIDE_OTHERS_WITHOUT_PAUSE: Final = """
+NEXT_TO_OTHERS_WITHOUT_PAUSE: Final = """
 from gevent import monkey
 
 monkey.patch_all()
@@ -66,29 +66,29 @@ def waits():
         found.append((time.monotonic() - began) / OTHERS_SECONDS)
     return found
 
-beside = waits()
+next_to = waits()
 gevent.killall(others)
-print(sorted(beside)[25], min(waits()))
+print(sorted(next_to)[25], min(waits()))
 """
 
 
 @pytest.mark.slow
 def test_socket_is_checked_every_turn() -> None:
-    sent, most = map(int, _said(WORK_AND_READ))
+    sent, most = map(int, _printed(WORK_AND_READ))
     assert sent == 10
     assert most <= TURNS_AT_MOST
 
 
 @pytest.mark.slow
 def test_yielding_waits_for_others_within_bounds() -> None:
-    """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
-    beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))
-    assert 0.9 <= beside_others <= 10
-    assert alone < 0.5
+    """Of times on a busy machine the median counts next to others, the shortest one without them."""
+    next_to_others, by_itself = map(float, _printed(NEXT_TO_OTHERS_WITHOUT_PAUSE))
+    assert 0.9 <= next_to_others <= 10
+    assert by_itself < 0.5
 
 
-def _said(program: str) -> list[str]:
-    """What a program printed that runs alone, for gevent patches the whole process."""
+def _printed(program: str) -> list[str]:
+    """What a program printed by itself, because gevent patches the whole process."""
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )

@@ -107,7 +107,7 @@ HOME = "/".join(["", "work", "main"])
 
 
 def lint_imports(root: Path) -> dict[str, str]:
-    """What import-linter says about each contract that is broken, by the contract's id."""
+    """What import-linter reports of each contract that is broken, by the contract's id."""
     done = subprocess.run(
         [BIN / "lint-imports", "--no-cache", "--no-logo"],
         cwd=root,
@@ -120,13 +120,15 @@ def lint_imports(root: Path) -> dict[str, str]:
     assert bool(details) == bool(done.returncode), done.stdout + done.stderr
     # Each broken contract has a heading: its name, underlined.
     parts = re.split(r"^(.+)\n-{3,}\n", details, flags=re.MULTILINE)
-    said = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return {contract["id"]: said[contract["name"]] for contract in CONTRACTS if contract["name"] in said}
+    reports = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {
+        contract["id"]: reports[contract["name"]] for contract in CONTRACTS if contract["name"] in reports
+    }
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What import-linter says about a copy of the application with all the violations in it."""
+    """What import-linter reports of a copy of the application with all the violations in it."""
     root = tmp_path_factory.mktemp("planted")
     skip = shutil.ignore_patterns("__pycache__", "static", "templates")
     shutil.copytree(ROOT / "app", root / "app", ignore=skip)
@@ -167,7 +169,7 @@ def test_bad_habits_are_refused(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     habits = {f"app/feed/habit_{number}.py": text for number, text in enumerate(BAD_HABITS)}
     build(tmp_path, habits)
-    command = [BIN / "ruff", "check", "--no-cache", "--output-format", "json", "."]
+    command = [str(BIN / "ruff"), "check", "--no-cache", "--output-format", "json", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     found = {(Path(fault["filename"]).name, fault["code"]) for fault in json.loads(done.stdout)}
     expected = {(Path(path).name, BAD_HABITS[text]) for path, text in habits.items()}
@@ -191,10 +193,11 @@ def violations(root: Path) -> list[str]:
 def borrowed(code: Iterable[ast.AST], name: str) -> Iterator[str]:
     """Test modules and benchmarks that are imported: what tests share is in modules that have no tests."""
     for node in code:
-        modules: list[str] = []
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
         for module in modules:
             if re.match(r"tests\.(\w+\.)*test_", module):
@@ -238,7 +241,7 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "said"),
+    ("path", "text", "report"),
     [
         (
             "tests/console/pages.py",
@@ -253,8 +256,8 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
         ("Makefile", f"run:\n\t{HOME}/run\n", "outside the repository"),
     ],
 )
-def test_a_broken_rule_is_found(tmp_path: Path, path: str, text: str, said: str) -> None:
+def test_a_broken_rule_is_found(tmp_path: Path, path: str, text: str, report: str) -> None:
     build(tmp_path, LAWFUL | {path: text})
     (found,) = violations(tmp_path)
     assert path.startswith(found.partition(":")[0])
-    assert said in found
+    assert report in found

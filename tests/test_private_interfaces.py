@@ -78,21 +78,22 @@ def used_in(tree: ast.AST, ours: Mapping[str, set[str]]) -> Iterator[str]:
     imported = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     inherited = here.union(*(ours.get(module, set()) for module in imported))
     for node in ast.walk(tree):
-        each: Any = node  # mypy does not follow the patterns
-        match each:
-            case ast.Attribute(value=ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super"))):
-                own, names = inherited, [each.attr]
-            case ast.Attribute():
-                own, names = here, [each.attr]
-            case ast.Call(
-                func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, ast.Constant(str()), *_]
+        match node:
+            case ast.Attribute(
+                value=ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")), attr=name
             ):
-                own, names = here, [each.args[1].value]
-            case ast.ImportFrom(module=str()) if not each.module.startswith("app"):
-                own, names = set(), [*each.module.split("."), *(alias.name for alias in each.names)]
+                own, names = inherited, [name]
+            case ast.Attribute(attr=name):
+                own, names = here, [name]
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, ast.Constant(str() as name), *_]
+            ):
+                own, names = here, [name]
+            case ast.ImportFrom(module=str() as module, names=aliases) if not module.startswith("app"):
+                own, names = set(), [*module.split("."), *(alias.name for alias in aliases)]
             case _:
                 continue
-        yield from (name for name in names if is_private(name) and name not in own | DOCUMENTED)
+        yield from (each for each in names if is_private(each) and each not in own | DOCUMENTED)
 
 
 def overridden(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, str]]:

@@ -49,8 +49,8 @@ def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     return client
 
 
-def ask(client: FlaskClient, command: str) -> str:
-    """What the README's curl prints, asked without a server."""
+def answer_to(client: FlaskClient, command: str) -> str:
+    """What the README's curl prints, without a server."""
     method, path, headers, body = curl_of(command)
     environ = {"REMOTE_ADDR": ORDINARY_CALLER}
     return client.open(path, method=method, headers=headers, data=body, environ_overrides=environ).text
@@ -59,7 +59,7 @@ def ask(client: FlaskClient, command: str) -> str:
 def test_readme_curls_print_their_answers(sandbox_client: FlaskClient) -> None:
     assert len(EXAMPLES) >= 3
     for command, answer in EXAMPLES:
-        assert ask(sandbox_client, command) == answer
+        assert answer_to(sandbox_client, command) == answer
 
 
 def test_the_readme_is_short() -> None:

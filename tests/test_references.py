@@ -138,11 +138,11 @@ def said_in(path: Path) -> Iterator[tuple[int, str]]:
 
 BEFORE_A_STATEMENT = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 BETWEEN_STATEMENTS = {tokenize.NL, tokenize.COMMENT}
-"""Kinds of tokens: a string that comes after these stands alone."""
+"""Kinds of tokens: a string after these is no part of an expression."""
 
 
 def comments_of(source: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines of comments, docstrings, and strings that stand alone."""
+    """The numbered lines of comments, docstrings, and strings that are a statement."""
     lines, starts = source.splitlines(), True
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -253,7 +253,7 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "said"),
+    ("path", "text", "fault"),
     [
         ("app/values/new.py", '"""See docs/none.md."""\n', "new.py:1: there is no docs/none.md"),
         ("app/values/new.py", "# docs/interface.md#none\n", "docs/interface.md has no anchor #none"),
@@ -289,7 +289,7 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
         ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/values/` | x |\n", "more than one line"),
     ],
 )
-def test_a_dead_reference_is_found(tmp_path: Path, path: str, text: str, said: str) -> None:
+def test_a_dead_reference_is_found(tmp_path: Path, path: str, text: str, fault: str) -> None:
     build(tmp_path, LIVE | {path: text})
     found = dead_references(tmp_path)
-    assert any(said in fault for fault in found), found
+    assert any(fault in each for each in found), found

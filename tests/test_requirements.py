@@ -1,7 +1,7 @@
 """A fresh install is the same everywhere: what is imported is named, and everything is pinned by hash.
 
 ``pyproject.toml`` names what our own code imports or runs; ``make requirements`` resolves it into two
-``.txt`` files, which are installed. Nothing here asks a registry.
+``.txt`` files, which are installed. Nothing here uses a registry.
 """
 
 from __future__ import annotations

@@ -27,15 +27,15 @@ def rows() -> list[list[str]]:
 
 
 def test_every_point_is_answered_once() -> None:
-    asked = [
+    points = [
         f"{chapter}.{section}.{point}"
         for chapter, counts in SECTIONS.items()
         for section, count in enumerate(counts, 1)
         for point in range(1, count + 1)
     ]
-    assert len(asked) == 253
+    assert len(points) == 253
     answered = [point for row in rows() for point in row[0].split(", ")]
-    assert sorted(answered) == sorted(asked)
+    assert sorted(answered) == sorted(points)
 
 
 def test_every_answer_says_how() -> None:

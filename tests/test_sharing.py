@@ -47,7 +47,7 @@ def test_next_test_reuses_application(
     opener = some_applications.opener(shared_database)
     app = opener()
     database = part_of(app, Database)
-    assert opener() is not app  # within a test two stand for two processes
+    assert opener() is not app  # within a test two are like two processes
     some_applications.release()
     again = [opener(), opener()]
     assert app in again

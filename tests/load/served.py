@@ -53,12 +53,12 @@ def serving(
     :param python: the interpreter of that code.
     """
     port = port or free_port()
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    passed_on = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     with log.open("w") as output:
         child = subprocess.Popen(
             [python, "-m", *(part.format(port=port) for part in command)],
             cwd=code,
-            env={**kept, "PORT": str(port), **settings},
+            env={**passed_on, "PORT": str(port), **settings},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -116,7 +116,7 @@ def ask_whole(port: int, method: str, path: str, body: str = "") -> tuple[bytes,
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
     """Processor time that these processes and all those under them have used so far.
 
-    What has ended counts with whoever waited for it, as PostgreSQL does for the process of each connection.
+    What has ended counts with the process that waited for it: PostgreSQL does for each connection's.
     """
     total = 0.0
     for root in roots:

@@ -1,7 +1,7 @@
 """So many requests a second, whatever becomes of them.
 
 Each request is sent when it is due, on a free connection or on a new one, as independent clients would: a
-server that stands still is not sent less. A process of its own sends them:
+server that hangs is not sent less. A process of its own sends them:
 ``python -m tests.load.steady PORT RATE QUESTIONS SEEN``, where the last two are files.
 """
 

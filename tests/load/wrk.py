@@ -1,4 +1,4 @@
-"""wrk: a fixed number of connections, each of which asks again as soon as it is answered."""
+"""wrk: a fixed number of connections, each of which sends the next request as soon as it is answered."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def require_wrk() -> None:
 def press(port: int, questions: Path, *, connections: int, seconds: float, pause_ms: int = 0) -> Load:
     """Ask a server on loopback the questions of a file, at random, for so long.
 
-    :param pause_ms: how long a connection waits before it asks again, in milliseconds.
+    :param pause_ms: how long a connection waits before it sends the next request, in milliseconds.
     """
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s", str(LUA)]
     done = subprocess.run(
@@ -50,4 +50,4 @@ def press(port: int, questions: Path, *, connections: int, seconds: float, pause
         if line.startswith("figures "):
             requests, duration, size, p50, p99, failures = map(int, line.split()[1:])
             return Load(requests, duration / 1e6, size, p50, p99, failures)
-    raise SystemExit(f"wrk said nothing of use:\n{done.stdout}{done.stderr}")
+    raise SystemExit(f"wrk printed nothing of use:\n{done.stdout}{done.stderr}")
