@@ -1,1 +1,1 @@
-"""Broken and odd requests to all doors of a real gunicorn: ``python -m tests.fuzz``."""
+"""Broken and odd requests to every interface of a real gunicorn."""

@@ -1,94 +1,117 @@
-"""Sends many inputs from several processes, and gathers what came of them."""
+"""Sends many inputs from several processes, and gathers the answers."""
 
 from __future__ import annotations
 
 import multiprocessing
+import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
+from tests.fuzz.api_inputs import grpc_input, ingest_input, json_input, waiting_input, webhook_input
 from tests.fuzz.exchange import Exchange, Wire
-from tests.fuzz.inputs import question
-from tests.fuzz.judging import is_slow, is_unavailable, wrong
+from tests.fuzz.faults import SLOW_SECONDS, fault_of, is_unavailable
+from tests.fuzz.input import Corpus, Input
 from tests.fuzz.operator import Operator
-from tests.fuzz.questions import Question, World
+from tests.fuzz.page_inputs import operator_input, public_input, stranger_input
+from tests.fuzz.raw_inputs import raw_input
+
+SEED: Final = 1
+SHARES: Final = {
+    json_input: 400,
+    grpc_input: 290,
+    raw_input: 120,
+    ingest_input: 70,
+    public_input: 40,
+    webhook_input: 20,
+    waiting_input: 20,
+    stranger_input: 20,
+}
+OPERATOR_SHARE: Final = 20
+"""Of a thousand inputs."""
 
 CHUNK = 250
 SIGNED_IN_SECONDS = 300
-"""After so long an operator signs in anew: some changes need a sign-in of the last ten minutes."""
+"""After this time an operator signs in again: some changes need a sign-in of the last ten minutes."""
 
 SIGNED_OUT_INPUTS = 40
-"""Or after so many answers that lead to the sign-in."""
+"""Or after this many answers that redirect to the sign-in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An input whose answer must not be."""
+    """An input with a wrong answer."""
 
     number: int
-    what: str
-    question: Question
+    fault: str
+    input: Input
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of some inputs."""
+    """Answers to some inputs."""
 
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """Answers by door and status; status 0 where none came."""
+    """Answers by interface and status; status 0 where no answer came."""
 
     findings: list[Finding] = field(default_factory=list)
-    slow: list[tuple[int, float]] = field(default_factory=list)
+    slow: list[int] = field(default_factory=list)
+    """Numbers of inputs whose answer took more than a second."""
+
     unavailable: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Outcome) -> None:
-        """Take in what came of others."""
+        """Add the answers to other inputs."""
         self.statuses += other.statuses
         self.findings += other.findings
         self.slow += other.slow
         self.unavailable += other.unavailable
 
-    @property
-    def inputs(self) -> int:
-        """How many were sent and answered, or were not to be answered."""
-        return sum(self.statuses.values())
+
+def input_of(number: int, corpus: Corpus, operator: Operator) -> Input:
+    """The input of this number, the same each time. Only the operator's session may differ."""
+    chance = random.Random(f"{SEED}/{number}")
+    (make,) = chance.choices([*SHARES, None], [*SHARES.values(), OPERATOR_SHARE])
+    if make is None:
+        return operator_input(chance, corpus, operator.cookie, operator.token)
+    return make(chance, corpus)
 
 
 class Client:
     """Sends inputs over connections of its own."""
 
-    def __init__(self, host: str, port: int, seed: int, world: World) -> None:
-        self._seed, self._world = seed, world
+    def __init__(self, host: str, port: int, corpus: Corpus) -> None:
+        self._corpus = corpus
         self._wire = Wire(host, port)
-        self._operator = Operator(self._wire, world)
+        self._operator = Operator(self._wire, corpus)
         self._sign_in_at = 0.0
         self._signed_out = 0
 
     def send(self, number: int, outcome: Outcome) -> Exchange | None:
-        """One input; notes what is wrong."""
+        """Send one input, and add its answer to the outcome."""
         self._sign_in_when_due()
-        asked = question(self._seed, number, self._world, self._operator.cookie, self._operator.token)
+        sent = input_of(number, self._corpus, self._operator)
         try:
-            found = self._wire.ask(asked)
-            fault = wrong(asked, found)
+            found = self._wire.send(sent)
+            fault = fault_of(sent, found)
         except OSError as error:
             found, fault = None, f"{type(error).__name__}: {error}"
         if fault is not None:
-            outcome.findings.append(Finding(number, fault, asked))
+            outcome.findings.append(Finding(number, fault, sent))
         if found is None:
-            outcome.statuses[asked.door, 0] += 1
+            outcome.statuses[sent.interface, 0] += 1
             return None
-        outcome.statuses[asked.door, found.answers[0].status if found.answers else 0] += 1
-        if is_slow(found) and not found.cut:
-            outcome.slow.append((number, found.seconds))
+        outcome.statuses[sent.interface, found.answers[0].status if found.answers else 0] += 1
+        if found.seconds > SLOW_SECONDS and not found.cut:
+            outcome.slow.append(number)
         if is_unavailable(found):
             reason = found.answers[0].header(b"X-Gateway-Reason") or b"page"
-            outcome.unavailable[f"{asked.door}: {reason.decode('latin-1')}"] += 1
-        if asked.door == "operator" and found.answers:
-            self._operator.keep(found.answers[0])
+            outcome.unavailable[f"{sent.interface}: {reason.decode('latin-1')}"] += 1
+        if sent.interface == "operator" and found.answers:
+            self._operator.store_cookie(found.answers[0])
             self._signed_out += b"/admin/sign-in" in (found.answers[0].header(b"Location") or b"")
         return found
 
@@ -96,11 +119,19 @@ class Client:
         if time.monotonic() >= self._sign_in_at or self._signed_out > SIGNED_OUT_INPUTS:
             self._sign_in_at = time.monotonic() + SIGNED_IN_SECONDS
             self._signed_out = 0
-            with suppress(AssertionError, ValueError, OSError):  # then they are the inputs of somebody else
+            with suppress(AssertionError, ValueError, OSError):  # then they are the inputs of a stranger
                 self._operator.sign_in()
 
+    def still_slow(self, numbers: list[int], tries: int = 3) -> list[int]:
+        """Those of the inputs that are slow each time, while nothing else is sent."""
+
+        def fastest(number: int) -> float:
+            found = [self.send(number, Outcome()) for _ in range(tries)]
+            return min((each.seconds for each in found if each), default=0.0)
+
+        return [number for number in numbers if fastest(number) > SLOW_SECONDS]
+
     def close(self) -> None:
-        """Leave."""
         self._wire.close()
 
 
@@ -108,56 +139,28 @@ _CLIENTS: dict[int, Client] = {}
 """Of this process, by the port of the server."""
 
 
-def _send_some(host: str, port: int, seed: int, world: World, first: int, count: int) -> Outcome:
+def _send_chunk(host: str, port: int, corpus: Corpus, numbers: range) -> Outcome:
     client = _CLIENTS.get(port)
     if client is None:
-        client = _CLIENTS.setdefault(port, Client(host, port, seed, world))
+        client = _CLIENTS.setdefault(port, Client(host, port, corpus))
     outcome = Outcome()
-    for number in range(first, first + count):
+    for number in numbers:
         client.send(number, outcome)
     return outcome
 
 
-def send_all(
-    host: str,
-    port: int,
-    seed: int,
-    world: World,
-    numbers: range,
-    processes: int,
-    progress: Callable[[Outcome], object] = lambda _outcome: None,
-) -> Outcome:
-    """Send the inputs of these numbers from so many processes.
-
-    :param progress: is told what came so far, after each few hundred.
-    """
+def send_all(host: str, port: int, corpus: Corpus, numbers: range, processes: int) -> Outcome:
+    """Send the inputs of these numbers from several processes."""
     whole = Outcome()
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        chunks = _chunks(numbers)
         running = set()
-        while True:
-            for first, count in chunks:
-                running.add(pool.submit(_send_some, host, port, seed, world, first, count))
-                if len(running) > 2 * processes:
-                    break
-            if not running:
-                return whole
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in done:
-                whole.add(each.result())
-            progress(whole)
-
-
-def _chunks(numbers: range) -> Iterator[tuple[int, int]]:
-    for first in range(numbers.start, numbers.stop, CHUNK):
-        yield first, min(CHUNK, numbers.stop - first)
-
-
-def still_slow(client: Client, slow: list[tuple[int, float]], tries: int = 3) -> list[tuple[int, float]]:
-    """Those that are slow again and again when nothing else is asked: their number, and the least time."""
-    found = []
-    for number, _ in slow:
-        times = [each.seconds for _ in range(tries) if (each := client.send(number, Outcome()))]
-        if times and min(times) > 1.0:
-            found.append((number, min(times)))
-    return found
+        for start in range(numbers.start, numbers.stop, CHUNK):
+            chunk = range(start, min(start + CHUNK, numbers.stop))
+            running.add(pool.submit(_send_chunk, host, port, corpus, chunk))
+            if len(running) > 2 * processes:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for each in done:
+                    whole.add(each.result())
+        for each in running:
+            whole.add(each.result())
+    return whole

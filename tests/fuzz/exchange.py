@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from tests.fuzz.questions import Question
+from tests.fuzz.input import Input
 
 TIMEOUT: Final = 30.0
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n")
@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What came of one question.
+    """The answers to one input.
 
     :param rest: bytes behind the answers that are no answer.
     :param seconds: from the first byte sent to the last one read.
@@ -46,54 +46,54 @@ class Exchange:
 
 
 class Wire:
-    """Connections to one server: one that is kept for each address that questions come from."""
+    """Connections to one server: one for each address that inputs come from."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = host, port
-        self._kept: dict[str, socket.socket] = {}
+        self._open: dict[str, socket.socket] = {}
 
-    def ask(self, question: Question) -> Exchange:
+    def send(self, sent: Input) -> Exchange:
         """Send it and read what comes.
 
-        A kept connection that the server has closed meanwhile is opened again once.
+        A connection that the server has closed meanwhile is opened again once.
 
         :raises OSError: the server is not there, or does not answer within ``TIMEOUT``.
         """
-        if question.fresh:
-            return self._to_the_end(question)
-        wire = self._kept.pop(question.source, None)
+        if sent.fresh:
+            return self._to_the_end(sent)
+        wire = self._open.pop(sent.source, None)
         if wire is not None:
-            found = self._once(question, wire)
+            found = self._once(sent, wire)
             if found.answers or found.cut:
                 return found
-        return self._once(question, self._connect(question))
+        return self._once(sent, self._connect(sent))
 
     def close(self) -> None:
         """Leave."""
-        for wire in self._kept.values():
+        for wire in self._open.values():
             wire.close()
-        self._kept.clear()
+        self._open.clear()
 
-    def _connect(self, question: Question) -> socket.socket:
-        wire = socket.create_connection(self._address, timeout=TIMEOUT, source_address=(question.source, 0))
+    def _connect(self, sent: Input) -> socket.socket:
+        wire = socket.create_connection(self._address, timeout=TIMEOUT, source_address=(sent.source, 0))
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return wire
 
-    def _once(self, question: Question, wire: socket.socket) -> Exchange:
+    def _once(self, sent: Input, wire: socket.socket) -> Exchange:
         began, data = time.monotonic(), b""
-        wire.settimeout(question.timeout or TIMEOUT)
+        wire.settimeout(sent.timeout or TIMEOUT)
         ended = cut = False
         try:
-            wire.sendall(question.raw)
+            wire.sendall(sent.raw)
         except TimeoutError:
             raise
         except OSError:
             pass  # it answered before it had read everything, and closed
-        while (found := read_answer(data, question.method, ended)) is None and not ended:
+        while (found := read_answer(data, sent.method, ended)) is None and not ended:
             try:
                 piece = wire.recv(262_144)
             except TimeoutError:
-                if question.timeout is None:
+                if sent.timeout is None:
                     raise
                 cut = True
                 break
@@ -106,19 +106,19 @@ class Wire:
             wire.close()
             return Exchange([], data, seconds, cut)
         answer, rest = found
-        rest = _after_refusal(question, answer, rest)
+        rest = _after_refusal(sent, answer, rest)
         if ended or rest or _CLOSES.search(answer.head):
             wire.close()
         else:
-            self._kept[question.source] = wire
+            self._open[sent.source] = wire
         return Exchange([answer], rest, seconds, False)
 
-    def _to_the_end(self, question: Question) -> Exchange:
+    def _to_the_end(self, sent: Input) -> Exchange:
         """Say that nothing follows, and read until the server closes."""
         began, data, cut = time.monotonic(), b"", False
-        with self._connect(question) as wire:
+        with self._connect(sent) as wire:
             try:
-                wire.sendall(question.raw)
+                wire.sendall(sent.raw)
                 wire.shutdown(socket.SHUT_WR)
             except OSError:
                 pass
@@ -131,19 +131,19 @@ class Wire:
                 pass  # reset after its answer: it had not read everything
         seconds = time.monotonic() - began
         answers = []
-        method = question.method
+        method = sent.method
         while found := read_answer(data, method, ended=True):
             answer, data = found
             answers.append(answer)
             method = b""
         if len(answers) == 1:
-            data = _after_refusal(question, answers[0], data)
+            data = _after_refusal(sent, answers[0], data)
         return Exchange(answers, data, seconds, cut)
 
 
-def _after_refusal(question: Question, answer: Answer, rest: bytes) -> bytes:
+def _after_refusal(sent: Input, answer: Answer, rest: bytes) -> bytes:
     """What follows an answer. What cannot be read is refused with a body, whatever its method."""
-    refused = question.method == b"HEAD" and 400 <= answer.status < 500 and _CLOSES.search(answer.head)
+    refused = sent.method == b"HEAD" and 400 <= answer.status < 500 and _CLOSES.search(answer.head)
     return b"" if refused else rest
 
 

@@ -212,7 +212,7 @@ def one_line(raw: bytes, *, spaces: bool = True) -> bytes:
 
 
 def more_headers(chance: random.Random) -> list[bytes]:
-    """Headers beside those that belong to the request; mostly none."""
+    """Headers in addition to those of the request; mostly none."""
     if chance.random() < 0.7:
         return []
     found = [chance.choice(HEADERS) for _ in range(chance.choice((1, 1, 2, 4)))]

@@ -1,4 +1,4 @@
-"""Somebody who is signed in to the console, over a wire of fuzzing."""
+"""An operator who is signed in to the console, over a wire of the fuzzer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from tests.console.forms import forms_in
 from tests.fuzz.exchange import Answer, Wire
-from tests.fuzz.questions import Question, World, request
+from tests.fuzz.input import Corpus, Input, http_request
 
 SIGN_IN = b"/admin/sign-in"
 
@@ -21,23 +21,25 @@ STARTS = (
 class Operator:
     """A session. ``cookie`` and ``token`` are what its requests are made with."""
 
-    def __init__(self, wire: Wire, world: World) -> None:
+    def __init__(self, wire: Wire, corpus: Corpus) -> None:
         self.cookie, self.token = b"", ""
-        self._wire, self._world = wire, world
+        self._wire, self._corpus = wire, corpus
 
     def sign_in(self) -> None:
         """Begin a new session."""
         self.cookie = b""
         self.get(SIGN_IN)
-        fields = {"csrf_token": self.token, "email": self._world.email, "password": self._world.password}
+        fields = {"csrf_token": self.token, "email": self._corpus.email, "password": self._corpus.password}
         kind = b"Content-Type: application/x-www-form-urlencoded"
-        answer = self._ask(request(b"POST", SIGN_IN, [*self._headers(), kind], urlencode(fields).encode()))
+        answer = self._send(
+            http_request(b"POST", SIGN_IN, [*self._headers(), kind], urlencode(fields).encode())
+        )
         assert answer.status == 302, answer.body[:2000]
         self.get(b"/admin/")
 
     def get(self, path: bytes) -> str:
         """The page at a path."""
-        page = self._ask(request(b"GET", path, self._headers())).body.decode()
+        page = self._send(http_request(b"GET", path, self._headers())).body.decode()
         for _, fields in forms_in(page):
             self.token = dict(fields).get("csrf_token", self.token)
         return page
@@ -45,12 +47,12 @@ class Operator:
     def _headers(self) -> list[bytes]:
         return [b"Cookie: " + self.cookie] if self.cookie else []
 
-    def _ask(self, raw: bytes) -> Answer:
-        (answer,) = self._wire.ask(Question("operator", raw)).answers
-        self.keep(answer)
+    def _send(self, raw: bytes) -> Answer:
+        (answer,) = self._wire.send(Input("operator", raw)).answers
+        self.store_cookie(answer)
         return answer
 
-    def keep(self, answer: Answer) -> None:
+    def store_cookie(self, answer: Answer) -> None:
         """Take a cookie that an answer sets."""
         for value in re.findall(rb"(?i)\r\nset-cookie: (console=[^;]*)", answer.head):
             self.cookie = value

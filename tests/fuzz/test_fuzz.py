@@ -1,44 +1,61 @@
-"""A few hundred broken and odd requests to a real gunicorn; `make soak` sends a million."""
+"""Broken and odd requests to every interface of a real gunicorn: it refuses them and stays well."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.everyday import SEED, volume
-from tests.fuzz.campaign import Client, Outcome, still_slow
-from tests.fuzz.stage import Stage, inconsistencies, stage
+from tests.amounts import few_or_many
+from tests.databases import BACKENDS, new_postgres_database
+from tests.fuzz.campaign import Client, send_all
+from tests.fuzz.target import inconsistencies, running_target
 
-INPUTS = volume(5_000, everyday=400)
-PAGES = volume(80, everyday=12)
-DOORS = {"json", "grpcweb", "raw", "smuggling", "ingest", "pages", "waiting", "stranger", "operator"}
+FEW, MANY = 500, 500_000
+INTERFACES = {
+    "json", "grpcweb", "raw", "smuggling", "ingest", "pages", "waiting", "stranger", "operator",
+}  # fmt: skip
+PROCESSES = 6
+WARM_UP = 125_000
+"""Inputs after which a worker's memory should no longer grow."""
+
+GROWTH_BYTES = 16_000_000
+REPEATED = 100
+"""Slow inputs that are sent again."""
 
 
-@pytest.fixture(scope="module")
-def running(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    folder = tmp_path_factory.mktemp("fuzz")
-    shutil.copy(sqlite_template, folder / "gateway.db")
-    with stage(f"sqlite:///{folder / 'gateway.db'}", folder, PAGES) as made:
-        yield made
+@pytest.fixture(params=BACKENDS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty, migrated database of this test."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "gateway.db")
+        return f"sqlite:///{tmp_path / 'gateway.db'}"
+    names = ("postgres_server", "postgres_template")
+    return new_postgres_database(*map(request.getfixturevalue, names))
 
 
-@pytest.mark.slow
-def test_some_inputs_to_every_door(running: Stage) -> None:
-    workers = set(running.workers())
-    client, outcome = Client(running.server.host, running.server.port, SEED, running.world), Outcome()
-    for number in range(INPUTS):
-        client.send(number, outcome)
-    for finding in outcome.findings:
-        print(f"input {finding.number} of seed {SEED}: {finding.what}\n{finding.question.raw!r}")
-    assert not outcome.findings
-    assert {door for door, _ in outcome.statuses} == DOORS
-    assert sum(count for (_, status), count in outcome.statuses.items() if status == 200) > INPUTS // 5
-    assert sum(outcome.unavailable.values()) <= INPUTS // 100, outcome.unavailable
-    assert not still_slow(client, outcome.slow)
-    assert set(running.workers()) == set(running.in_use()) == workers
-    assert running.log_faults() == []
-    client.close()
-    assert inconsistencies(running.url) == []
+@pytest.mark.parametrize("inputs", few_or_many(FEW, MANY))
+def test_gateway_survives_odd_requests(url: str, tmp_path: Path, inputs: int) -> None:
+    with running_target(url, tmp_path) as target:
+        host, port = target.server.host, target.server.port
+        workers = target.workers()
+        outcome = send_all(host, port, target.corpus, range(min(inputs, WARM_UP)), PROCESSES)
+        warm = target.in_use()
+        outcome.add(send_all(host, port, target.corpus, range(WARM_UP, inputs), PROCESSES))
+        in_use = target.in_use()
+        for finding in outcome.findings[:20]:
+            print(f"input {finding.number}: {finding.fault}\n{finding.input.raw[:2000]!r}")
+        assert not outcome.findings
+        assert {interface for interface, _ in outcome.statuses} == INTERFACES
+        assert sum(n for (_, status), n in outcome.statuses.items() if status == 200) > inputs // 5
+        assert sum(outcome.unavailable.values()) <= inputs // 1000 + 4, outcome.unavailable
+        client = Client(host, port, target.corpus)
+        assert not client.still_slow(outcome.slow[:REPEATED])
+        client.close()
+        assert target.workers() == set(in_use) == workers
+        assert {
+            pid: in_use[pid] - warm[pid] for pid in workers if in_use[pid] - warm[pid] > GROWTH_BYTES
+        } == {}
+        assert target.log_faults() == []
+    assert inconsistencies(url) == []

@@ -1,4 +1,4 @@
-"""Any bytes as a call: always HTTP 200 with a status, never a fault of the gateway, never a wait."""
+"""Any bytes as a call: HTTP 200 with a status, never a fault of the gateway, never a wait."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from google.protobuf.message import Message
 from app import create_app
 from app.db.models import db
 from app.grpcweb import gateway_pb2 as pb
+from tests.amounts import few_or_many
 from tests.api.world import ADDRESS, NOW, configure, sent, tell
 from tests.applications import make_settings
-from tests.everyday import volume
 from tests.fuzz.mutation import tampered
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
@@ -36,19 +36,17 @@ from tests.grpcweb.wire import (
 )
 from tests.refunds.asking import withdraw_req
 
-INPUTS = volume(50_000, 5_000)
-"""``make soak`` sends them all, otherwise it is a tenth."""
 SLOWEST_SECONDS = 10.0
 EXPECTED = {OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED}
 ID = "0x" + "5a" * 32
 NAMES = [*METHODS] * 6 + ["", "x/y"]
-OWN = {question: method for method, (question, _answer) in METHODS.items()}
-"""The method that each message is the question of."""
+OWN = {request: method for method, (request, _) in METHODS.items()}
+"""The method that each message is the request of."""
 TYPES = ["application/grpc-web+proto", "application/grpc-web-text"] * 8 + [
     "application/grpc-web", "application/grpc-web-text+proto", "application/json", "",
 ]  # fmt: skip
 TIMEOUTS = [None] * 20 + ["1H", "0S", "5", "S", "99999999n", "x" * 50]
-SEEDS: list[Message] = [
+EXAMPLES: list[Message] = [
     pb.EstimateAmtRequest(
         src_chain_id=1, dst_chain_id=56, token_symbol="USDT", amt="1000000", slippage_tolerance=3000
     ),
@@ -69,7 +67,7 @@ SEEDS: list[Message] = [
 
 @pytest.fixture(scope="module")
 def app(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """The small network with one transfer; its view of it is not renewed for each of so many requests."""
+    """The small network with one transfer; its snapshot is not renewed for each request."""
     path = tmp_path_factory.mktemp("fuzz") / "gateway.db"
     shutil.copy(sqlite_template, path)
     app = create_app(make_settings(f"sqlite:///{path}", config_max_age_seconds=30), clock=lambda: NOW)
@@ -80,28 +78,29 @@ def app(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         db.engine.dispose()
 
 
-def test_any_bytes(app: Flask) -> None:
+@pytest.mark.parametrize("inputs", few_or_many(2_000, 50_000))
+def test_any_bytes_are_answered_with_a_status(app: Flask, inputs: int) -> None:
     chance = random.Random(20_260_308)
     seen: Counter[int] = Counter()
-    for number in range(INPUTS):
-        text = chance.choice(TYPES)
-        seed = chance.choice(SEEDS)
+    for number in range(inputs):
+        kind = chance.choice(TYPES)
+        example = chance.choice(EXAMPLES)
         # Of every other call the method is the one that its message is for.
-        name = chance.choice((OWN[type(seed)], chance.choice(NAMES)))
-        body = tampered(chance, starting_point(chance, seed, "text" in text))
+        name = chance.choice((OWN[type(example)], chance.choice(NAMES)))
+        body = tampered(chance, starting_point(chance, example, "text" in kind))
         began = time.monotonic()
         try:
-            seen[call(app, name, text, body, chance.choice(TIMEOUTS))] += 1
+            seen[call(app, name, kind, body, chance.choice(TIMEOUTS))] += 1
         except AssertionError as error:
-            raise AssertionError(f"input {number}, {text}: {body[:200]!r}") from error
+            raise AssertionError(f"input {number}, {kind}: {body[:200]!r}") from error
         assert time.monotonic() - began < SLOWEST_SECONDS, body[:200]
     assert set(seen) == EXPECTED, seen
-    assert min(seen[OK], seen[INVALID_ARGUMENT]) > INPUTS // 20, seen
+    assert min(seen[OK], seen[INVALID_ARGUMENT]) > inputs // 20, seen
 
 
-def starting_point(chance: random.Random, seed: Message, text: bool) -> bytes:
-    """A right call, two of them, one that lies about its length, or noise."""
-    message = seed.SerializeToString()
+def starting_point(chance: random.Random, example: Message, as_text: bool) -> bytes:
+    """A right call, two of them, one with a wrong length, or noise."""
+    message = example.SerializeToString()
     kind = chance.randrange(10)
     if kind == 0:
         return chance.randbytes(chance.randrange(64))
@@ -114,14 +113,14 @@ def starting_point(chance: random.Random, seed: Message, text: bool) -> bytes:
         body = body[:1] + chance.randrange(2**32).to_bytes(4, "big") + body[5:]
     if kind == 4:
         body = frame(message + bytes(chance.choice((1000, 65_400, 65_536, 140_000))))
-    if not text:
+    if not as_text:
         return body
     cut = chance.randrange(len(body) + 1)
     return base64.b64encode(body[:cut]) + base64.b64encode(body[cut:])
 
 
 def call(app: Flask, name: str, content_type: str, body: bytes, timeout: str | None) -> int:
-    """The gRPC status of what the application answers, as a server would ask it."""
+    """The gRPC status of what the application answers, as a server calls it."""
     environ: dict[str, Any] = {
         "REQUEST_METHOD": "POST", "SCRIPT_NAME": "", "PATH_INFO": SERVICE + name, "QUERY_STRING": "",
         "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
@@ -131,9 +130,9 @@ def call(app: Flask, name: str, content_type: str, body: bytes, timeout: str | N
     }  # fmt: skip
     if timeout is not None:
         environ["HTTP_GRPC_TIMEOUT"] = timeout
-    told: list[Any] = []
-    answer = b"".join(app.wsgi_app(environ, lambda status, headers, _=None: told.extend((status, headers))))
-    status, headers = told[0], dict(told[1])
+    begun: list[Any] = []
+    answer = b"".join(app.wsgi_app(environ, lambda status, headers, _=None: begun.extend((status, headers))))
+    status, headers = begun[0], dict(begun[1])
     assert status == "200 OK"
     if headers["Content-Type"] == "application/grpc-web-text+proto":
         answer = base64.b64decode(answer, validate=True)

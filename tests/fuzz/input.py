@@ -1,4 +1,4 @@
-"""One input: the bytes of a request, the door that it goes to, and what may be said about the answer."""
+"""One input: the bytes of a request, the interface that it goes to, and the bounds of its answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Input:
     """What is sent.
 
     :param raw: the bytes, which end where the request does.
@@ -16,7 +16,7 @@ class Question:
     :param most: how many answers may come at most.
     """
 
-    door: str
+    interface: str
     raw: bytes
     source: str = "127.0.0.1"
     timeout: float | None = None
@@ -37,7 +37,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Corpus:
     """What the inputs are made from: names of things that exist at the server."""
 
     ids: list[str]
@@ -65,7 +65,7 @@ class World:
     """Paths of documentation, of the pages of transfers, and of files."""
 
 
-def request(method: bytes, target: bytes, headers: list[bytes], body: bytes | None = None) -> bytes:
+def http_request(method: bytes, target: bytes, headers: list[bytes], body: bytes | None = None) -> bytes:
     """One request of HTTP/1.1, as it should be written."""
     lines = [method + b" " + target + b" HTTP/1.1", *filter(None, headers)]
     if not any(each.lower().startswith(b"host:") for each in headers):

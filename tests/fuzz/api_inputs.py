@@ -1,4 +1,4 @@
-"""Inputs for the doors of programs: JSON, waiting, webhooks, gRPC-Web, the feed."""
+"""Inputs for the interfaces of programs: JSON, waiting, webhooks, gRPC-Web, the feed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import random
 from typing import Any
 from urllib.parse import parse_qsl
 
+from tests.fuzz.input import Corpus, Input, http_request
 from tests.fuzz.mutation import (
     CONTENT_TYPES,
     METHODS,
@@ -22,7 +23,6 @@ from tests.fuzz.mutation import (
     tampered,
     text,
 )
-from tests.fuzz.questions import Question, World, request
 
 GRPC = "/sgn.gateway.v1.Web/"
 METHOD_NAMES = (
@@ -32,18 +32,18 @@ METHOD_NAMES = (
 )  # fmt: skip
 
 
-def json_question(chance: random.Random, world: World) -> Question:
+def json_input(chance: random.Random, corpus: Corpus) -> Input:
     """A right request of an operation with a few things changed."""
-    example = chance.choice(world.examples)
-    return _changed(chance, example, "json", _key_header(chance, world))
+    example = chance.choice(corpus.examples)
+    return _changed(chance, example, "json", _key_header(chance, corpus))
 
 
-def webhook_question(chance: random.Random, world: World) -> Question:
+def webhook_input(chance: random.Random, corpus: Corpus) -> Input:
     """Webhooks of an API key: made, listed, removed."""
     body = {
         "url": "https://hooks.example/in",
-        "accounts": [chance.choice(world.accounts)],
-        "transfer_ids": [chance.choice(world.ids)],
+        "accounts": [chance.choice(corpus.accounts)],
+        "transfer_ids": [chance.choice(corpus.ids)],
     }
     example = chance.choice(
         (
@@ -53,13 +53,13 @@ def webhook_question(chance: random.Random, world: World) -> Question:
             {"method": "DELETE", "path": "/v2/webhooks?id=whk_0000"},
         )
     )
-    key = [f"Authorization: Bearer {world.api_key}".encode()]
+    key = [f"Authorization: Bearer {corpus.api_key}".encode()]
     return _changed(chance, example, "json", key if chance.random() < 0.9 else [])
 
 
-def waiting_question(chance: random.Random, world: World) -> Question:
-    """Somebody who waits, and does not wait long."""
-    fields = [("transfer_id", chance.choice(world.ids))]
+def waiting_input(chance: random.Random, corpus: Corpus) -> Input:
+    """A client that waits for a moment."""
+    fields = [("transfer_id", chance.choice(corpus.ids))]
     if chance.random() < 0.5:
         fields += [
             ("after_status", str(chance.randrange(13))),
@@ -68,20 +68,20 @@ def waiting_question(chance: random.Random, world: World) -> Question:
         where = "/v2/waitTransferStatus"
     else:
         if chance.random() < 0.4:
-            fields = [("account", chance.choice(world.accounts))]
+            fields = [("account", chance.choice(corpus.accounts))]
         if chance.random() < 0.4:
             fields.append(("last_event_id", f"{chance.randrange(5000)}-0"))
         where = "/v2/transferEvents"
     query = encoded(chance, pairs(chance, fields))
     method = b"GET" if chance.random() < 0.9 else chance.choice(METHODS)
     target = one_line(path(chance, where) + b"?" + query, spaces=False)
-    return Question("waiting", request(method, target, more_headers(chance)), timeout=0.03)
+    return Input("waiting", http_request(method, target, more_headers(chance)), timeout=0.03)
 
 
-def grpc_question(chance: random.Random, world: World) -> Question:
+def grpc_input(chance: random.Random, corpus: Corpus) -> Input:
     """Frames, texts of frames, and metadata."""
     text_mode = chance.random() < 0.4
-    example = chance.choice(world.calls)
+    example = chance.choice(corpus.calls)
     message = base64.b64decode(example["base64"])[5:]
     if chance.random() < 0.5:
         message = tampered(chance, message)
@@ -97,13 +97,13 @@ def grpc_question(chance: random.Random, world: World) -> Question:
     kind = b"application/grpc-web-text" if text_mode else b"application/grpc-web+proto"
     if chance.random() < 0.05:
         kind = chance.choice(CONTENT_TYPES)
-    headers = [b"Content-Type: " + kind, *_key_header(chance, world), *more_headers(chance)]
+    headers = [b"Content-Type: " + kind, *_key_header(chance, corpus), *more_headers(chance)]
     if chance.random() < 0.1:
         limit = chance.choice((b"1H", b"0S", b"5", b"S", b"99999999n", b"x" * 50, b"1m", b"\xff", b"-1S"))
         headers.append(b"grpc-timeout: " + limit)
     method = b"POST" if chance.random() < 0.95 else chance.choice(METHODS)
-    return Question(
-        "grpcweb", request(method, one_line(path(chance, GRPC + name), spaces=False), headers, body)
+    return Input(
+        "grpcweb", http_request(method, one_line(path(chance, GRPC + name), spaces=False), headers, body)
     )
 
 
@@ -120,9 +120,9 @@ def _framed(chance: random.Random, message: bytes) -> bytes:
     return body * 2 if kind == 3 else body
 
 
-def ingest_question(chance: random.Random, world: World) -> Question:
-    """Lines of the feed, questions for the cursor and for refund requests."""
-    headers = [f"Authorization: Bearer {world.token}".encode()]
+def ingest_input(chance: random.Random, corpus: Corpus) -> Input:
+    """Lines of the feed, requests for the cursor and for refund requests."""
+    headers = [f"Authorization: Bearer {corpus.token}".encode()]
     if chance.random() < 0.1:
         headers = chance.choice(([], [b"Authorization: Bearer x"], [one_line(tampered(chance, headers[0]))]))
     if chance.random() < 0.15:
@@ -131,8 +131,8 @@ def ingest_question(chance: random.Random, world: World) -> Question:
         query = encoded(chance, pairs(chance, fields))
         target = one_line(path(chance, where) + b"?" + query, spaces=False)
         method = b"GET" if chance.random() < 0.8 else chance.choice(METHODS)
-        return Question("ingest", request(method, target, headers + more_headers(chance)))
-    lines = [_line(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2, 3, 8)))]
+        return Input("ingest", http_request(method, target, headers + more_headers(chance)))
+    lines = [_line(chance, corpus) for _ in range(chance.choice((0, 1, 1, 1, 2, 3, 8)))]
     body = chance.choice((b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b"\r", b"\x85")).join(lines)
     if chance.random() < 0.1:
         body = gzip.compress(body, mtime=0)[: chance.choice((None, None, 5, -3))]
@@ -144,19 +144,19 @@ def ingest_question(chance: random.Random, world: World) -> Question:
         cut = chance.randrange(len(body) + 1)
         pieces = [each for each in (body[:cut], body[cut:]) if each]
         chunked = b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
-        return Question(
-            "ingest", request(b"POST", where, [*headers, b"Transfer-Encoding: chunked"]) + chunked
+        return Input(
+            "ingest", http_request(b"POST", where, [*headers, b"Transfer-Encoding: chunked"]) + chunked
         )
-    return Question("ingest", request(b"POST", where, headers, body))
+    return Input("ingest", http_request(b"POST", where, headers, body))
 
 
-def _line(chance: random.Random, world: World) -> bytes:
+def _line(chance: random.Random, corpus: Corpus) -> bytes:
     """An event that was taken: again, about another transfer, with other values, or broken."""
-    event = dict(chance.choice(world.lines))
+    event = dict(chance.choice(corpus.lines))
     if chance.random() < 0.5:
         event["id"] = f"fuzz-{chance.getrandbits(64)}"
     if chance.random() < 0.5 and "transfer_id" in event:
-        event["transfer_id"] = chance.choice((chance.choice(world.ids), f"0x{chance.getrandbits(256):064x}"))
+        event["transfer_id"] = chance.choice((chance.choice(corpus.ids), f"0x{chance.getrandbits(256):064x}"))
     for _ in range(chance.choice((0, 0, 1, 1, 2))):
         event = document(chance, event)
         if not isinstance(event, dict):
@@ -165,7 +165,7 @@ def _line(chance: random.Random, world: World) -> bytes:
     return tampered(chance, written) if chance.random() < 0.1 else written
 
 
-def _changed(chance: random.Random, example: dict[str, Any], door: str, headers: list[bytes]) -> Question:
+def _changed(chance: random.Random, example: dict[str, Any], interface: str, headers: list[bytes]) -> Input:
     where, _, query = example["path"].partition("?")
     fields = parse_qsl(query, keep_blank_values=True)
     target = path(chance, where)
@@ -179,7 +179,7 @@ def _changed(chance: random.Random, example: dict[str, Any], door: str, headers:
         kind = b"application/json" if chance.random() < 0.95 else chance.choice(CONTENT_TYPES)
         headers = [*headers, b"Content-Type: " + kind]
     headers = [*headers, *more_headers(chance)]
-    return Question(door, request(method, one_line(target, spaces=False), headers, body))
+    return Input(interface, http_request(method, one_line(target, spaces=False), headers, body))
 
 
 def _body(chance: random.Random, example: dict[str, Any]) -> bytes | None:
@@ -196,9 +196,9 @@ def _body(chance: random.Random, example: dict[str, Any]) -> bytes | None:
     return written + b" " * 70_000 if chance.random() < 0.01 else written
 
 
-def _key_header(chance: random.Random, world: World) -> list[bytes]:
+def _key_header(chance: random.Random, corpus: Corpus) -> list[bytes]:
     kind = chance.random()
     if kind < 0.9:
         return []
-    key = f"Authorization: Bearer {world.api_key}".encode()
+    key = f"Authorization: Bearer {corpus.api_key}".encode()
     return [key if kind < 0.97 else one_line(tampered(chance, key))]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 
+from tests.fuzz.input import Corpus, Input, http_request
 from tests.fuzz.mutation import HEADERS, METHODS, TELLING, tampered
-from tests.fuzz.questions import Question, World, request
 
 SOURCE = "127.0.3.1"
 STATUS = b'{"transfer_id":"%s"}'
 
 SMUGGLED = b"GET /v2/smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
-"""A request in a body. Whoever answers it has read the body's length otherwise than the sender."""
+"""A request in a body. A server that answers it reads the body's length in another way than the sender."""
 
 TWO_LENGTHS: tuple[list[bytes], ...] = (
     [b"Content-Length: 4", b"Transfer-Encoding: chunked"],
@@ -32,7 +32,7 @@ TWO_LENGTHS: tuple[list[bytes], ...] = (
     [b"X: y", b" Transfer-Encoding: chunked"],
     [b"Content-Length: 99999999999999999999"],
 )
-"""Heads that say twice, or unclearly, where the body ends: each is refused, and the connection closed."""
+"""Heads with two ends of the body, or an unclear one: each is refused, and the connection closed."""
 
 CHUNKS = (
     b"-1\r\nx\r\n0\r\n\r\n", b"0x5\r\nhello\r\n0\r\n\r\n", b"1_0\r\nhello\r\n0\r\n\r\n",
@@ -68,7 +68,7 @@ BAD_HEADERS = (
 )  # fmt: skip
 
 
-def raw_question(chance: random.Random, world: World) -> Question:
+def raw_input(chance: random.Random, corpus: Corpus) -> Input:
     """Any of them, on a connection of its own."""
     kind = chance.randrange(7)
     if kind == 0:
@@ -76,8 +76,8 @@ def raw_question(chance: random.Random, world: World) -> Question:
     if kind == 1:
         return _whole(chance, chance.randbytes(chance.randrange(1, 200)), 8)
     if kind == 2:
-        return _in_advance(chance, world)
-    good = _good(chance, world)
+        return _in_advance(chance, corpus)
+    good = _good(chance, corpus)
     if kind == 3:
         return _whole(chance, good[: chance.randrange(1, len(good))], 1)
     if kind == 4:
@@ -95,29 +95,29 @@ def raw_question(chance: random.Random, world: World) -> Question:
     return _whole(chance, bytes(changed), 8)
 
 
-def _good(chance: random.Random, world: World) -> bytes:
-    body = STATUS % chance.choice(world.ids).encode()
+def _good(chance: random.Random, corpus: Corpus) -> bytes:
+    body = STATUS % chance.choice(corpus.ids).encode()
     headers = [b"Content-Type: application/json", *chance.sample(HEADERS, chance.randrange(3))]
     where = chance.choice(
         (b"/v2/getTransferStatus", b"/v2/getTransferStatus", b"/admin/sign-in", b"/ingest/v1/events")
     )
-    return request(b"POST" if chance.random() < 0.9 else chance.choice(METHODS), where, headers, body)
+    return http_request(b"POST" if chance.random() < 0.9 else chance.choice(METHODS), where, headers, body)
 
 
-def _two_lengths(chance: random.Random) -> Question:
+def _two_lengths(chance: random.Random) -> Input:
     head = [b"POST /v2/getTransferStatus HTTP/1.1", b"Host: x", *chance.choice(TWO_LENGTHS)]
     body = chance.choice((b"0\r\n\r\n" + SMUGGLED, b"4\r\naaaa\r\n0\r\n\r\n" + SMUGGLED, SMUGGLED))
-    return Question("smuggling", b"\r\n".join(head) + b"\r\n\r\n" + body, SOURCE, timeout=2.0, fresh=True)
+    return Input("smuggling", b"\r\n".join(head) + b"\r\n\r\n" + body, SOURCE, timeout=2.0, fresh=True)
 
 
-def _in_advance(chance: random.Random, world: World) -> Question:
+def _in_advance(chance: random.Random, corpus: Corpus) -> Input:
     """Several requests at once, of which some are broken."""
-    asked = [_good(chance, world).replace(b"HEAD", b"GET", 1) for _ in range(chance.choice((2, 3, 10)))]
+    several = [_good(chance, corpus).replace(b"HEAD", b"GET", 1) for _ in range(chance.choice((2, 3, 10)))]
     if chance.random() < 0.5:
-        at = chance.randrange(len(asked))
-        asked[at] = tampered(chance, asked[at])
-    return _whole(chance, b"".join(asked), 2 * len(asked) + 6)
+        at = chance.randrange(len(several))
+        several[at] = tampered(chance, several[at])
+    return _whole(chance, b"".join(several), 2 * len(several) + 6)
 
 
-def _whole(chance: random.Random, raw: bytes, most: int) -> Question:
-    return Question("raw", raw, SOURCE, timeout=2.0, most=most, fresh=True)
+def _whole(chance: random.Random, raw: bytes, most: int) -> Input:
+    return Input("raw", raw, SOURCE, timeout=2.0, most=most, fresh=True)

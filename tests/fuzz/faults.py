@@ -1,4 +1,4 @@
-"""What is wrong with an answer. Each door has promises of its own (docs/interface.md#errors)."""
+"""What is wrong with an answer. Each interface has promises of its own (docs/interface.md#errors)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from tests.fuzz.exchange import Answer, Exchange
-from tests.fuzz.questions import Question
+from tests.fuzz.input import Input
 
 SLOW_SECONDS: Final = 1.0
 
@@ -24,34 +24,29 @@ first line."""
 _STREAM: Final = b"text/event-stream; charset=utf-8"
 
 
-def wrong(question: Question, found: Exchange) -> str | None:
+def fault_of(sent: Input, found: Exchange) -> str | None:
     """Why this must not be, None where nothing is wrong. How long it took is judged by ``is_slow``."""
-    if not found.answers and not found.cut and not question.fresh and found.rest == b"":
+    if not found.answers and not found.cut and not sent.fresh and found.rest == b"":
         return "no answer"
-    if found.rest and not found.cut and not _is_last_word(question, found):
+    if found.rest and not found.cut and not _is_last_word(sent, found):
         return f"{len(found.rest)} bytes that are no answer: {found.rest[:100]!r}"
-    if len(found.answers) > question.most:
+    if len(found.answers) > sent.most:
         return f"{len(found.answers)} answers"
     for answer in found.answers:
-        if fault := _fault(answer, question.raw):
+        if fault := _fault(answer, sent.raw):
             return fault
-    if question.door == "smuggling":
+    if sent.interface == "smuggling":
         return _smuggled(found)
-    if question.fresh or not found.answers:
+    if sent.fresh or not found.answers:
         return None
     (answer,) = found.answers
-    if question.method in (b"HEAD", b"OPTIONS") or answer.status in (204, 304):
+    if sent.method in (b"HEAD", b"OPTIONS") or answer.status in (204, 304):
         return None
-    if question.door in ("json", "waiting") and _OPERATION.match(question.target):
+    if sent.interface in ("json", "waiting") and _OPERATION.match(sent.target):
         return _no_envelope(answer)
-    if question.door == "grpcweb" and question.method == b"POST" and answer.status == 200:
+    if sent.interface == "grpcweb" and sent.method == b"POST" and answer.status == 200:
         return _no_trailers(answer)
     return None
-
-
-def is_slow(found: Exchange) -> bool:
-    """Whether it took so long that it is asked again, alone."""
-    return found.seconds > SLOW_SECONDS
 
 
 def is_unavailable(found: Exchange) -> bool:
@@ -59,9 +54,9 @@ def is_unavailable(found: Exchange) -> bool:
     return any(answer.status == 503 for answer in found.answers)
 
 
-def _is_last_word(question: Question, found: Exchange) -> bool:
+def _is_last_word(sent: Input, found: Exchange) -> bool:
     """Whether it is the body of a refusal, to a HEAD that could not be read so far: nothing follows it."""
-    if question.method != b"HEAD" or not found.answers:
+    if sent.method != b"HEAD" or not found.answers:
         return False
     refusal = found.answers[-1]
     return refusal.status in (400, 414, 431, 501) and refusal.header(b"Connection") == b"close"
@@ -102,9 +97,11 @@ def _no_envelope(answer: Answer) -> str | None:
         return f"no envelope: {answer.body[:100]!r}"
     if answer.status < 400 and err is None:
         return None
-    told = isinstance(err, dict) and isinstance(err.get("code"), int) and isinstance(err.get("msg"), str)
-    if not told or answer.header(b"X-Gateway-Reason") is None:
-        return f"{answer.status} does not say what is wrong: {answer.body[:100]!r}"
+    is_complete = (
+        isinstance(err, dict) and isinstance(err.get("code"), int) and isinstance(err.get("msg"), str)
+    )
+    if not is_complete or answer.header(b"X-Gateway-Reason") is None:
+        return f"{answer.status} has no error: {answer.body[:100]!r}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""A gunicorn as it is shipped, with all doors and the sandbox, and what inputs are made from."""
+"""A gunicorn as it is shipped, with every interface and the sandbox."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from app.values.times import system_clock
 from tests.actors import TESTER
 from tests.applications import audited_of, editing_of
 from tests.feed.services.world import projections
-from tests.fuzz.api_doors import GRPC
+from tests.fuzz.api_inputs import GRPC
 from tests.fuzz.exchange import Wire
+from tests.fuzz.input import Corpus
 from tests.fuzz.operator import Operator, found_pages
-from tests.fuzz.questions import World
 from tests.postgres import gateway_on
 from tests.sandboxes import load_into
 from tests.serving.server import IN_USE, MEASURED, ROOT, Server, serving
@@ -43,8 +43,8 @@ SECRET = "bench" * 8
 
 TOKEN = "a token of the fuzzer"
 RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
-LINES = 400
-"""Events that inputs are made from."""
+LINES, PAGES = 400, 80
+"""Events and pages of the console that inputs are made from, at most."""
 
 PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/transfer/", "/transfer/x",
     "/pages/static/x.css",
@@ -55,33 +55,30 @@ PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/tr
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Target:
     """The server, what inputs are made from, and its log."""
 
     server: Server
-    world: World
-    url: str
+    corpus: Corpus
     log: Path
 
-    def workers(self) -> dict[int, int]:
-        """Bytes of resident memory of each worker, by its process id."""
-        master = psutil.Process(self.server.process.pid)
-        return {worker.pid: worker.memory_info().rss for worker in master.children()}
+    def workers(self) -> set[int]:
+        """The process ids of the workers."""
+        return {worker.pid for worker in psutil.Process(self.server.process.pid).children()}
 
     def in_use(self) -> dict[int, int]:
         """Bytes that each worker has in use, by its process id.
 
-        What its allocators keep for later, and the holes that large requests leave, are only in its resident
-        memory.
+        What its allocators retain, and the holes that large requests leave, are only in its resident memory.
         """
         found: dict[int, int] = {}
-        with ExitStack() as kept:  # the worker that has more connections leaves the next one to the other
-            while not found.keys() >= self.workers().keys():
+        with ExitStack() as connections:  # so that the next worker takes the next one
+            while not found.keys() >= self.workers():
                 wire = HTTPConnection(self.server.host, self.server.port, timeout=30)
-                kept.callback(wire.close)
+                connections.callback(wire.close)
                 wire.request("GET", IN_USE)
-                said = json.loads(wire.getresponse().read())
-                found[said["pid"]] = said["bytes"]
+                answer = json.loads(wire.getresponse().read())
+                found[answer["pid"]] = answer["bytes"]
         return found
 
     def log_faults(self) -> list[str]:
@@ -91,14 +88,11 @@ class Stage:
 
 
 @contextmanager
-def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
-    """All of it on an empty database, ended with the block.
-
-    :param pages: of the console, at most, that inputs are made from.
-    """
+def running_target(url: str, folder: Path) -> Iterator[Target]:
+    """A gateway with the sandbox on an empty database, ended with the block."""
     with gateway_on(url) as app:
         load_into(app)
-        world = _world(app)
+        corpus = _corpus(app)
     settings = {
         "DATABASE_URL": url,
         "SECRET_KEY": SECRET,
@@ -109,14 +103,14 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
     }
     with serving(MEASURED, folder / "log", **settings) as server:
         wire = Wire(server.host, server.port)
-        operator = Operator(wire, world)
+        operator = Operator(wire, corpus)
         operator.sign_in()
-        found, forms = found_pages(operator, pages)
+        found, forms = found_pages(operator, PAGES)
         wire.close()
-        yield Stage(server, replace(world, pages=found, forms=forms), url, folder / "log")
+        yield Target(server, replace(corpus, pages=found, forms=forms), folder / "log")
 
 
-def _world(app: Flask) -> World:
+def _corpus(app: Flask) -> Corpus:
     create_account(*editing_of(app), "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
     key = issue(*editing_of(app), new_key("fuzz", ("read", "webhooks"), ""), actor=TESTER).text
     with reading(part_of(app, Database).engine) as connection:
@@ -125,7 +119,7 @@ def _world(app: Flask) -> World:
         ).all()
         accounts = connection.scalars(select(TransferAccount.account).distinct().limit(20)).all()
     ids, recorded = [f"0x{each.hex()}" for each in keys], _examples()
-    return World(
+    return Corpus(
         ids,
         sorted(accounts),
         TOKEN,
@@ -151,33 +145,33 @@ def _examples() -> list[dict[str, object]]:
 
 def _lines() -> list[dict[str, object]]:
     """Some events of each type."""
-    kept: dict[str, list[dict[str, object]]] = {}
+    by_type: dict[str, list[dict[str, object]]] = {}
     for event in sandbox_events(system_clock()):
-        of_type = kept.setdefault(str(event["type"]), [])
+        of_type = by_type.setdefault(str(event["type"]), [])
         if len(of_type) < 20:
             of_type.append(orjson.loads(orjson.dumps(event)))
-    return [event for of_type in kept.values() for event in of_type][:LINES]
+    return [event for of_type in by_type.values() for event in of_type][:LINES]
 
 
 def inconsistencies(url: str) -> list[str]:
-    """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
+    """What is wrong in the database: the audit log's seals, and projections that a replay changes."""
     with gateway_on(url) as app:
         database = part_of(app, Database)
         verified = verify_audit(*audited_of(app))
         found = [f"audit: {verified.fault}"] if verified.fault is not None else []
         with reading(database.engine) as connection:
-            before = _folded(connection)
+            before = _projected(connection)
         replay(*audited_of(app), actor=TESTER)
         with reading(database.engine) as connection:
-            after = _folded(connection)
+            after = _projected(connection)
     return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]
 
 
-def _folded(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """What follows from the log, without the times at which anomalies were found.
+def _projected(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """The projections of the log, without the times at which anomalies were found.
 
     How far a chain was read is not lowered where a later send takes an event to another chain; a replay finds
-    less, so the chains alone are compared.
+    less, so only the chains are compared.
     """
     found = projections(connection)
     shown = {"anomalies": 4, "chain_progress": 1}
