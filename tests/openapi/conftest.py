@@ -10,11 +10,9 @@ import pytest
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 
-INGEST_TOKEN = "a reporter of the tests of the document"
-
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("openapi")
-    with serving_sandbox(folder, sqlite_template, WEB_CONCURRENCY="1", INGEST_TOKENS=INGEST_TOKEN) as running:
+    with serving_sandbox(folder, sqlite_template, WEB_CONCURRENCY="1") as running:
         yield running

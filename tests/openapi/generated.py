@@ -1,6 +1,6 @@
 """Clients that are generated from the OpenAPI document and checked as strictly as their languages can.
 
-Made once for a document and kept in .tmp/: generating and checking them takes ten seconds, calling them one.
+Made once for a document and stored in .tmp/: that takes ten seconds, calling them one.
 """
 
 from __future__ import annotations

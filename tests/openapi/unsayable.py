@@ -1,4 +1,4 @@
-"""What JSON Schema cannot say of a query: schemathesis loads this by SCHEMATHESIS_HOOKS."""
+"""What JSON Schema cannot express about a query: schemathesis loads this by SCHEMATHESIS_HOOKS."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
             client=client, body=StatusesBody(transfer_ids=[transfer_id, "0x" + "ab" * 32])
         )
         history = transfer_history.sync(client=client, acct_addr=[transfer.sender, "nobody"], page_size=10)
-        ask = WithdrawBody(withdraw_req=request)
-        asked = withdraw_liquidity.sync(client=client, body=ask)
+        wish = WithdrawBody(withdraw_req=request)
+        requested = withdraw_liquidity.sync(client=client, body=wish)
         latency = get_latest_7_day_transfer_latency_for_query.sync(
             client=client, src_chain_id=1, dst_chain_id=56
         )
@@ -112,7 +112,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         unhooked = remove_webhook.sync_detailed(client=owner, id="whk_none")
     assert hooks.parsed and hook.parsed and unhooked.parsed
     assert quote and posted and as_form and status and latency and evidence and configs and everything
-    assert up and ready and runs and refused.parsed and by_transaction and both and history and asked
+    assert up and ready and runs and refused.parsed and by_transaction and both and history and requested
     assert figures and explained
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
@@ -130,7 +130,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "by transaction": by_transaction.status,
                 "statuses": [[each.status, each.err.code if each.err else None] for each in both.statuses],
                 "in its history": transfer_id in [each.transfer_id for each in history.history],
-                "asked": asked.err.code if asked.err else asked.seq_num,
+                "requested": requested.err.code if requested.err else requested.seq_num,
                 "latency": latency.median_transfer_latency_in_second > 0,
                 "figures": figures.p99 >= figures.p90 >= figures.median > 0,
                 "explained": [

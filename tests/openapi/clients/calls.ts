@@ -52,7 +52,7 @@ const history = good(
     params: { query: { "acct_addr[]": [transfer.sender, "nobody"], page_size: 10 } },
   }),
 );
-const asked = good(await client.POST("/v2/withdrawLiquidity", { body: { withdraw_req: request } }));
+const requested = good(await client.POST("/v2/withdrawLiquidity", { body: { withdraw_req: request } }));
 const latency = good(await client.GET("/v2/getLatest7DayTransferLatencyForQuery", { params: { query: chains } }));
 const figures = good(await client.GET("/v2/getTransferLatencyStats", { params: { query: chains } }));
 const explained = good(await client.GET("/v2/explainEstimate", { params: { query: quote } }));
@@ -88,7 +88,7 @@ console.log(
     "by transaction": byTransaction.status,
     statuses: both.statuses.map((each) => [each.status, each.err?.code ?? null]),
     "in its history": history.history.some((each) => each.transfer_id === transferId),
-    asked: asked.err?.code ?? asked.seq_num,
+    requested: requested.err?.code ?? requested.seq_num,
     latency: latency.median_transfer_latency_in_second > 0,
     figures: figures.p99 >= figures.p90 && figures.p90 >= figures.median && figures.median > 0,
     explained: [explained.refusal, [term?.value]],
