@@ -18,7 +18,7 @@ from tests.programs import program
 
 
 class RedisServer:
-    """On a socket in a folder of its own; nothing is kept on disk."""
+    """On a socket in a folder of its own; nothing is stored on disk."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         """
@@ -31,13 +31,13 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """For ``RATE_LIMIT_STORAGE_URL``, as somebody without a password."""
+        """For ``RATE_LIMIT_STORAGE_URL``, without a password."""
         return f"unix://{self.socket}"
 
     def start(self, until: str | None = None) -> None:
         """Start it, and wait until it listens.
 
-        :param until: the URL at which it must answer, where that is not its own.
+        :param until: the URL at which it must answer, where it is not its own.
         """
         listening = ("--port", "0", "--unixsocket", str(self.socket))
         self._process = subprocess.Popen(
@@ -56,7 +56,7 @@ class RedisServer:
         raise AssertionError(f"Redis did not start:\n{self._log.read_text()}")
 
     def do(self, *words: str | int, url: str | None = None) -> object:
-        """What it answers to a command."""
+        """Its answer to a command."""
         with Redis.from_url(url or self.url) as connected:
             return cast("object", connected.execute_command(*words))
 

@@ -23,14 +23,14 @@ from tests.limits.redis_server import RedisServer
 from tests.serving.server import Server, serving
 
 CONFIGS = "/v2/getTransferConfigs"
-WORKERS, LIMIT, ASKED, AT_ONCE = 4, 60, 240, 16
+WORKERS, LIMIT, REQUESTS, AT_ONCE = 3, 60, 180, 16
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request was told."""
+    """The status, the headers of the limit, and the time of one request."""
 
     status: int
     limit: int
@@ -39,25 +39,28 @@ class Answer:
     seconds: float
 
 
-@pytest.fixture
-def url(sqlite_template: Path, tmp_path: Path) -> str:
-    shutil.copy(sqlite_template, tmp_path / "gateway.db")
-    return f"sqlite:///{tmp_path / 'gateway.db'}"
+@pytest.fixture(scope="module")
+def folder(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the server: its database and its log."""
+    folder = tmp_path_factory.mktemp("limits")
+    shutil.copy(sqlite_template, folder / "gateway.db")
+    return folder
 
 
-@pytest.fixture
-def server(url: str, tmp_path: Path, own_redis: RedisServer) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def server(folder: Path, shared_redis: RedisServer) -> Iterator[Server]:
     settings = {
+        "DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
         "WEB_CONCURRENCY": str(WORKERS),
         "RATE_LIMIT": f"{LIMIT}/hour",
-        "RATE_LIMIT_STORAGE_URL": own_redis.url,
+        "RATE_LIMIT_STORAGE_URL": shared_redis.url,
     }
-    with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, **settings) as running:
+    with serving("wsgi:app", folder / "log", **settings) as running:
         yield running
 
 
-def ask(server: Server, key: str = "") -> Answer:
-    """On a connection of its own, so that any worker may take it."""
+def get(server: Server, key: str = "") -> Answer:
+    """One request on a connection of its own, so that any worker may take it."""
     began = time.monotonic()
     response = server.ask("GET", CONFIGS, {"Authorization": f"Bearer {key}"} if key else None)
     response.read()
@@ -66,33 +69,33 @@ def ask(server: Server, key: str = "") -> Answer:
     return Answer(response.status, limit, remaining, reset, time.monotonic() - began)
 
 
-def ask_all(server: Server, key: str = "", asked: int = ASKED) -> list[Answer]:
+def get_many(server: Server, key: str = "", times: int = REQUESTS) -> list[Answer]:
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return list(threads.map(lambda _: ask(server, key), range(asked)))
+        return list(threads.map(lambda _: get(server, key), range(times)))
 
 
 def exactly(answers: list[Answer], limit: int) -> bool:
-    """Whether exactly the limit passed, and each of those was told another number."""
+    """Whether exactly the limit passed, and each of those has another number."""
     passed = [each for each in answers if each.status != 429]
     assert all(each.limit == limit and 3500 < each.reset <= 3600 for each in answers)
     assert all(each.remaining == 0 for each in answers if each.status == 429)
     return sorted(each.remaining for each in passed) == list(range(limit))
 
 
-def test_exactly_the_limit_passes(server: Server, url: str) -> None:
-    app = create_app(make_settings(url))
+def test_workers_pass_exactly_the_limit(server: Server, folder: Path, redis_server: RedisServer) -> None:
+    app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
         key = issue(*editing_of(app), new_key("wallet", ("read",), "45/hour"), actor=TESTER).text
         close_connections()
-    assert exactly(ask_all(server), LIMIT)
+    assert exactly(get_many(server), LIMIT)
     time.sleep(1.1)  # a worker may have read the keys just before
-    assert exactly(ask_all(server, key), 45)
+    assert exactly(get_many(server, key), 45)
 
 
-def test_a_redis_that_hangs_holds_up_nobody(server: Server, own_redis: RedisServer, tmp_path: Path) -> None:
-    ask_all(server, asked=20)
-    own_redis.signal(SIGSTOP)
-    frozen = ask_all(server)
+def test_frozen_redis_delays_no_request(server: Server, folder: Path, redis_server: RedisServer) -> None:
+    get_many(server, times=20)
+    redis_server.signal(SIGSTOP)
+    frozen = get_many(server)
     assert json.load(server.ask("GET", "/healthz")) == {"err": None}
     assert max(each.seconds for each in frozen) < 5
     slow = sum(each.seconds > 0.45 for each in frozen)
@@ -102,11 +105,11 @@ def test_a_redis_that_hangs_holds_up_nobody(server: Server, own_redis: RedisServ
     passed = Counter(each.status for each in frozen)
     # Each process counts for itself: at most the limit in each, and not the limit of all.
     assert LIMIT - 20 < passed[200] <= WORKERS * LIMIT
-    own_redis.signal(SIGCONT)
+    redis_server.signal(SIGCONT)
     time.sleep(REST_SECONDS + 0.5)
-    ask_all(server, asked=40)  # wakes each process
-    own_redis.do("FLUSHALL")
-    assert exactly(ask_all(server), LIMIT)
-    log = (tmp_path / "log").read_text()
+    get_many(server, times=40)  # wakes each process
+    redis_server.do("FLUSHALL")
+    assert exactly(get_many(server), LIMIT)
+    log = (folder / "log").read_text()
     assert 1 <= log.count("this process counts for itself") <= WORKERS
     assert log.count("the store of limits is back") == log.count("this process counts for itself")

@@ -15,7 +15,7 @@ from tests.authority import Authority
 from tests.limits.redis_server import RedisServer, running_redis
 
 RIGHTS = ("+evalsha", "+eval", "+incr", "+pttl", "+pexpire", "+select", "+ping", "~gateway:*")
-"""What docs/limits.md says that a user needs."""
+"""The rights that a user needs by docs/limits.md."""
 
 
 def count(url: str) -> int:
@@ -24,12 +24,13 @@ def count(url: str) -> int:
     return 9 - times
 
 
-def complaint(url: str) -> str:
+def error_of(url: str) -> str:
     with pytest.raises(RedisError) as refused:
         SharedCounts(url).check()
     return str(refused.value)
 
 
+@pytest.mark.system
 def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
     own_redis.do("ACL", "SETUSER", "gateway", "on", ">p@ss/word", "resetkeys", *RIGHTS)
     url = f"unix://gateway:p%40ss%2Fword@{own_redis.socket}"
@@ -39,17 +40,20 @@ def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
         assert right in Path("docs/limits.md").read_text()
 
 
+@pytest.mark.system
 def test_user_without_rights_is_reported_at_start(own_redis: RedisServer) -> None:
-    """It can sign in and ask whether Redis is there; otherwise nobody would notice."""
+    """It can sign in and ping; otherwise the fault would not be seen."""
     own_redis.do("ACL", "SETUSER", "other", "on", ">p", "resetkeys", "~LIMITS*", *RIGHTS[:-1])
-    assert "no permissions" in complaint(f"unix://other:p@{own_redis.socket}")
+    assert "no permissions" in error_of(f"unix://other:p@{own_redis.socket}")
 
 
-def test_a_number_of_a_database(own_redis: RedisServer) -> None:
+@pytest.mark.system
+def test_url_may_name_a_database(own_redis: RedisServer) -> None:
     assert (count(f"{own_redis.url}?db=2"), count(own_redis.url)) == (8, 8)
 
 
-def test_over_tls(tmp_path: Path) -> None:
+@pytest.mark.system
+def test_redis_over_tls(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -63,10 +67,10 @@ def test_over_tls(tmp_path: Path) -> None:
     with running_redis("--tls-port", str(port), "--tls-auth-clients", "no", *options):
         trusted = f"ssl_ca_certs={tmp_path / 'ca.pem'}"
         assert count(f"rediss://localhost:{port}/1?{trusted}") == 8
-        assert "certificate verify failed" in complaint(f"rediss://localhost:{port}/1")
+        assert "certificate verify failed" in error_of(f"rediss://localhost:{port}/1")
         wrong_name = f"rediss://127.0.0.1:{port}/1?{trusted}"
-        assert "certificate verify failed" in complaint(wrong_name)
-        # A store that cannot be trusted is one that cannot be asked.
+        assert "certificate verify failed" in error_of(wrong_name)
+        # An untrusted store is like one that does not answer.
         assert LimitStore(wrong_name).count("me", limits_of("9/hour")).remaining == 8
 
 
@@ -78,7 +82,7 @@ def test_over_tls(tmp_path: Path) -> None:
         "memory://", "",
     ],
 )  # fmt: skip
-def test_urls_that_are_good(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_urls_are_read(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("RATE_LIMIT_STORAGE_URL", url)
     settings = load_settings()
     assert settings.rate_limit_storage_url == (url or "memory://")
@@ -93,7 +97,7 @@ def test_urls_that_are_good(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
         "redis:cache",
     ],
 )  # fmt: skip
-def test_urls_that_are_bad(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_malformed_urls_are_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("RATE_LIMIT_STORAGE_URL", url)
     with pytest.raises(ConfigError, match=r"^RATE_LIMIT_STORAGE_URL: must be .*redis://") as ended:
         load_settings()

@@ -1,4 +1,4 @@
-"""How a caller is told to stand with the limits, by a clock that the test sets."""
+"""Limits, counts and what is left, by a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_tightest_limit_is_reported() -> None:
         ("7/years", [(7, 31_104_000)]),
     ],
 )
-def test_the_notation(text: str, limits: list[tuple[int, int]]) -> None:
+def test_notation_of_limits(text: str, limits: list[tuple[int, int]]) -> None:
     assert list(limits_of(text)) == limits
 
 
@@ -50,7 +50,7 @@ def test_the_notation(text: str, limits: list[tuple[int, int]]) -> None:
     "text",
     ["often", " ", "5", "5/", "/minute", "5/fortnight", "5/minute;", "5/minutely", "-5/minute", "²/day"],
 )
-def test_what_is_no_limit(text: str) -> None:
+def test_malformed_limit_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="limit"):
         limits_of(text)
 
