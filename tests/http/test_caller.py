@@ -33,7 +33,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("peer", "forwarded_for", "trusted", "expected"), CASES)
-def test_caller(peer: str | None, forwarded_for: str | None, trusted: int, expected: str | None) -> None:
+def test_caller_is_the_peer_or_forwarded(
+    peer: str | None, forwarded_for: str | None, trusted: int, expected: str | None
+) -> None:
     address = caller_address(peer, forwarded_for, trusted)
     assert (None if address is None else str(address)) == expected
 

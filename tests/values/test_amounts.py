@@ -1,3 +1,5 @@
+"""Amounts and rates: reading, exact arithmetic, and texts for people."""
+
 from __future__ import annotations
 
 import re
@@ -19,7 +21,7 @@ UINT256 = 2**256 - 1
     ("text", "amount"),
     [("0", 0), ("007", 7), ("1000000", 10**6), (str(UINT256), UINT256), ("0" * 77 + "1", 1)],
 )
-def test_amounts_that_are_read(text, amount):
+def test_amounts_that_are_read(text: str, amount: int) -> None:
     assert amounts.parse_uint256(text) == amount
 
 
@@ -30,13 +32,13 @@ def test_amounts_that_are_read(text, amount):
         str(UINT256 + 1), "0" * 79, "9" * 5000,
     ],
 )  # fmt: skip
-def test_amounts_that_are_refused(text):
+def test_amounts_that_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must (be|have)"):
         amounts.parse_uint256(text)
 
 
 @given(st.integers(0, UINT256))
-def test_an_amount_reads_back(amount):
+def test_amount_reads_back(amount: int) -> None:
     assert amounts.parse_uint256(str(amount)) == amount
 
 
@@ -49,30 +51,30 @@ def test_an_amount_reads_back(amount):
         ("01.50", Fraction(3, 2)),
     ],
 )
-def test_rates_that_are_read(text, rate):
+def test_rates_that_are_read(text: str, rate: Fraction) -> None:
     assert amounts.parse_decimal(text) == rate
 
 
 @pytest.mark.parametrize("text", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "٣.1", "1,5", "nan", "1" * 79])
-def test_rates_that_are_refused(text):
+def test_rates_that_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must (be|have)"):
         amounts.parse_decimal(text)
 
 
 @given(st.integers(0, 2**300), st.integers(0, 2**300), st.integers(1, 2**300))
-def test_division_rounds_as_it_says(a, b, divisor):
+def test_division_rounds_down_or_up(a: int, b: int, divisor: int) -> None:
     exact = Fraction(a * b, divisor)
     assert 0 <= exact - amounts.mul_div_down(a, b, divisor) < 1
     assert 0 <= amounts.mul_div_up(a, b, divisor) - exact < 1
 
 
 @given(st.integers(0, 2**300), st.integers(0, 10**6))
-def test_ppm_rounds_up(amount, ppm):
+def test_ppm_rounds_up(amount: int, ppm: int) -> None:
     assert 0 <= amounts.ppm_up(amount, ppm) - Fraction(amount * ppm, 10**6) < 1
 
 
 @given(st.integers(0, 2**256), st.integers(0, 36), st.integers(0, 36))
-def test_scaling(amount, src, dst):
+def test_scaling_between_decimals(amount: int, src: int, dst: int) -> None:
     exact = Fraction(amount) * Fraction(10) ** (dst - src)
     assert 0 <= exact - amounts.scale_down(amount, src, dst) < 1
     up, down = amounts.scale_factors(src, dst)
@@ -92,12 +94,12 @@ def test_scaling(amount, src, dst):
         (UINT256, 0, str(UINT256)),
     ],
 )
-def test_amounts_for_people(amount, decimals, text):
+def test_amounts_for_people(amount: int, decimals: int, text: str) -> None:
     assert amounts.format_units(amount, decimals) == text
 
 
 @given(st.integers(-(2**256), 2**256), st.integers(0, 36))
-def test_amounts_for_people_are_exact(amount, decimals):
+def test_amounts_for_people_are_exact(amount: int, decimals: int) -> None:
     text = amounts.format_units(amount, decimals)
     assert Fraction(text) == Fraction(amount, 10**decimals)
     assert "." not in text or text[-1] not in "0."
@@ -118,18 +120,20 @@ def test_thousands_are_grouped_by_spaces(number: int | Decimal, text: str) -> No
     assert amounts.grouped(number) == text
 
 
-def test_an_amount_of_a_sentence() -> None:
-    told = [amounts.tokens_text(amount, 6, "USDT") for amount in (1_234_500_000, -1_234_500_000, -500_000, 0)]
-    assert told == ["1 234.5 USDT", "-1 234.5 USDT", "-0.5 USDT", "0 USDT"]
+def test_amount_with_its_token() -> None:
+    texts = [
+        amounts.tokens_text(amount, 6, "USDT") for amount in (1_234_500_000, -1_234_500_000, -500_000, 0)
+    ]
+    assert texts == ["1 234.5 USDT", "-1 234.5 USDT", "-0.5 USDT", "0 USDT"]
 
 
 def test_nothing_else_groups_thousands() -> None:
-    """One place decides how: tables and sentences, the console and the commands say it alike."""
+    """The console and the commands write numbers in one way."""
     app = Path(amounts.__file__).parents[1]
     found = [path.name for path in app.rglob("*.py") if re.search(r":,[fd]?\}", path.read_text())]
     assert found == ["amounts.py"]
 
 
-def test_a_rate_for_people():
+def test_rate_for_people() -> None:
     assert amounts.rate_as_number(Fraction(1000001, 10**6)) == 1.000001
     assert amounts.rate_as_number(Fraction(10**400)) == sys.float_info.max

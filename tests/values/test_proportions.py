@@ -25,11 +25,11 @@ from app.values.differences import leaps, number_text, times_text
         (Fraction(123_456_789), "123 456 789"),
     ],
 )
-def test_numbers(number: Fraction, text: str) -> None:
+def test_numbers_in_words(number: Fraction, text: str) -> None:
     assert number_text(number) == text
 
 
-def test_times() -> None:
+def test_proportion_in_words() -> None:
     assert times_text(5, 60) == "12 times the old one"
     assert times_text(2**255, 2**256) == "2 times the old one"
     assert times_text(60, 5) == "about 0.08333 times the old one"
@@ -38,7 +38,7 @@ def test_times() -> None:
     assert times_text(0, 0) == "unchanged"
 
 
-def test_leaps() -> None:
+def test_large_changes_are_leaps() -> None:
     assert leaps(1, 5, Fraction(5))
     assert leaps(5, 1, Fraction(5))
     assert not leaps(10, 49, Fraction(5))
