@@ -1,4 +1,4 @@
-"""Applications with the small network, at a time that stands still."""
+"""Applications with the small network, with a clock that stands still."""
 
 from __future__ import annotations
 
@@ -12,35 +12,34 @@ from flask.testing import FlaskClient
 from tests.api.world import NOW, configure
 from tests.applications import Applications, OpenApp
 from tests.databases import SharedDatabase
-from tests.grpcweb.two_doors import TwoDoors
+from tests.grpcweb.both_interfaces import BothInterfaces
 
-UNCARRIED = {
+ONLY_OVER_HTTP = {
     "test_what_does_not_change_the_answer": "is_pegged=[fF0]",  # an explicit false
     "test_missing_tolerance_is_zero_and_passes": "",  # left out is an explicit zero
-    "test_read_strictly_the_tolerance_is_required": "",
-    "test_what_only_a_query_can_get_wrong": "",  # numbers and what comes twice
-    "test_errors_have_the_type_too": "",  # broken JSON
-    "test_it_loads_into_an_empty_database_only": "",  # asks nothing
+    "test_malformed_queries_are_refused": "",  # numbers and what comes twice
+    "test_sandbox_needs_an_empty_database": "",  # sends nothing
 }
-"""Tests that ask only what a gRPC-Web message cannot say, and which of their cases."""
+"""Tests that request only what no gRPC-Web message can express, and which of their cases."""
 
 
 @pytest.fixture
 def client_class(request: pytest.FixtureRequest) -> type[FlaskClient]:
-    """How the tests ask: those marked ``both_doors`` over HTTP and gRPC-Web, the others over HTTP."""
-    return TwoDoors if request.node.get_closest_marker("both_doors") else FlaskClient
+    """Those marked ``both_interfaces`` send over HTTP and gRPC-Web, the others over HTTP."""
+    return BothInterfaces if request.node.get_closest_marker("both_interfaces") else FlaskClient
 
 
 @pytest.fixture(autouse=True)
 def something_was_compared(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No test of both doors passes because nothing was asked over the other one."""
-    before = TwoDoors.compared
+    """No test of both interfaces passes because it sent nothing over gRPC-Web."""
+    before = BothInterfaces.compared
     yield
-    if request.node.get_closest_marker("both_doors"):
-        cases = UNCARRIED.get(request.node.originalname)
-        uncarried = cases is not None and re.search(cases, request.node.name) is not None
-        assert (TwoDoors.compared == before) == uncarried, (
-            "METHOD_OF of tests/grpcweb/two_doors.py has what both doors serve, UNCARRIED what one cannot ask"
+    if request.node.get_closest_marker("both_interfaces"):
+        cases = ONLY_OVER_HTTP.get(request.node.originalname)
+        is_only_over_http = cases is not None and re.search(cases, request.node.name) is not None
+        assert (BothInterfaces.compared == before) == is_only_over_http, (
+            "METHOD_OF of tests/grpcweb/both_interfaces.py has what both interfaces serve, "
+            "ONLY_OVER_HTTP what a message cannot request"
         )
 
 
@@ -67,5 +66,5 @@ def client(app: Flask) -> FlaskClient:
 
 @pytest.fixture
 def strict(app: Flask, open_app: OpenApp) -> FlaskClient:
-    """Asks a gateway on the same database that reads strictly (``COMPAT_CLIENTS=0``)."""
+    """A client of a gateway on the same database that reads strictly (``COMPAT_CLIENTS=0``)."""
     return open_app(compat_clients=False).test_client()

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 
-from tests.api.estimates import ASKED
+from tests.api.estimates import QUERY
 from tests.api.shapes import ESTIMATE, EXPLAIN, ZEROES
 from tests.api.world import BLOCKED
 
@@ -16,15 +16,15 @@ SECRETS = ("secret", "203.0.113", BLOCKED.lower(), "vpn list")
 
 
 def explain(client: FlaskClient, *, caller: dict[str, str] | None = None, **changes: Any) -> dict[str, Any]:
-    """The explanation; as an estimate says the same, and nothing is told of a block's reason or source."""
-    asked = ASKED | changes
-    response = client.get(EXPLAIN, query_string=asked, environ_overrides=caller)
+    """The explanation; it equals the estimate, and shows no reason or source of a block."""
+    query = QUERY | changes
+    response = client.get(EXPLAIN, query_string=query, environ_overrides=caller)
     body: dict[str, Any] = response.get_json()
     assert response.status_code == 200
     assert "X-Gateway-Reason" not in response.headers
     assert list(body) == ["err", *ZEROES[EXPLAIN]]
     assert body["err"] is None
-    estimate = client.get(ESTIMATE, query_string=asked, environ_overrides=caller)
+    estimate = client.get(ESTIMATE, query_string=query, environ_overrides=caller)
     refusal, answered = body["refusal"], estimate.get_json()
     if refusal is None:
         assert answered["err"] is None

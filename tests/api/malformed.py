@@ -1,4 +1,4 @@
-"""Requests that break a rule, and what their refusals must name."""
+"""Requests that break a rule, and the name that their refusals must have."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NOT_UINTS = [
 
 
 def with_raw(good: dict[str, str], name: str, raw: str) -> str:
-    """The query string with one value as it stands, not encoded."""
+    """The query string with one value that is not encoded."""
     return "&".join((urlencode({k: v for k, v in good.items() if k != name}), f"{name}={raw}"))
 
 
 def queries() -> Iterator[tuple[str, str, str]]:
-    """Path, query string and the name that the message must say."""
+    """Path, query string and the name that the message must have."""
     for name, good in GOOD.items():
         without = {key: value for key, value in GOOD.items() if key != name}
         yield ESTIMATE, urlencode(without), name

@@ -1,4 +1,4 @@
-"""What is reported of a time that is still to come counts from then on."""
+"""An event with a time in the future counts from that time on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from app.db.database import Database
 from app.feed.services.ingest import Intake, ingest_lines
 from app.http.application import part_of
-from tests.api.estimates import ASKED
+from tests.api.estimates import QUERY
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, sent, tell
 from tests.applications import Applications
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class World:
-    """An application whose clock is moved, and what it is asked."""
+    """An application whose clock the test moves, and its answers."""
 
     def __init__(self, applications: Applications, shared_database: SharedDatabase) -> None:
         self.clock = MovableClock()
@@ -40,7 +40,7 @@ class World:
         return None if answer["err"] else int(answer["status"])
 
     def estimate(self) -> Any:
-        return self._client.get(ESTIMATE, query_string=ASKED).get_json()
+        return self._client.get(ESTIMATE, query_string=QUERY).get_json()
 
     def latency(self) -> int:
         """In seconds; 0 while no transfer counts."""
@@ -53,9 +53,9 @@ def world(applications: Applications, shared_database: SharedDatabase) -> World:
     return World(applications, shared_database)
 
 
-def at(world: World, told: dict[str, Any], **by: float) -> dict[str, Any]:
+def at(world: World, reported: dict[str, Any], **by: float) -> dict[str, Any]:
     """The event at a time from the clock of now on."""
-    return told | {"at": (world.clock.now + timedelta(**by)).isoformat()}
+    return reported | {"at": (world.clock.now + timedelta(**by)).isoformat()}
 
 
 def fee(base_fee: int) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def test_future_event_waits_after_clock_correction(world: World) -> None:
     assert (world.estimate()["base_fee"], world.status()) == ("20", 6)
 
 
-def test_a_reorganisation_takes_back_at_once(world: World) -> None:
-    """Also what counts only later."""
+def test_reorganisation_retracts_future_events(world: World) -> None:
+    """At once."""
     tell(
         world.app,
         at(world, sent(ID, block=100), minutes=-5),
@@ -123,13 +123,13 @@ def test_a_reorganisation_takes_back_at_once(world: World) -> None:
     assert world.status() == 1
 
 
-def test_a_transfer_of_which_nothing_counts_yet(world: World) -> None:
-    """It is known, and the same again is repeated."""
-    told = at(world, sent(ID), minutes=2)
-    tell(world.app, told)
+def test_future_send_is_known_and_repeatable(world: World) -> None:
+    """No event of it counts yet."""
+    ahead = at(world, sent(ID), minutes=2)
+    tell(world.app, ahead)
     assert world.status() == 0
     verdict = ingest_lines(
-        part_of(world.app, Database), part_of(world.app, Intake), [json.dumps(told).encode()], "test"
+        part_of(world.app, Database), part_of(world.app, Intake), [json.dumps(ahead).encode()], "test"
     )
     assert (verdict.accepted, verdict.repeated) == (0, 1)
     world.clock.forward(minutes=2)

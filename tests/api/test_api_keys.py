@@ -1,4 +1,4 @@
-"""Keys and limits as callers meet them, over both public doors."""
+"""API keys and limits as callers see them, over both public interfaces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def revoke(app: Flask, name: str = "wallet") -> None:
     revoke_key(*audited_of(app), name, actor=TESTER)
 
 
-def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:
+def get(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return app.test_client().get(path, headers=headers | more, environ_overrides={"REMOTE_ADDR": peer})
 
@@ -51,7 +51,7 @@ def call(app: Flask, key: str | None = None, peer: str = ME) -> Answer:
     )
 
 
-def told(response: Any) -> tuple[str | None, str | None]:
+def limit_of(response: Any) -> tuple[str | None, str | None]:
     """Limit and what is left, with the rest of the headers checked."""
     limit, left, reset = (response.headers.get(name) for name in HEADERS)
     assert (reset is None) == (limit is None)
@@ -61,48 +61,48 @@ def told(response: Any) -> tuple[str | None, str | None]:
     return limit, left
 
 
-def test_without_limits_nothing_is_said(app: Flask) -> None:
-    for response in (ask(app), ask(app, make(app)), ask(app, path="/healthz")):
+def test_no_limit_sends_no_headers(app: Flask) -> None:
+    for response in (get(app), get(app, make(app)), get(app, path="/healthz")):
         assert response.status_code == 200
-        assert told(response) == (None, None)
-    assert told(call(app).response) == (None, None)
+        assert limit_of(response) == (None, None)
+    assert limit_of(call(app).response) == (None, None)
 
 
-def test_a_caller_is_told_how_it_stands(open_app: OpenApp) -> None:
+def test_limits_are_in_headers(open_app: OpenApp) -> None:
     app = open_app(rate_limit="2/hour")
     configure(app)
-    assert [told(ask(app)) for _ in range(2)] == [("2", "1"), ("2", "0")]
-    refused = ask(app, path=LATENCY)
+    assert [limit_of(get(app)) for _ in range(2)] == [("2", "1"), ("2", "0")]
+    refused = get(app, path=LATENCY)
     assert_refused(refused, 429, "rate_limited", LATENCY)
-    assert told(refused) == ("2", "0")
+    assert limit_of(refused) == ("2", "0")
     assert refused.headers["Retry-After"] == refused.headers["RateLimit-Reset"]
-    bad = ask(app, peer=OTHER, path=LATENCY)
-    assert (bad.status_code, told(bad)) == (400, ("2", "1")), "errors say it, too"
+    bad = get(app, peer=OTHER, path=LATENCY)
+    assert (bad.status_code, limit_of(bad)) == (400, ("2", "1")), "errors have them, too"
     answer = call(app, peer=OTHER)
     assert (answer.status, answer.response.headers["RateLimit-Remaining"]) == (OK, "0")
     answer = call(app, peer=OTHER)
     assert (answer.status, answer.reason) == (RESOURCE_EXHAUSTED, "rate_limited")
     assert answer.response.headers["Retry-After"] == answer.response.headers["RateLimit-Reset"]
-    for response in (ask(app, peer=OTHER), call(app, peer=OTHER).response):
+    for response in (get(app, peer=OTHER), call(app, peer=OTHER).response):
         exposed = response.headers["Access-Control-Expose-Headers"].split(", ")
         assert {*HEADERS, "Retry-After"} <= set(exposed)
     for path in ("/healthz", "/openapi.json"):
-        assert told(ask(app, path=path)) == (None, None)
+        assert limit_of(get(app, path=path)) == (None, None)
 
 
 def test_key_has_its_own_limit(open_app: OpenApp) -> None:
     app = open_app(rate_limit="1/hour")
     configure(app)
     key, free = make(app, "wallet", "3/hour"), make(app, "free")
-    assert told(ask(app, key)) == ("3", "2")
-    assert told(ask(app, key, OTHER)) == ("3", "1"), "wherever it asks from"
+    assert limit_of(get(app, key)) == ("3", "2")
+    assert limit_of(get(app, key, OTHER)) == ("3", "1"), "from any address"
     assert call(app, key).response.headers["RateLimit-Remaining"] == "0"
-    assert ask(app, key).status_code == 429
+    assert get(app, key).status_code == 429
     assert call(app, key, OTHER).status == RESOURCE_EXHAUSTED
-    assert [told(ask(app, free)) for _ in range(3)] == [(None, None)] * 3
-    # What keys asked does not count for the address.
-    assert [ask(app).status_code for _ in range(2)] == [200, 429]
-    assert ask(app, free).status_code == 200
+    assert [limit_of(get(app, free)) for _ in range(3)] == [(None, None)] * 3
+    # Requests with a key do not count for the address.
+    assert [get(app).status_code for _ in range(2)] == [200, 429]
+    assert get(app, free).status_code == 200
 
 
 @pytest.mark.parametrize("limit", ["", "2/hour"])
@@ -111,7 +111,7 @@ def test_a_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
     configure(app)
     key = make(app)
     for wrong, words in (("gwk_" + "0" * 59, "unknown or revoked"), (key[:-1], "malformed")):
-        response = ask(app, wrong, path=LATENCY)
+        response = get(app, wrong, path=LATENCY)
         assert_refused(response, 401, "unauthorized", LATENCY)
         assert words in response.json["err"]["msg"]
         assert "leave the Authorization header out" in response.json["err"]["msg"]
@@ -119,42 +119,42 @@ def test_a_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
         answer = call(app, wrong, OTHER)
         assert (answer.status, answer.reason) == (UNAUTHENTICATED, "unauthorized")
         assert words in answer.text
-    # Guessing counts as asking without a key.
-    assert ask(app, wrong, path=LATENCY).status_code == (429 if limit else 401)
-    assert ask(app, key).status_code == 200
+    # A guess counts as a request without a key.
+    assert get(app, wrong, path=LATENCY).status_code == (429 if limit else 401)
+    assert get(app, key).status_code == 200
 
 
 def test_a_revoked_key_is_refused(app: Flask) -> None:
     key = make(app)
-    assert ask(app, key).status_code == 200
+    assert get(app, key).status_code == 200
     revoke(app)
-    assert_refused(ask(app, key), 401, "unauthorized", CONFIGS)
+    assert_refused(get(app, key), 401, "unauthorized", CONFIGS)
     assert call(app, key).status == UNAUTHENTICATED
 
 
 @pytest.mark.parametrize("value", ["Basic Og==", "Bearer eyJhbGciOi.J9", "Bearer", "gwk_x", "Bearer gwi_x"])
 def test_other_authorization_is_ignored(app: Flask, value: str) -> None:
-    assert ask(app, Authorization=value).status_code == 200
+    assert get(app, Authorization=value).status_code == 200
 
 
-def test_a_key_is_for_its_scopes(app: Flask) -> None:
+def test_key_is_refused_without_scope(app: Flask) -> None:
     key = make(app, "hooks", "", "webhooks")
-    response = ask(app, key, path=LATENCY)
+    response = get(app, key, path=LATENCY)
     assert_refused(response, 403, "insufficient_scope", LATENCY)
     assert "lacks the scope read" in response.json["err"]["msg"]
     assert (call(app, key).status, call(app, key).reason) == (PERMISSION_DENIED, "insufficient_scope")
 
 
-def test_where_keys_do_not_matter(app: Flask) -> None:
+def test_paths_that_ignore_keys(app: Flask) -> None:
     for path in ("/healthz", "/readyz", "/openapi.json"):
-        assert ask(app, "gwk_wrong", path=path).status_code == 200
+        assert get(app, "gwk_wrong", path=path).status_code == 200
     assert app.test_client().options(STATUS, headers={"Authorization": "Bearer gwk_wrong"}).status_code == 204
     preflight = app.test_client().options(f"{SERVICE}EstimateAmt", headers={"Authorization": "Bearer gwk_x"})
     assert preflight.status_code == 200
-    assert ask(app, "gwk_wrong", path="/v2/nothing").status_code == 404
+    assert get(app, "gwk_wrong", path="/v2/nothing").status_code == 404
     feed = app.test_client().post("/ingest/v1/events", headers={"Authorization": "Bearer gwk_x"})
     assert feed.status_code == 401
-    assert told(feed) == (None, None)
+    assert limit_of(feed) == (None, None)
 
 
 def test_uses_are_counted(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,12 +163,12 @@ def test_uses_are_counted(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) ->
     counted: list[tuple[int, bool]] = []
     monkeypatch.setattr(part_of(app, KeyUses), "_add", counted.append)
     key = make(app, "wallet", "2/hour")
-    ask(app)
-    ask(app, key)
+    get(app)
+    get(app, key)
     call(app, key)
-    ask(app, key)
-    ask(app, key, path="/healthz")
-    ask(app, "gwk_wrong")
+    get(app, key)
+    get(app, key, path="/healthz")
+    get(app, "gwk_wrong")
     assert counted == [(1, False), (1, False), (1, True)]
 
 
@@ -183,24 +183,24 @@ def test_operations_that_need_a_key(app: Flask) -> None:
         assert require_key(Scope.READ) is current_key() is g.api_key
 
 
-def test_a_view_knows_the_key(open_app: OpenApp) -> None:
+def test_view_gets_the_key(open_app: OpenApp) -> None:
     app = open_app(own=True)
     key, seen = make(app), []
     endpoint, _ = app.url_map.bind("localhost").match(CONFIGS)
     app.view_functions[endpoint] = lambda: seen.append(current_key()) or ""
-    ask(app, key)
-    ask(app)
+    get(app, key)
+    get(app)
     assert [found and found.name for found in seen] == ["wallet", None]
 
 
 def test_database_outage_refuses_only_keys(app: Flask, client: FlaskClient) -> None:
     """Callers without a key are answered from memory."""
     key = make(app)
-    assert ask(app).status_code == 200
+    assert get(app).status_code == 200
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.credentials.services.presented.run_read", away)
-        assert ask(app).status_code == 200
-        response = ask(app, key)
+        assert get(app).status_code == 200
+        response = get(app, key)
         assert_refused(response, 503, "unavailable", CONFIGS)
         assert call(app, key).status == 14
     assert part_of(app, RequestLimits) is not None

@@ -13,7 +13,7 @@ from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, vector
 from tests.contract.recorded_answers import own_of_tokens
 
-pytestmark = pytest.mark.both_doors
+pytestmark = pytest.mark.both_interfaces
 
 PATHS = [CONFIGS, CONFIGS_FOR_ALL, "/v1" + CONFIGS[3:], "/v1" + CONFIGS_FOR_ALL[3:]]
 

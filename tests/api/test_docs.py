@@ -1,4 +1,4 @@
-"""The addresses of the documentation: what is answered, how long it is kept, and what a page may load."""
+"""The addresses of the documentation: answers, caching, and what a page may load."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reader(site: Path, app: Flask, client: FlaskClient, monkeypatch: pytest.Monk
     ("path", "location"),
     [("/", "/docs/"), ("/docs", "/docs/"), ("/docs/errors", "/docs/errors/")],
 )
-def test_addresses_that_lead_on(reader: FlaskClient, path: str, location: str) -> None:
+def test_addresses_redirect(reader: FlaskClient, path: str, location: str) -> None:
     answer = reader.get(path, headers={"Host": "evil.example"})
     assert (answer.status_code, answer.headers["Location"]) == (302, location)
     assert answer.headers["Cache-Control"] == "no-store"
@@ -84,7 +84,7 @@ def test_page_revalidates_and_restricts_scripts(reader: FlaskClient, path: str, 
 
 
 @pytest.mark.parametrize(
-    ("path", "kept", "kind"),
+    ("path", "cached", "kind"),
     [
         ("/docs/assets/site.css", "no-cache", "text/css"),
         ("/docs/assets/main.0123abcd.min.css", "public, max-age=31536000, immutable", "text/css"),
@@ -92,14 +92,14 @@ def test_page_revalidates_and_restricts_scripts(reader: FlaskClient, path: str, 
         ("/docs/files/proto/a.proto", "no-cache", "text/plain"),
     ],
 )
-def test_content_named_file_is_cached_forever(reader: FlaskClient, path: str, kept: str, kind: str) -> None:
+def test_content_named_file_is_cached_forever(reader: FlaskClient, path: str, cached: str, kind: str) -> None:
     answer = reader.get(path)
     assert answer.status_code == 200
-    assert answer.headers["Cache-Control"] == kept
+    assert answer.headers["Cache-Control"] == cached
     assert answer.content_type.startswith(kind)
 
 
-def test_what_is_large_is_served_compressed(reader: FlaskClient, site: Path) -> None:
+def test_large_files_are_compressed(reader: FlaskClient, site: Path) -> None:
     text = "p { color: red }\n" * 200
     (site / "assets" / "site.css").write_text(text)
     plain = reader.get("/docs/assets/site.css", headers={"Accept-Encoding": "br, identity"})
@@ -150,7 +150,7 @@ def test_which_files_are_compressed(reader: FlaskClient, path: str, encoding: st
         f"/docs/{'a/' * 3000}",
     ],
 )
-def test_what_is_not_there(reader: FlaskClient, path: str) -> None:
+def test_missing_files_are_refused(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
 
 
@@ -171,5 +171,5 @@ def test_without_site_page_explains_build(
 @pytest.mark.parametrize(
     "path", ["..", "../outside.html", "errors/../../outside.html", "/etc/passwd", ".stamp"]
 )
-def test_no_path_leads_out(site: Path, path: str) -> None:
+def test_no_path_leaves_the_folder(site: Path, path: str) -> None:
     assert find_file(site, path) is None

@@ -1,4 +1,4 @@
-"""Whatever goes wrong behind a path, the answer has the path's whole shape and gives nothing away."""
+"""After any fault behind a path, the answer has the path's whole shape and no secret."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN_STATUS: dict[type[Exception], int] = {
 
 @pytest.fixture
 def failing(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes both services fail with an error, and asks."""
+    """Makes both services fail with an error, and sends a request."""
 
     def fail(path: str, error: Exception) -> Any:
         def raise_it(*_: object) -> None:
@@ -52,9 +52,8 @@ def test_faults(
     failing: Any, caplog: pytest.LogCaptureFixture, path: str, error: Exception, status: int, reason: str
 ) -> None:
     response = failing(path, error)
-    message = assert_refused(response, status, reason, path)
+    assert_refused(response, status, reason, path)
     assert "hunter2" not in response.get_data(as_text=True)
-    assert message.lower() == message[0].lower() + message[1:].lower()
     logged = [record for record in caplog.records if record.name == "app.http.errors"]
     assert bool(logged) == (status >= 500)
     if logged:
@@ -66,17 +65,12 @@ def test_faults(
 @pytest.mark.parametrize(
     ("error", "status", "reason", "code"),
     [
-        (Unavailable("ask again"), 503, "unavailable", 500),
+        (Unavailable("try again"), 503, "unavailable", 500),
         (BadRequest("amt: no"), 400, "bad_request", 500),
-        (
-            GatewayError("no", reason=Reason.TOTAL_CAP),
-            200,
-            "total_cap",
-            1017,
-        ),
+        (GatewayError("no", reason=Reason.TOTAL_CAP), 200, "total_cap", 1017),
     ],
 )
-def test_errors_of_the_gateway_keep_their_words(
+def test_errors_have_their_own_message(
     failing: Any, error: GatewayError, status: int, reason: str, code: int
 ) -> None:
     assert assert_refused(failing(LATENCY, error), status, reason, LATENCY, code) == error.msg

@@ -64,7 +64,7 @@ class Stream:
         return next(self._blocks)
 
     def event(self) -> dict[str, str]:
-        """The next event; comments on the way are passed over."""
+        """The next event; comments before it are ignored."""
         for _ in range(MOST_COMMENTS):
             if "data" in (block := self.next()):
                 return block
@@ -113,16 +113,16 @@ def test_account_stream_begins_now(app: Flask) -> None:
     with Stream(app, account=ADDRESS.upper().removeprefix("0X")) as stream:
         begun = int(stream.opening["id"])
         tell(app, sent(OTHER))
-        told = stream.event()
-        assert (data(told)["transfer_id"], data(told)["seq"]) == (OTHER, begun + 1)
+        received = stream.event()
+        assert (data(received)["transfer_id"], data(received)["seq"]) == (OTHER, begun + 1)
         tell(app, sent("0x" + "11" * 32, sender="0x" + "22" * 20, receiver="0x" + "33" * 20))
         tell(app, released(ID, timedelta(seconds=5)))
-        told = stream.event()
-        assert (data(told)["transfer_id"], data(told)["previous_status"]) == (ID, 1)
+        received = stream.event()
+        assert (data(received)["transfer_id"], data(received)["previous_status"]) == (ID, 1)
 
 
 def test_comments_report_progress_in_silence(app: Flask) -> None:
-    """They say how far all was sent."""
+    """Their ids show how far all was sent."""
     with Stream(app, transfer_id=ID) as stream:
         first = stream.event()
         tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
@@ -148,10 +148,10 @@ def test_lagging_account_stream_rereads_statuses(app: Flask, monkeypatch: pytest
     tell(app, *(sent(f"0x{n:064x}", sender="0x" + "22" * 20, receiver="0x" + "33" * 20) for n in range(1, 5)))
     monkeypatch.setattr(touched, "MOST_BEHIND", 3)
     with Stream(app, "1", account=ADDRESS) as stream:
-        told = stream.event()
-        assert (told["event"], told["id"]) == ("reset", "5")
+        received = stream.event()
+        assert (received["event"], received["id"]) == ("reset", "5")
         shown = RESET.code.replace("99310", "5")
-        assert [f"{name}: {told[name]}" for name in ("id", "event", "data")] == shown.splitlines()
+        assert [f"{name}: {received[name]}" for name in ("id", "event", "data")] == shown.splitlines()
         tell(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 
@@ -160,8 +160,8 @@ def test_lagging_account_stream_rereads_statuses(app: Flask, monkeypatch: pytest
 def test_a_client_ahead_of_the_log_rereads_statuses(app: Flask, query: dict[str, str]) -> None:
     """After a restore from a backup the log ends earlier than it did."""
     with Stream(app, "5000", **query) as stream:
-        told = stream.event()
-        assert (told["event"], told["id"]) == ("reset", "1")
+        received = stream.event()
+        assert (received["event"], received["id"]) == ("reset", "1")
         tell(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 
@@ -174,8 +174,8 @@ def test_a_late_replica_is_no_shorter_log(app: Flask, monkeypatch: pytest.Monkey
         assert data(stream.event())["status"] == 5
 
 
-def test_what_is_published_at_a_heartbeat_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread may publish a change between the stream's two reads of what it knows."""
+def test_change_at_a_heartbeat_is_sent(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread may publish a change between the two reads of the stream."""
 
     class Late(services.Follower):
         """A change comes right after ``behind`` was read as false for a heartbeat."""
@@ -215,14 +215,14 @@ def test_what_is_published_at_a_heartbeat_is_sent(app: Flask, monkeypatch: pytes
         ({"transfer_id": ID, "last_event_id": "-1"}, "", "Last-Event-ID: must be the id of an event"),
     ],
 )
-def test_what_cannot_be_read_is_refused(app: Flask, query: dict[str, str], last_id: str, msg: str) -> None:
+def test_malformed_stream_is_refused(app: Flask, query: dict[str, str], last_id: str, msg: str) -> None:
     headers = {"Last-Event-ID": last_id} if last_id else {}
     response: TestResponse = app.test_client().get(EVENTS, query_string=query, headers=headers)
     assert msg in assert_refused(response, 400, "bad_request", None)
     assert len(part_of(app, Waiting)) == 0
 
 
-def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
+def test_streams_count_as_waits(open_app: OpenApp) -> None:
     app = open_app(doors=("wait",), wait_limit=1, trusted_proxies=1)
     with Stream(app, transfer_id=ID):
         elsewhere = {"X-Forwarded-For": "192.0.2.1"}
@@ -232,7 +232,7 @@ def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
         pass
 
 
-def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_ends_where_reading_fails(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
         monkeypatch.setattr(views, "published_after", lambda *_: 1 // 0)
@@ -241,17 +241,17 @@ def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPa
             stream.event()
 
 
-def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_replica_delays_no_change(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
     original, late = views.published_after, [2]
 
     def behind(*parts: Any) -> Any:
-        told, after = original(*parts), parts[-1]
+        received, after = original(*parts), parts[-1]
         if late[0]:
             late[0] -= 1
-            heads = told.heads._replace(seq=told.heads.seq - 1)
-            return type(told)([], after, heads)
-        return told
+            heads = received.heads._replace(seq=received.heads.seq - 1)
+            return type(received)([], after, heads)
+        return received
 
     with Stream(app, transfer_id=ID) as stream:
         stream.event()

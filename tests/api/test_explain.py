@@ -1,4 +1,4 @@
-"""GET /v2/explainEstimate: the same answer as the estimate's, and how it comes about."""
+"""GET /v2/explainEstimate: the answer of the estimate, and how it is made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.estimates.rules.refusals import Check
 from app.estimates.services import EstimateCounts
 from app.http.application import part_of
 from app.network.services import NetworkSnapshots
-from tests.api.estimates import ASKED, EXACT
+from tests.api.estimates import EXACT, QUERY
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, event, tell
@@ -50,7 +50,7 @@ def test_estimate_is_explained_in_full(client: FlaskClient) -> None:
     assert 0 <= body["facts_age_seconds"] < 30
 
 
-def test_the_amounts_that_pass_do(client: FlaskClient) -> None:
+def test_passing_amounts_pass(client: FlaskClient) -> None:
     passing = explain(client)["passing"]
     for amt, passes in (
         (int(passing["least_amt"]) - 1, False),
@@ -108,30 +108,30 @@ def test_blocked_caller_gets_no_numbers(
     assert outcomes(body) == dict.fromkeys(CHECK_NAMES, "not_reached") | {"access": "refused"}
 
 
-def test_no_check_tells_the_two_lists_apart() -> None:
+def test_checks_do_not_reveal_which_block() -> None:
     assert not {Check.CALLER_NETWORK.value, Check.ADDRESS.value} & set(CHECK_NAMES)
     assert len(CHECK_NAMES) == len(Check) - 1
 
 
-def test_where_the_base_fee_is_from(app: Flask, client: FlaskClient) -> None:
+def test_reported_base_fee_has_its_time(app: Flask, client: FlaskClient) -> None:
     tell(app, event("fee.updated", src_chain_id=1, dst_chain_id=56, symbol="USDT", base_fee="5"))
     body = explain(client)
     assert (body["base_fee_source"], body["base_fee_since"]) == ("reported", "2026-03-08T11:59:00Z")
 
 
 def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask) -> None:
-    """Every way to end: an answer, a refusal, a block, a fault."""
+    """An answer, a refusal, a block, a fault."""
     counted = open_app(estimate_counts_seconds=300, own=True)
     client = counted.test_client()
-    questions: list[dict[str, Any]] = [{}, {"amt": "1"}, {"amt": "1"}, {"usr_addr": BLOCKED}]
+    requests: list[dict[str, Any]] = [{}, {"amt": "1"}, {"amt": "1"}, {"usr_addr": BLOCKED}]
 
     def counts(path: str) -> dict[tuple[int, str], int]:
-        for changes in questions:
-            client.get(path, query_string=ASKED | changes)
+        for changes in requests:
+            client.get(path, query_string=QUERY | changes)
         with pytest.MonkeyPatch.context() as broken:
             broken.setattr(NetworkSnapshots, "current", lambda _: 1 / 0)
-            assert client.get(path, query_string=ASKED).status_code == 500
-        assert part_of(counted, EstimateCounts).flush() == len(questions) + 1
+            assert client.get(path, query_string=QUERY).status_code == 500
+        assert part_of(counted, EstimateCounts).flush() == len(requests) + 1
         with writing(part_of(counted, Database).engine) as connection:
             rows = {(row.code, row.reason): row.requested for row in estimate_counts(connection, 0)}
             connection.execute(delete(EstimateCount))
@@ -142,14 +142,14 @@ def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask
     assert explained == counts(ESTIMATE)
 
 
-def test_questions_that_cannot_be_read(client: FlaskClient) -> None:
-    response = client.get(EXPLAIN, query_string=ASKED | {"amt": "1e6"})
+def test_malformed_requests_are_refused(client: FlaskClient) -> None:
+    response = client.get(EXPLAIN, query_string=QUERY | {"amt": "1e6"})
     assert assert_refused(response, 400, "bad_request", EXPLAIN).startswith("amt: ")
-    assert client.post(EXPLAIN, json=ASKED).status_code == 405
+    assert client.post(EXPLAIN, json=QUERY).status_code == 405
 
 
 @pytest.mark.parametrize("compat", [False, True])
-def test_a_tolerance_that_older_clients_leave_out(open_app: OpenApp, app: Flask, compat: bool) -> None:
-    asked = {name: value for name, value in ASKED.items() if name != "slippage_tolerance"}
-    response = open_app(compat_clients=compat).test_client().get(EXPLAIN, query_string=asked)
+def test_tolerance_may_be_left_out_by_default(open_app: OpenApp, app: Flask, compat: bool) -> None:
+    query = {name: value for name, value in QUERY.items() if name != "slippage_tolerance"}
+    response = open_app(compat_clients=compat).test_client().get(EXPLAIN, query_string=query)
     assert response.status_code == (200 if compat else 400)

@@ -26,7 +26,7 @@ def pay(app: Flask, number: int, seconds: float, ago: timedelta = DAY, symbol: s
     tell(app, send, released(transfer_id, ago))
 
 
-def ask(client: FlaskClient, **changes: Any) -> dict[str, Any]:
+def stats(client: FlaskClient, **changes: Any) -> dict[str, Any]:
     response = client.get(LATENCY_STATS, query_string=PAIR | changes)
     body: dict[str, Any] = response.get_json()
     assert response.status_code == 200
@@ -39,9 +39,9 @@ def test_the_figures_of_a_week(app: Flask, client: FlaskClient) -> None:
         pay(app, number, seconds)
     pay(app, 9, 5, ago=timedelta(days=8))
     assert (
-        ask(client)
-        == ask(client, token_symbol="USDT")
-        == ask(client, token_symbol="")
+        stats(client)
+        == stats(client, token_symbol="USDT")
+        == stats(client, token_symbol="")
         == {
             "err": None,
             "count": 5,
@@ -64,22 +64,22 @@ def test_one_token_of_several(open_app: OpenApp) -> None:
     pay(app, 1, 10)
     pay(app, 2, 30, symbol="DAI")
     pay(app, 3, 50, symbol="DAI")
-    assert [ask(client, **asked)["median"] for asked in ({}, {"token_symbol": "DAI"})] == [30, 40]
-    assert ask(client, token_symbol="USDT")["count"] == 1
+    assert [stats(client, **query)["median"] for query in ({}, {"token_symbol": "DAI"})] == [30, 40]
+    assert stats(client, token_symbol="USDT")["count"] == 1
 
 
 def test_busy_pair_has_shorter_window(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def of_two(*asked: Any) -> Any:
-        return of_token.counted_since(*asked, most=2)
+    def of_two(*arguments: Any) -> Any:
+        return of_token.counted_since(*arguments, most=2)
 
     monkeypatch.setattr(services, "counted_since", of_two)
     for number, minutes in enumerate((1, 2, 3, 4)):
         pay(app, number, 10 * minutes, ago=timedelta(minutes=minutes))
-    found = ask(client, token_symbol="USDT")
+    found = stats(client, token_symbol="USDT")
     assert (found["count"], found["window_seconds"], found["p99"]) == (2, 180, 20)
-    assert ask(client)["count"] == 4
+    assert stats(client)["count"] == 4
 
 
 def test_unconfigured_token_is_not_read(
@@ -88,25 +88,27 @@ def test_unconfigured_token_is_not_read(
     pay(app, 1, 10)
     monkeypatch.setattr(services, "_cached", None)
     response = client.get(LATENCY_STATS, query_string=PAIR | {"token_symbol": "WETH"})
-    said = assert_refused(response, 200, "no_latency_data", LATENCY_STATS)
-    assert said == "no transfer of this token from Ethereum to BNB Chain was released in the last 7 days"
+    text = assert_refused(response, 200, "no_latency_data", LATENCY_STATS)
+    assert text == "no transfer of this token from Ethereum to BNB Chain was released in the last 7 days"
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason", "said"),
+    ("query", "reason", "text"),
     [
         ({}, "no_latency_data", "no transfer from Ethereum to BNB Chain was released in the last 7 days"),
         ({"dst_chain_id": 1}, "same_chain", "source and destination are the same chain (1)"),
         ({"dst_chain_id": 7}, "chain_unknown", "chain 7 is unknown"),
     ],
 )
-def test_why_there_are_none(client: FlaskClient, asked: dict[str, int], reason: str, said: str) -> None:
-    response = client.get(LATENCY_STATS, query_string=PAIR | asked)
-    assert assert_refused(response, 200, reason, LATENCY_STATS).startswith(said)
+def test_missing_figures_have_a_reason(
+    client: FlaskClient, query: dict[str, int], reason: str, text: str
+) -> None:
+    response = client.get(LATENCY_STATS, query_string=PAIR | query)
+    assert assert_refused(response, 200, reason, LATENCY_STATS).startswith(text)
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "text"),
     [
         ("src_chain_id=1", "dst_chain_id: is missing"),
         ("src_chain_id=1&dst_chain_id=x", "dst_chain_id: must be a whole number in the digits 0 to 9"),
@@ -114,14 +116,14 @@ def test_why_there_are_none(client: FlaskClient, asked: dict[str, int], reason: 
         (f"src_chain_id=1&dst_chain_id=56&token_symbol={'x' * 129}", "token_symbol: must"),
     ],
 )
-def test_questions_that_cannot_be_read(client: FlaskClient, query: str, said: str) -> None:
+def test_malformed_requests_are_refused(client: FlaskClient, query: str, text: str) -> None:
     response = client.get(f"{LATENCY_STATS}?{query}")
-    assert assert_refused(response, 400, "bad_request", LATENCY_STATS).startswith(said[:18])
+    assert assert_refused(response, 400, "bad_request", LATENCY_STATS).startswith(text)
 
 
-def test_what_this_process_takes_counts_at_once(app: Flask, client: FlaskClient) -> None:
+def test_own_events_count_at_once(app: Flask, client: FlaskClient) -> None:
     pay(app, 1, 10)
-    assert ask(client)["count"] == 1
+    assert stats(client)["count"] == 1
     pay(app, 2, 20)
     tell(app, event("chain.reorged", timedelta(), chain_id=1, from_block=90))
-    assert ask(client)["count"] == 2
+    assert stats(client)["count"] == 2

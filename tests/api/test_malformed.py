@@ -1,4 +1,4 @@
-"""What cannot be read is a 4xx in the whole shape of its path: never a 500, never HTML, never a guess."""
+"""A malformed request is answered by a 4xx in the whole shape of its path: no 500 and no HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.api.shapes import (
     assert_refused,
 )
 from tests.applications import make_settings
-from tests.grpcweb.two_doors import METHOD_OF, TwoDoors, carried_query
+from tests.grpcweb.both_interfaces import BothInterfaces
 
 BODIES: list[tuple[bytes, str]] = [
     (b"", "body"),
@@ -121,44 +121,34 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
 
 
 @pytest.fixture(scope="module")
-def door(sqlite_template: Any) -> FlaskClient:
-    """One application for the whole table, asked over both doors: nothing comes as far as the database."""
-    return _door(sqlite_template)
+def http(sqlite_template: Any) -> FlaskClient:
+    """One application for the whole table, for both interfaces: no request reaches the database."""
+    return _client_of(sqlite_template)
 
 
 @pytest.fixture(scope="module")
-def strict_door(sqlite_template: Any) -> FlaskClient:
+def strict_http(sqlite_template: Any) -> FlaskClient:
     """The same, read strictly."""
-    return _door(sqlite_template, compat_clients=False)
+    return _client_of(sqlite_template, compat_clients=False)
 
 
-def _door(sqlite_template: Any, **changes: object) -> FlaskClient:
+def _client_of(sqlite_template: Any, **changes: object) -> FlaskClient:
     app = create_app(make_settings(f"sqlite:///{sqlite_template}", **changes))
-    app.test_client_class = TwoDoors
+    app.test_client_class = BothInterfaces
     return app.test_client()
 
 
-def test_messages_carry_many_of_them() -> None:
-    """Those are refused over gRPC-Web as well, by the same words."""
-    raw = [
-        (path, query.encode().decode("latin-1"), name) for path, query, name in queries() if path in METHOD_OF
-    ]
-    carried = [name for path, query, name in raw if carried_query(path, query)]
-    assert len(carried) >= 40
-    assert set(carried) == {"token_symbol", "amt", "usr_addr"}
-
-
 @pytest.mark.parametrize(("path", "query", "name"), list(queries()), ids=lambda value: str(value)[:60])
-def test_a_query_that_cannot_be_read(strict_door: FlaskClient, path: str, query: str, name: str) -> None:
+def test_malformed_query_is_refused(strict_http: FlaskClient, path: str, query: str, name: str) -> None:
     raw = query.encode().decode("latin-1")  # as a server hands it over
-    response = strict_door.get(path, environ_overrides={"QUERY_STRING": raw})
+    response = strict_http.get(path, environ_overrides={"QUERY_STRING": raw})
     message = assert_refused(response, 400, "bad_request", path)
     assert name in message
 
 
 @pytest.mark.parametrize(("body", "name"), BODIES, ids=lambda value: str(value)[:60])
-def test_a_body_that_cannot_be_read(door: FlaskClient, body: bytes, name: str) -> None:
-    response = door.post(STATUS, data=body, content_type="application/json")
+def test_malformed_body_is_refused(http: FlaskClient, body: bytes, name: str) -> None:
+    response = http.post(STATUS, data=body, content_type="application/json")
     message = assert_refused(response, 400, "bad_request", STATUS)
     assert message.startswith(f"{name}: ")
 
@@ -167,9 +157,9 @@ def test_a_body_that_cannot_be_read(door: FlaskClient, body: bytes, name: str) -
     ("path", "request_", "status", "reason", "shape"), OTHERS, ids=lambda value: str(value)[:60]
 )
 def test_request_unfit_for_this_path(
-    door: FlaskClient, path: str, request_: dict[str, Any], status: int, reason: str, shape: str | None
+    http: FlaskClient, path: str, request_: dict[str, Any], status: int, reason: str, shape: str | None
 ) -> None:
-    response = door.open(path, **request_)
+    response = http.open(path, **request_)
     assert_refused(response, status, reason, shape)
 
 
@@ -184,47 +174,39 @@ def test_request_unfit_for_this_path(
         ("/ingest/v1/events", "GET", "POST"),
     ],
 )
-def test_wrong_method_names_the_right_one(door: FlaskClient, path: str, method: str, instead: str) -> None:
-    response = door.open(path, method=method)
+def test_wrong_method_names_the_right_one(http: FlaskClient, path: str, method: str, instead: str) -> None:
+    response = http.open(path, method=method)
     assert response.status_code == 405
-    said = response.get_json()["err"]["msg"]
-    assert said == f"this path does not support this method: send the request by {instead}"
+    message = response.get_json()["err"]["msg"]
+    assert message == f"this path does not support this method: send the request by {instead}"
 
 
-def test_unknown_path_names_the_documents(door: FlaskClient, open_app: Any) -> None:
-    said = "this path does not exist"
-    message = assert_refused(door.get("/v2/nothing"), 404, "path_not_found", None)
-    assert message == f"{said}: the operations are described at /docs/ and in /openapi.json"
+def test_unknown_path_names_the_documents(http: FlaskClient, open_app: Any) -> None:
+    shortly = "this path does not exist"
+    message = assert_refused(http.get("/v2/nothing"), 404, "path_not_found", None)
+    assert message == f"{shortly}: the operations are described at /docs/ and in /openapi.json"
     elsewhere = open_app(doors=("ingest",)).test_client()  # which has no documents
-    assert assert_refused(elsewhere.get("/v2/nothing"), 404, "path_not_found", None) == said
+    assert assert_refused(elsewhere.get("/v2/nothing"), 404, "path_not_found", None) == shortly
     for path in ("/docs/", "/openapi.json"):
-        assert door.get(path).status_code == 200
+        assert http.get(path).status_code == 200
         assert elsewhere.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("kind", NOT_JSON)
-def test_strict_reading_requires_json_type(strict_door: FlaskClient, kind: str | None) -> None:
-    response = strict_door.post(STATUS, content_type=kind)
+def test_strict_reading_requires_json_type(strict_http: FlaskClient, kind: str | None) -> None:
+    response = strict_http.post(STATUS, content_type=kind)
     assert (response.status_code, response.headers["X-Gateway-Reason"]) == (415, "unsupported_media_type")
     body = response.get_json()
     assert body.pop("err")["code"] == 500
     assert body | {"bridge_type": 0} == ZEROES[STATUS]
     assert "bridge_type" not in body
     for path in ("/v2/getTransferStatuses", "/v2/withdrawLiquidity"):
-        refused = strict_door.post(path, data=b"{}", content_type=kind)
+        refused = strict_http.post(path, data=b"{}", content_type=kind)
         assert_refused(refused, 415, "unsupported_media_type", path)
 
 
-@pytest.mark.parametrize("prefix", ["/v2", "/v1"])
-def test_the_twin_refuses_alike(door: FlaskClient, prefix: str) -> None:
-    for path in (ESTIMATE, LATENCY):
-        assert_refused(door.get(prefix + path[3:]), 400, "bad_request", path)
-    response = door.post(prefix + STATUS[3:], data=b"{", content_type="application/json")
-    assert_refused(response, 400, "bad_request", STATUS)
-
-
-def test_message_names_every_wrong_value(strict_door: FlaskClient) -> None:
-    response = strict_door.get(ESTIMATE, query_string={"amt": "-1"})
+def test_message_names_every_wrong_value(strict_http: FlaskClient) -> None:
+    response = strict_http.get(ESTIMATE, query_string={"amt": "-1"})
     message = assert_refused(response, 400, "bad_request", ESTIMATE)
     for name in GOOD:
         assert name in message

@@ -38,14 +38,14 @@ def configure(app: Flask, document: dict[str, Any]) -> None:
     assert done.exit_code == 0, done.output
 
 
-def asked(src: int, dst: int, amt: int) -> dict[str, Any]:
-    asked = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": "CELR", "amt": amt}
-    return asked | {"usr_addr": "0x" + "12" * 20, "slippage_tolerance": 3000}
+def query_of(src: int, dst: int, amt: int) -> dict[str, Any]:
+    query = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": "CELR", "amt": amt}
+    return query | {"usr_addr": "0x" + "12" * 20, "slippage_tolerance": 3000}
 
 
 def estimate(app: Flask, src: int, dst: int, amt: int) -> str:
     """The reason of the refusal, empty where there is none."""
-    answer = app.test_client().get(ESTIMATE, query_string=asked(src, dst, amt))
+    answer = app.test_client().get(ESTIMATE, query_string=query_of(src, dst, amt))
     assert answer.status_code == 200
     assert (answer.get_json()["err"] is None) == ("X-Gateway-Reason" not in answer.headers)
     return answer.headers.get("X-Gateway-Reason", "")
@@ -56,13 +56,13 @@ def estimate(app: Flask, src: int, dst: int, amt: int) -> str:
     [(1, 10, 2, 9), (10, 1, 3, 8), (10, 56, 3, 8)],
     ids=["deposit", "burn", "burn and mint"],
 )
-def test_a_pair_bounds_what_is_sent(app: Flask, src: int, dst: int, least: int, most: int) -> None:
+def test_pair_bounds_the_amount(app: Flask, src: int, dst: int, least: int, most: int) -> None:
     configure(app, bounded(**BOUNDS))
     assert estimate(app, src, dst, least * CELR - 1) == "amount_under_minimum"
     assert estimate(app, src, dst, least * CELR) == ""
     assert estimate(app, src, dst, most * CELR) == ""
     assert estimate(app, src, dst, most * CELR + 1) == "amount_over_maximum"
-    msg = app.test_client().get(ESTIMATE, query_string=asked(src, dst, 10**30)).get_json()["err"]["msg"]
+    msg = app.test_client().get(ESTIMATE, query_string=query_of(src, dst, 10**30)).get_json()["err"]["msg"]
     assert f"transfer at most {most} CELR" in msg
 
 
@@ -102,14 +102,14 @@ def test_amount_is_of_the_sending_side(app: Flask) -> None:
 
 def test_an_explanation_names_the_pairs_bounds(app: Flask) -> None:
     configure(app, bounded(**BOUNDS))
-    body = app.test_client().get(EXPLAIN, query_string=asked(1, 10, CELR)).get_json()
+    body = app.test_client().get(EXPLAIN, query_string=query_of(1, 10, CELR)).get_json()
     limits = {limit["name"]: limit for limit in body["limits"]}
     assert limits["min_send"]["formula"].startswith("amt is at least min_deposit or min_burn of the pair")
     assert (limits["min_send"]["value"], limits["max_send"]["value"]) == (str(2 * CELR), str(9 * CELR))
     assert (body["passing"]["least_amt"], body["passing"]["most_amt"]) == (str(2 * CELR), str(9 * CELR))
 
 
-def test_a_document_keeps_them(app: Flask) -> None:
+def test_export_has_the_bounds(app: Flask) -> None:
     configure(app, bounded(**BOUNDS))
     exported = run(app, "export").stdout
     assert json.loads(exported)["pegged_pairs"] == bounded(**BOUNDS)["pegged_pairs"]
@@ -152,11 +152,11 @@ def test_configs_show_pair_bounds_as_tokens(app: Flask) -> None:
     ]
 
 
-def test_another_gateways_configs_bring_them_along(app: Flask) -> None:
+def test_bounds_are_imported_from_configs(app: Flask) -> None:
     configure(app, bounded(**BOUNDS))
-    told = app.test_client().get(CONFIGS).get_json()
-    told["chain_token"]["1"]["token"][1] |= {"min_send": "5", "max_send": "0"}
-    printed = run(app, "import", "--print", "--from-configs", "-", stdin=json.dumps(told).encode())
+    configs = app.test_client().get(CONFIGS).get_json()
+    configs["chain_token"]["1"]["token"][1] |= {"min_send": "5", "max_send": "0"}
+    printed = run(app, "import", "--print", "--from-configs", "-", stdin=json.dumps(configs).encode())
     assert printed.exit_code == 0, printed.output
     document = json.loads(printed.stdout)
     assert {name: document["pegged_pairs"][0].get(name) for name in BOUNDS} == BOUNDS

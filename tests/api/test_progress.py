@@ -1,4 +1,4 @@
-"""Progress for programs: headers of a status over both doors, fields of statuses and look-ups."""
+"""Progress for programs: headers of a status over both interfaces, fields of statuses and look-ups."""
 
 from __future__ import annotations
 
@@ -32,43 +32,43 @@ HOUR = timedelta(hours=1)
 
 
 def progress_in(headers: Headers) -> dict[str, str]:
-    """What the headers say, by the ends of their names."""
+    """The headers of progress, by the ends of their names."""
     return {name.removeprefix("X-Transfer-"): headers[name] for name in PROGRESS_HEADERS if name in headers}
 
 
-def asked(client: FlaskClient, **question: Any) -> dict[str, str]:
-    """The headers of a status; both doors and both paths say the same."""
-    response = client.post(STATUS, json=question)
+def headers_of(client: FlaskClient, **fields: Any) -> dict[str, str]:
+    """The headers of a status; both interfaces and both paths answer the same."""
+    response = client.post(STATUS, json=fields)
     assert response.get_json()["err"] is None
     found = progress_in(response.headers)
-    assert progress_in(client.post(STATUS.replace("v2", "v1"), json=question).headers) == found
-    if "transfer_id" in question:
-        message = frame(pb.GetTransferStatusRequest(**question).SerializeToString())
+    assert progress_in(client.post(STATUS.replace("v2", "v1"), json=fields).headers) == found
+    if "transfer_id" in fields:
+        message = frame(pb.GetTransferStatusRequest(**fields).SerializeToString())
         assert progress_in(post(client, "GetTransferStatus", message).response.headers) == found
     return found
 
 
 def fields_of(client: FlaskClient, transfer_id: str) -> dict[str, str]:
-    """What the fields of the other operations say, as the headers would."""
+    """The fields of the other operations, as headers."""
     (status,) = client.post(STATUSES, json={"transfer_ids": [transfer_id]}).get_json()["statuses"]
     (transfer,) = client.get(f"{FIND}?key={transfer_id}").get_json()["transfers"]
     names = ("terminal", "final_by", "next_actor", "next_poll_seconds", "as_of")
     assert {name: status[name] for name in names} == {name: transfer[name] for name in names}
-    said = {
+    expected = {
         "Terminal": str(status["terminal"]).lower(),
         "Final-By": status["final_by"],
         "Next-Actor": status["next_actor"],
         "Next-Poll-Seconds": str(status["next_poll_seconds"]),
         "As-Of": status["as_of"],
     }
-    return {name: value for name, value in said.items() if value not in ("", "0")}
+    return {name: value for name, value in expected.items() if value not in ("", "0")}
 
 
-def test_a_transfer_that_is_over(app: Flask, client: FlaskClient) -> None:
+def test_completed_transfer_is_terminal(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), released(ID, timedelta(seconds=1)))
-    said = {"Terminal": "true", "Final-By": "reported", "Next-Actor": "nobody", "As-Of": NOON}
-    assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == said
-    assert fields_of(client, ID) == said
+    expected = {"Terminal": "true", "Final-By": "reported", "Next-Actor": "nobody", "As-Of": NOON}
+    assert headers_of(client, transfer_id=ID) == headers_of(client, tx_hash=SEND, src_chain_id=1) == expected
+    assert fields_of(client, ID) == expected
 
 
 ENDS = {
@@ -82,7 +82,7 @@ SUBMITTED = event("transfer.submitted", transfer_id=ID, src_chain_id=1, dst_chai
 
 
 def finality(app: Flask, value: int | str | None, *, watched: bool = False) -> None:
-    """Have both chains say when their blocks are final, and whether the gateway reads them itself."""
+    """Configure when blocks are final, and whether the gateway reads the chains itself."""
     document = network()
     for chain in document["chains"]:
         chain["finality"] = value
@@ -103,27 +103,27 @@ def test_end_is_final_with_its_block(open_app: OpenApp, status: int) -> None:
     client = app.test_client()
     tell(app, SUBMITTED, *story)
     delay = {1: 12, 56: 15}[chain_id]
-    head(app, 57 - chain_id, 10_000)  # the other chain says nothing about it
+    head(app, 57 - chain_id, 10_000)  # the other chain has no effect
     head(app, chain_id, 200 + delay - 1)
-    before = asked(client, transfer_id=ID)
+    before = headers_of(client, transfer_id=ID)
     assert (before["Terminal"], before["Next-Actor"]) == ("false", "network")
     assert "Final-By" not in before and int(before["Next-Poll-Seconds"]) >= 2
     assert fields_of(client, ID) == before
     head(app, chain_id, 200 + delay)
-    over = asked(client, transfer_id=ID)
+    over = headers_of(client, transfer_id=ID)
     assert (over["Terminal"], over["Final-By"], over["Next-Actor"]) == ("true", "block", "nobody")
     assert "Next-Poll-Seconds" not in over
     assert fields_of(client, ID) == over
     finality(app, 100)
-    assert asked(client, transfer_id=ID)["Terminal"] == "false"
+    assert headers_of(client, transfer_id=ID)["Terminal"] == "false"
     head(app, chain_id, 300)
-    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+    assert headers_of(client, transfer_id=ID)["Final-By"] == "block"
     tell(app, event("chain.reorged", chain_id=chain_id, from_block=150))
-    assert asked(client, transfer_id=ID)["Terminal"] == "false"
+    assert headers_of(client, transfer_id=ID)["Terminal"] == "false"
 
 
 def test_invented_chains_are_not_read(app: Flask, database: Database) -> None:
-    """For every end that is asked for, a million of them would be."""
+    """They would be read for each terminal transfer."""
     for chain_id in (1, 424_242, 56):
         head(app, chain_id, 100)
     with reading(database.engine) as connection:
@@ -137,17 +137,19 @@ def test_node_finality_counts_on_watched_chain(open_app: OpenApp) -> None:
     client = app.test_client()
     tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     head(app, 56, 215)
-    assert asked(client, transfer_id=ID)["Final-By"] == "block", "nobody reads the chain: by its delay"
+    assert headers_of(client, transfer_id=ID)["Final-By"] == "block", (
+        "the gateway does not read the chain: by its delay"
+    )
     finality(app, "finalized", watched=True)
     with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56))
     for final in (None, 199):
         with writing(database.engine) as connection:
             connection.execute(update(ChainWatch).values(final=final))
-        assert asked(client, transfer_id=ID)["Terminal"] == "false"
+        assert headers_of(client, transfer_id=ID)["Terminal"] == "false"
     with writing(database.engine) as connection:
         connection.execute(update(ChainWatch).values(final=200))
-    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+    assert headers_of(client, transfer_id=ID)["Final-By"] == "block"
 
 
 def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
@@ -158,21 +160,21 @@ def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
     with writing(part_of(app, Database).engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, final=150))
     head(app, 56, 10_000)
-    assert asked(client, transfer_id=ID)["Terminal"] == "false", "its watcher may come back"
+    assert headers_of(client, transfer_id=ID)["Terminal"] == "false", "its watcher may come back"
     finality(app, "finalized")
-    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+    assert headers_of(client, transfer_id=ID)["Final-By"] == "block"
 
 
 def test_status_without_block_is_final(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("network.status", transfer_id=ID, xfer_status=7))
-    said = asked(client, transfer_id=ID)
-    assert (said["Terminal"], said["Final-By"]) == ("true", "reported")
+    expected = headers_of(client, transfer_id=ID)
+    assert (expected["Terminal"], expected["Final-By"]) == ("true", "reported")
 
 
 def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient, database: Database) -> None:
     tell(app, sent(ID))
     of_nothing = {"Terminal": "false", "Next-Actor": "network", "Next-Poll-Seconds": "7", "As-Of": NOON}
-    assert asked(client, transfer_id=ID) == of_nothing
+    assert headers_of(client, transfer_id=ID) == of_nothing
     for n, seconds in enumerate((200, 220, 240, 900)):
         past = f"0x{n:064x}"
         tell(
@@ -180,31 +182,25 @@ def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient, databa
             sent(past, HOUR, src_tx_hash=past),
             released(past, HOUR - timedelta(seconds=seconds)),
         )
-    assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"
+    assert headers_of(client, transfer_id=ID) == of_nothing, "how long a route takes is cached for minutes"
     renew_parts(app, database.clock)
     under_way = of_nothing | {"Next-Poll-Seconds": "42"}
-    assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == under_way
+    assert headers_of(client, transfer_id=ID) == headers_of(client, tx_hash=SEND, src_chain_id=1) == under_way
     assert fields_of(client, ID) == under_way
     tell(app, sent(LATE, timedelta(minutes=10)), event("transfer.confirmed", transfer_id=LATE))
-    assert asked(client, transfer_id=LATE)["Next-Poll-Seconds"] == "83"
-
-
-def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=3))
-    said = {"Terminal": "false", "Next-Actor": "user", "Next-Poll-Seconds": "60", "As-Of": NOON}
-    assert asked(client, transfer_id=ID) == fields_of(client, ID) == said
+    assert headers_of(client, transfer_id=LATE)["Next-Poll-Seconds"] == "83"
 
 
 def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient, database: Database) -> None:
     tell(app, sent(ID))
     clock = database.clock
     renew_parts(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
-    assert asked(client, transfer_id=ID)["As-Of"] == NOON
+    assert headers_of(client, transfer_id=ID)["As-Of"] == NOON
     tell(app, event("chain.head", chain_id=1, block=5))
-    assert asked(client, transfer_id=ID)["As-Of"] == "2026-03-08T12:05:00Z"
+    assert headers_of(client, transfer_id=ID)["As-Of"] == "2026-03-08T12:05:00Z"
 
 
-def test_errors_say_nothing_of_progress(client: FlaskClient) -> None:
+def test_errors_have_no_progress(client: FlaskClient) -> None:
     for body in ({"transfer_id": ID}, {"transfer_id": "0x12"}):
         response = client.post(STATUS, json=body)
         assert response.get_json()["err"] is not None
@@ -221,11 +217,11 @@ def test_pages_of_any_origin_may_read_them(client: FlaskClient, path: str) -> No
 
 
 def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
-    """What the headers need beside the transfer's row is kept."""
+    """What the headers need next to the transfer's row is cached."""
     app = open_app()
     tell(app, sent(ID))
     client = app.test_client()
-    before = asked(client, transfer_id=ID)
+    before = headers_of(client, transfer_id=ID)
     with statements(part_of(app, Database).reads) as executed:
         response = client.post(STATUS, json={"transfer_id": ID})
     assert progress_in(response.headers).keys() == before.keys()

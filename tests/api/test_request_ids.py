@@ -1,4 +1,4 @@
-"""Every answer tells the id of its request: the caller's own where it is harmless, else one that was made."""
+"""Every answer has the id of its request: the caller's own where it is harmless, else a new one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-def test_every_answer_tells_it_once(client: FlaskClient, method: str, path: str) -> None:
+def test_every_answer_has_one_request_id(client: FlaskClient, method: str, path: str) -> None:
     given = "0192f0c1-7b1e-7cc3-98c4-dc0c0c07398f"
     answers = [
         client.open(path, method=method),
@@ -55,12 +55,12 @@ def test_each_request_has_its_own_id(client: FlaskClient) -> None:
         "12345678\t", "gwk_" + "0" * 59,
     ],
 )  # fmt: skip
-def test_what_may_do_harm_is_not_taken(client: FlaskClient, given: str) -> None:
+def test_harmful_request_ids_are_replaced(client: FlaskClient, given: str) -> None:
     assert MADE.fullmatch(client.get("/healthz", headers={REQUEST_ID: given}).headers[REQUEST_ID])
 
 
 @pytest.mark.parametrize("given", ["x" * 8, "x" * 64, "A-Z_a-z_09"])
-def test_what_is_harmless_is_taken(client: FlaskClient, given: str) -> None:
+def test_harmless_request_ids_are_used(client: FlaskClient, given: str) -> None:
     assert client.get("/healthz", headers={REQUEST_ID: given}).headers[REQUEST_ID] == given
 
 
@@ -127,11 +127,13 @@ def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) 
     ]
     assert entries[0]["request_id"] == "first-one"
     assert all(0 < entry["duration_ms"] < 60_000 for entry in entries)
-    for told in (account, "203.0.113.7", "127.0.0.1"):
-        assert told not in str(entries)
+    for logged_ends in (account, "203.0.113.7", "127.0.0.1"):
+        assert logged_ends not in str(entries)
 
 
-def test_errors_are_those_of_the_gateway(open_app: Any, logged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_faults_are_logged_as_errors(
+    open_app: Any, logged: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = open_app(access_log="errors").test_client()
     for path in (ANY_LATENCY, LATENCY, "/nowhere"):
         client.get(path)
@@ -145,7 +147,7 @@ def test_errors_are_those_of_the_gateway(open_app: Any, logged: Any, monkeypatch
     assert [(entry["code"], entry["reason"]) for entry in logged()] == [(500, "internal")]
 
 
-def test_no_request_is_logged_unless_asked_for(client: FlaskClient, logged: Any) -> None:
+def test_no_request_is_logged_by_default(client: FlaskClient, logged: Any) -> None:
     client.get(ANY_LATENCY)
     assert not logged()
 
@@ -168,18 +170,18 @@ class _Source:
 
 
 def test_delayed_answer_is_logged_when_complete() -> None:
-    told: list[tuple[int, str | None]] = []
-    later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
+    logged_ends: list[tuple[int, str | None]] = []
+    later = Later(_Source(), Headers(), log=lambda *end: logged_ends.append(end))
     next(later.steps)
-    assert not told
+    assert not logged_ends
     assert isinstance(next(later.steps), Beginning)
     later.close()
-    assert told == [(503, "unavailable")]
+    assert logged_ends == [(503, "unavailable")]
 
 
 def test_client_leaving_early_is_logged() -> None:
-    told: list[tuple[int, str | None]] = []
-    later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
+    logged_ends: list[tuple[int, str | None]] = []
+    later = Later(_Source(), Headers(), log=lambda *end: logged_ends.append(end))
     next(later.steps)
     later.close()
-    assert told == [(LEFT, None)]
+    assert logged_ends == [(LEFT, None)]

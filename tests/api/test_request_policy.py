@@ -1,4 +1,4 @@
-"""CORS, caching, body sizes, rate limits, doors and twins."""
+"""CORS, caching, body sizes, rate limits, closed interfaces, and /v1."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.http.public import PUBLIC_PREFIXES
-from app.http.requests import caller
-from config import ConfigError, load_settings
-from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused
+from tests.api.shapes import (
+    ASK,
+    CONFIGS,
+    ESTIMATE,
+    FIND,
+    HISTORY,
+    LATENCY,
+    STATUS,
+    STATUSES,
+    assert_refused,
+)
 from tests.api.world import configure
 
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
@@ -20,7 +28,8 @@ ORIGIN = {"Origin": "https://wallet.example"}
 
 
 @pytest.mark.parametrize(
-    "path", [STATUS, ESTIMATE, LATENCY, CONFIGS, "/v1/estimateAmt", "/v1/getTransferStatus", "/openapi.json"]
+    "path",
+    [STATUS, ESTIMATE, LATENCY, CONFIGS, HISTORY, FIND, STATUSES, ASK, "/v1/estimateAmt", "/openapi.json"],
 )
 @pytest.mark.parametrize(
     "header",
@@ -32,8 +41,8 @@ ORIGIN = {"Origin": "https://wallet.example"}
     ],
 )
 def test_preflight(client: FlaskClient, path: str, header: str) -> None:
-    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": header}
-    response = client.options(path, headers=ORIGIN | asked)
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": header}
+    response = client.options(path, headers=ORIGIN | preflight)
     assert response.status_code == 204
     assert response.get_data() == b""
     assert response.headers["Access-Control-Allow-Origin"] == "*"
@@ -45,7 +54,15 @@ def test_preflight(client: FlaskClient, path: str, header: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [(LATENCY, 400), (STATUS, 405), ("/v2/nothing", 404), ("/openapi.json", 200)]
+    ("path", "status"),
+    [
+        (LATENCY, 400),
+        (HISTORY, 400),
+        (FIND, 400),
+        (STATUS, 405),
+        ("/v2/nothing", 404),
+        ("/openapi.json", 200),
+    ],
 )
 def test_any_origin_may_read_answers_and_errors(client: FlaskClient, path: str, status: int) -> None:
     response = client.get(path, headers=ORIGIN)
@@ -100,27 +117,7 @@ def test_the_largest_body(client: FlaskClient, size: int, status: int) -> None:
     assert response.status_code == status
 
 
-CALLERS = [
-    # trusted proxies, peer, X-Forwarded-For, caller
-    (0, "198.51.100.7", "203.0.113.9", "198.51.100.7"),
-    (1, "127.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
-    (2, "127.0.0.1", "1.1.1.1, 203.0.113.9, 192.0.2.1", "203.0.113.9"),
-    (2, "127.0.0.1", "203.0.113.9", "127.0.0.1"),
-    (1, "127.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"),
-    (0, "::ffff:203.0.113.9", None, "203.0.113.9"),
-    (1, "", None, "None"),
-]
-
-
-@pytest.mark.parametrize(("proxies", "peer", "forwarded", "expected"), CALLERS)
-def test_the_caller(open_app: Any, proxies: int, peer: str, forwarded: str | None, expected: str) -> None:
-    app: Flask = open_app(trusted_proxies=proxies)
-    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    with app.test_request_context(ESTIMATE, headers=headers, environ_overrides={"REMOTE_ADDR": peer}):
-        assert str(caller()) == expected
-
-
-def ask_from(app: Flask, peer: str, path: str = LATENCY, **headers: str) -> Any:
+def get_from(app: Flask, peer: str, path: str = LATENCY, **headers: str) -> Any:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return app.test_client().get(path, environ_overrides={"REMOTE_ADDR": peer}, headers=names)
 
@@ -128,23 +125,23 @@ def ask_from(app: Flask, peer: str, path: str = LATENCY, **headers: str) -> Any:
 def test_rate_limit(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="2/minute")
     configure(app)
-    statuses = [ask_from(app, "198.51.100.7").status_code for _ in range(2)]
+    statuses = [get_from(app, "198.51.100.7").status_code for _ in range(2)]
     assert statuses == [400, 400]
-    response = ask_from(app, "198.51.100.7")
+    response = get_from(app, "198.51.100.7")
     assert_refused(response, 429, "rate_limited", LATENCY)
     assert 1 <= int(response.headers["Retry-After"]) <= 60
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     # Counted over all operations of one caller together; others are not slowed down.
     other = app.test_client().post("/v1/getTransferStatus", environ_overrides={"REMOTE_ADDR": "198.51.100.7"})
     assert_refused(other, 429, "rate_limited", STATUS)
-    assert ask_from(app, "198.51.100.8").status_code == 400
+    assert get_from(app, "198.51.100.8").status_code == 400
 
 
-def test_what_is_not_limited(open_app: Any) -> None:
+def test_health_documents_preflights_are_unlimited(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="1/minute")
     for _ in range(3):
-        assert ask_from(app, "198.51.100.7", "/healthz").status_code == 200
-        assert ask_from(app, "198.51.100.7", "/openapi.json").status_code == 200
+        assert get_from(app, "198.51.100.7", "/healthz").status_code == 200
+        assert get_from(app, "198.51.100.7", "/openapi.json").status_code == 200
         preflight = app.test_client().options(LATENCY, environ_overrides={"REMOTE_ADDR": "198.51.100.7"})
         assert preflight.status_code == 204
     assert all(prefix.endswith("/") for prefix in PUBLIC_PREFIXES)
@@ -152,37 +149,17 @@ def test_what_is_not_limited(open_app: Any) -> None:
 
 def test_the_limit_is_the_callers(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="1/minute", trusted_proxies=1)
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.1").status_code == 400
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.2").status_code == 400
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="9.9.9.9, 203.0.113.2").status_code == 429
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.1").status_code == 400
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.2").status_code == 400
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="9.9.9.9, 203.0.113.2").status_code == 429
     # A subscriber has a whole /64 of IPv6 to choose from.
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:1::1").status_code == 400
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:1::2").status_code == 429
-    assert ask_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:2::1").status_code == 400
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("RATE_LIMIT", "often"),
-        ("RATE_LIMIT", "-1/second"),
-        ("RATE_LIMIT", "5/fortnight"),
-        ("RATE_LIMIT_STORAGE_URL", "nowhere://"),
-        ("TRUSTED_PROXIES", "-1"),
-        ("DOORS", "api,window"),
-    ],
-)
-def test_a_bad_setting_ends_the_start(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError) as caught:
-        load_settings()
-    line = str(caught.value)
-    assert line.startswith(f"{name}: ")
-    assert "\n" not in line
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:1::1").status_code == 400
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:1::2").status_code == 429
+    assert get_from(app, "127.0.0.1", X_Forwarded_For="2001:db8:2::1").status_code == 400
 
 
 @pytest.mark.parametrize("doors", [("ingest",), ("grpcweb", "admin")])
-def test_a_closed_door(open_app: Any, doors: tuple[str, ...]) -> None:
+def test_closed_interface_has_no_paths(open_app: Any, doors: tuple[str, ...]) -> None:
     client = open_app(doors=doors).test_client()
     for path in (STATUS, ESTIMATE, LATENCY, CONFIGS, "/v1/estimateAmt", "/openapi.json", "/docs"):
         assert_refused(client.get(path), 404, "path_not_found", None)
@@ -197,7 +174,7 @@ def test_head_is_get_without_a_body(client: FlaskClient) -> None:
     assert response.headers["X-Gateway-Reason"] == "no_latency_data"
 
 
-def test_the_twin_answers_alike(client: FlaskClient) -> None:
+def test_v1_answers_like_v2(client: FlaskClient) -> None:
     for prefix in ("/v1", "/v2"):
         response = client.get(prefix + LATENCY[3:], query_string=PAIR)
         assert_refused(response, 200, "no_latency_data", LATENCY)

@@ -10,7 +10,7 @@ from config import ALL_DOORS
 from tests.api.shapes import LATENCY
 
 
-def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
+def test_sessions_are_stored_changed_and_ended(open_app: Any) -> None:
     app: Flask = open_app(doors=ALL_DOORS, own=True)
 
     @app.get("/admin/count")

@@ -13,18 +13,19 @@ from sqlalchemy import insert
 from app.db.database import Database
 from app.db.engine import writing
 from app.transfers.models import Refund, Transfer
-from app.values.codes import TransferHistoryStatus, XferStatus
+from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
 from tests.api.shapes import STATUS, ZEROES, assert_refused
-from tests.api.world import NOW, event, released, sent, tell, vector
+from tests.api.world import ADDRESS, NOW, configure, event, network, released, sent, tell, vector
+from tests.builders import network as build
 
-pytestmark = pytest.mark.both_doors
+pytestmark = pytest.mark.both_interfaces
 
 ID = "0x" + "5a" * 32
 LINK = "https://etherscan.io/tx/0x" + "ab" * 32
 PAYOUT = "https://bscscan.com/tx/0x" + "cd" * 32
 
 
-def ask(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
+def get_status(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
     response = client.post(STATUS, json={"transfer_id": transfer_id})
     assert response.status_code == 200
     assert "X-Gateway-Reason" not in response.headers
@@ -35,13 +36,13 @@ def ask(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
 
 def test_the_recorded_transfer(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
     recorded = vector("status_completed")
-    asked = recorded["request"]["transfer_id"]
+    transfer_id = "0x" + recorded["request"]["transfer_id"].lower()
     source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]
     payout = recorded["response"]["dst_block_tx_link"].rsplit("/", 1)[1]
     tell(
         app,
-        sent("0x" + asked.lower(), src_chain_id=250, dst_chain_id=42161, src_tx_hash=source),
-        released("0x" + asked.lower(), timedelta(seconds=1), dst_tx_hash=payout),
+        sent(transfer_id, src_chain_id=250, dst_chain_id=42161, src_tx_hash=source),
+        released(transfer_id, timedelta(seconds=1), dst_tx_hash=payout),
     )
     response = client.post(STATUS, json=recorded["request"])
     assert response.get_json() == recorded["response"] | {"bridge_type": 1}
@@ -69,25 +70,13 @@ STORIES = [
     ([sent(ID), CONFIRMED], 3, SENT),
     ([sent(ID), status_event(XferStatus.OK_TO_RELAY)], 3, SENT),
     ([sent(ID), status_event(XferStatus.SUCCESS)], 4, SENT),
-    (
-        [sent(ID), released(ID, timedelta(seconds=1))],
-        5,
-        SENT | {"dst_block_tx_link": PAYOUT},
-    ),
+    ([sent(ID), released(ID, timedelta(seconds=1))], 5, SENT | {"dst_block_tx_link": PAYOUT}),
     *(
-        (
-            [sent(ID), status_event(word)],
-            6,
-            SENT | {"refund_reason": word.value},
-        )
+        ([sent(ID), status_event(word)], 6, SENT | {"refund_reason": word.value})
         for word in XferStatus
         if word.is_bad
     ),
-    (
-        [sent(ID), status_event(XferStatus.BAD_SLIPPAGE), REQUESTED],
-        7,
-        SENT,
-    ),
+    ([sent(ID), status_event(XferStatus.BAD_SLIPPAGE), REQUESTED], 7, SENT),
     ([sent(ID), REFUNDING], 9, SENT),
     ([sent(ID), REFUNDED], 10, SENT),
     ([sent(ID), DELAYED], 11, SENT),
@@ -99,12 +88,31 @@ def test_a_status_and_its_fields(
     app: Flask, client: FlaskClient, story: list[dict[str, Any]], status: int, fields: dict[str, Any]
 ) -> None:
     tell(app, *story)
-    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": status} | fields
+    assert get_status(client) == {"err": None} | ZEROES[STATUS] | {"status": status} | fields
 
 
-def test_known_though_nothing_stands(app: Flask, client: FlaskClient) -> None:
+@pytest.mark.parametrize(
+    ("kind", "src", "dst", "expected"),
+    [
+        ("pool", 1, 56, BridgeType.POOL),
+        ("deposit", 1, 56, BridgeType.DEPOSIT_MINT),
+        ("burn", 1, 56, BridgeType.UNDEFINED),  # no pair has this way
+        ("burn", 250, 1, BridgeType.BURN_WITHDRAW),
+        ("burn", 250, 42161, BridgeType.BURN_MINT),
+    ],
+)
+def test_status_has_bridge_type(
+    app: Flask, client: FlaskClient, kind: str, src: int, dst: int, expected: BridgeType
+) -> None:
+    pairs = [build.pair(1, pegged, "USDT", ADDRESS, ADDRESS) for pegged in (250, 42161)]
+    configure(app, network() | {"pegged_pairs": pairs})
+    tell(app, sent(ID, kind=kind, src_chain_id=src, dst_chain_id=dst))
+    assert get_status(client)["bridge_type"] == expected
+
+
+def test_known_though_nothing_is_canonical(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("chain.reorged", timedelta(seconds=1), chain_id=1, from_block=90))
-    body = ask(client)
+    body = get_status(client)
     assert body["err"] is None
     assert body["status"] == TransferHistoryStatus.TRANSFER_UNKNOWN
 
@@ -112,7 +120,7 @@ def test_known_though_nothing_stands(app: Flask, client: FlaskClient) -> None:
 @pytest.mark.parametrize("spelling", [ID, ID[2:], ID.upper(), ID[2:].upper(), "0x" + ID[2:].upper()])
 def test_every_spelling_of_the_id(app: Flask, client: FlaskClient, spelling: str) -> None:
     tell(app, sent(ID))
-    assert ask(client, spelling)["status"] == 1
+    assert get_status(client, spelling)["status"] == 1
 
 
 def test_unknown_keys_and_charset_are_ignored(app: Flask, client: FlaskClient) -> None:
@@ -162,14 +170,14 @@ def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
 
 def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
-    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": 1, "bridge_type": 1}
+    assert get_status(client) == {"err": None} | ZEROES[STATUS] | {"status": 1, "bridge_type": 1}
 
 
 @pytest.mark.parametrize("status", TransferHistoryStatus)
 def test_reason_and_evidence_only_where_they_belong(
     client: FlaskClient, status: TransferHistoryStatus, database: Database
 ) -> None:
-    """Whatever else a row may hold: the reason at 6 alone, the evidence at 8 alone."""
+    """Also where a row holds more: the reason only at 6, the evidence only at 8."""
     key = bytes.fromhex(ID[2:])
     with writing(database.engine) as connection:
         connection.execute(
@@ -190,7 +198,7 @@ def test_reason_and_evidence_only_where_they_belong(
                 powers=["AQ=="],
             )
         )
-    body = ask(client)
+    body = get_status(client)
     assert body["status"] == status
     assert body["refund_reason"] == (5 if status == 6 else 0)
     evidence = {name: body[name] for name in ("wd_onchain", "sorted_sigs", "signers", "powers")}

@@ -1,19 +1,13 @@
-"""What ids cost: unknown ones one select for all of a request, and neither kind anything that grows."""
+"""Unknown ids cost one select for all of a request, and no work that grows with each id."""
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
-from types import FrameType
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event
 
 from app.db.database import Database
 from app.http.application import part_of
@@ -21,6 +15,7 @@ from tests.api.shapes import STATUS, STATUSES
 from tests.api.world import configure, released, sent, tell
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
+from tests.steps import statements, steps
 
 KNOWN = [f"0x{number:064x}" for number in range(1, 101)]
 UNKNOWN = [f"0x{number:064x}" for number in range(101, 201)]
@@ -34,23 +29,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any], int]] = {
 }
 """Path, body, and how many statements: one reads the transfers, one more what is known of other ids."""
 
-CALLS_FOR_EACH = 60
-"""Of Python functions, most of them to read the id. With an entry made for each id they were 180 or more."""
-
-
-@contextmanager
-def statements_of(app: Flask) -> Iterator[list[str]]:
-    """The statements that public requests send in the block, and not those of a renewal meanwhile."""
-    found: list[str] = []
-    here = threading.get_ident()
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if threading.get_ident() == here:
-            found.append(statement)
-
-    event.listen(part_of(app, Database).reads, "before_cursor_execute", note)
-    yield found
-    event.remove(part_of(app, Database).reads, "before_cursor_execute", note)
+STEPS_FOR_EACH = 150
+"""Calls of functions, most of them to read the id. An entry for each id would double them."""
 
 
 @pytest.fixture
@@ -66,35 +46,19 @@ def app(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
 @pytest.mark.every_database
 @pytest.mark.parametrize("name", REQUESTS)
 def test_unknown_ids_take_one_select(app: Flask, client: FlaskClient, name: str) -> None:
-    path, body, statements = REQUESTS[name]
+    path, body, times = REQUESTS[name]
     client.post(path, json=body)  # reads what is cached for a moment
-    with statements_of(app) as found:
+    with statements(part_of(app, Database).reads) as found:
         client.post(path, json=body)
-    assert len(found) == statements, "\n".join(found)
+    assert len(found) == times, "\n".join(found)
 
 
 @pytest.mark.parametrize("ids", [KNOWN, UNKNOWN], ids=["known", "unknown"])
 def test_configuration_is_not_read_for_each_id(open_app: OpenApp, app: Flask, ids: list[str]) -> None:
     uncached = open_app()
-    with statements_of(uncached) as found:
+    with statements(part_of(uncached, Database).reads) as found:
         uncached.test_client().post(STATUSES, json={"transfer_ids": ids})
     assert sum("network_parts" in statement for statement in found) == 1, "\n".join(found)
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions of Python the work calls."""
-    calls = 0
-
-    def count(_frame: FrameType, what: str, _argument: object) -> None:
-        nonlocal calls
-        calls += what == "call"
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return calls
 
 
 @pytest.mark.every_database
@@ -108,4 +72,4 @@ def test_unknown_ids_have_one_message(client: FlaskClient) -> None:
     few, many = UNKNOWN[:10], UNKNOWN
     post(few)
     post(many)
-    assert calls_of(lambda: post(many)) - calls_of(lambda: post(few)) < 90 * CALLS_FOR_EACH
+    assert steps(lambda: post(many)) - steps(lambda: post(few)) < 90 * STEPS_FOR_EACH

@@ -16,7 +16,7 @@ from tests.api.shapes import ZEROES
 
 
 class Socket:
-    """A connection on which an answer has come."""
+    """A connection with an answer."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -40,7 +40,9 @@ def read(raw: bytes) -> HTTPResponse:
         (500, "Internal Server Error", "", ("Internal Server Error",)),
     ],
 )
-def test_it_is_a_whole_answer(status: int, phrase: str, complaint: str, words: tuple[str, ...]) -> None:
+def test_unread_request_gets_whole_answer(
+    status: int, phrase: str, complaint: str, words: tuple[str, ...]
+) -> None:
     response = read(unread_answer(status, phrase, complaint))
     assert response.status == status
     assert response.headers["Content-Type"] == "application/json"

@@ -28,24 +28,24 @@ def newest_migration() -> str:
     return head
 
 
-def test_what_is_told(app: Flask, open_app: OpenApp) -> None:
-    told = {"err": None, "version": VERSION, "schema": newest_migration(), "api_versions": ["v2"]}
-    answer = app.test_client().get(PATH)
-    assert answer.get_json() == told | {"commit": None}
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert open_app(build_commit=COMMIT).test_client().get(PATH).get_json() == told | {"commit": COMMIT}
+def test_version_is_answered(app: Flask, open_app: OpenApp) -> None:
+    answer = {"err": None, "version": VERSION, "schema": newest_migration(), "api_versions": ["v2"]}
+    response = app.test_client().get(PATH)
+    assert response.get_json() == answer | {"commit": None}
+    assert response.headers["Cache-Control"] == "no-store"
+    assert open_app(build_commit=COMMIT).test_client().get(PATH).get_json() == answer | {"commit": COMMIT}
 
 
 def test_internal_process_reports_version(open_app: OpenApp) -> None:
     assert open_app(doors=("ingest",)).test_client().get(PATH).get_json()["version"] == VERSION
 
 
-def test_it_is_not_counted(open_app: OpenApp) -> None:
+def test_version_is_not_limited(open_app: OpenApp) -> None:
     client = open_app(rate_limit="1/hour").test_client()
     assert [client.get(PATH).status_code for _ in range(3)] == [200] * 3
 
 
-def test_it_is_asked_by_get(app: Flask) -> None:
+def test_version_by_post_is_refused(app: Flask) -> None:
     refused = app.test_client().post(PATH)
     assert refused.status_code == 405
     assert set(refused.get_json()) == {"err", "version", "commit", "schema", "api_versions"}
@@ -56,7 +56,7 @@ def test_on_the_command_line(open_app: OpenApp) -> None:
     assert done.output == f"{VERSION} (3f9c1d2e4b5a), schema {newest_migration()}\n"
 
 
-def test_one_place_says_it() -> None:
+def test_version_has_three_numbers() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]

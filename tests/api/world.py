@@ -1,4 +1,4 @@
-"""A small network and what happens on it, told to the gateway as operators and reporters do."""
+"""A small network and events on it, sent to the gateway as operators and reporters send them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ STAND_INS = {
     re.compile(r'(?<="secret":")whsec_[^"]+(?=")'): "whsec_bm90IGEgc2VjcmV0LCBidXQgMzIgYnl0ZXMgbG9uZyE=",
     re.compile(r'(?<="facts_age_seconds":)[0-9.]+'): "0.4",
 }
-"""What is another each time, and what the examples have in its place."""
+"""What differs each time, and its stand-in in the examples."""
 
 KEY = ("api-keys", "create", "examples", "--scope", "webhooks")
 """The command that makes the key of the examples that need one."""
@@ -41,13 +41,13 @@ PIECES_OF_A_STREAM = 2
 
 
 def examples() -> Examples:
-    """Each example of an operation by its name, in the order in which to ask: some change what is."""
+    """Each example of an operation by its name, in the order of their requests: some change the state."""
     read: Examples = json.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))
     return read
 
 
 def answers(app: Flask) -> Iterator[tuple[str, str, Any]]:
-    """Operation, name and what is answered now, of every example.
+    """Operation, name and the present answer of every example.
 
     :param app: holds the sandbox and nothing else, and serves ``api`` and ``wait``.
     """
@@ -56,11 +56,11 @@ def answers(app: Flask) -> Iterator[tuple[str, str, Any]]:
     made: dict[str, str] = {}
     for operation, of_operation in examples().items():
         for name, example in of_operation.items():
-            yield operation, name, _ask(app, example["request"], key, made)
+            yield operation, name, _send(app, example["request"], key, made)
 
 
-def _ask(app: Flask, request: Example, key: str, made: dict[str, str]) -> Any:
-    """The body of one answer; of a stream what it begins with.
+def _send(app: Flask, request: Example, key: str, made: dict[str, str]) -> Any:
+    """The body of one answer; of a stream its begin.
 
     :param made: what stand-ins of earlier answers stood for.
     """
@@ -86,7 +86,7 @@ def _ask(app: Flask, request: Example, key: str, made: dict[str, str]) -> Any:
 
 
 def record() -> None:
-    """Ask everything, and write what is answered."""
+    """Send everything, and write the answers."""
     recorded = examples()
     with tempfile.TemporaryDirectory() as folder:
         for operation, name, answer in answers(sandbox_app(Path(folder), doors=("api", "wait"))):

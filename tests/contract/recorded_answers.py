@@ -1,14 +1,14 @@
 """The public answers of the sandbox at one fixed moment, recorded byte for byte.
 
-A refactoring must not move a byte of them: ``test_recorded_answers.py`` asks everything again, and prints the
-fields that differ. A change that is meant to be seen is recorded again, and the difference of the file is
+A refactoring must not move a byte of them: ``test_recorded_answers.py`` sends everything again, and prints
+the fields that differ. A change that is meant to be seen is recorded again, and the difference of the file is
 part of its review::
 
     python -m tests.contract.recorded_answers
 
-What a gateway that reads strictly (``COMPAT_CLIENTS=0``) answers otherwise is recorded apart.
+Other answers of a gateway that reads strictly (``COMPAT_CLIENTS=0``) are recorded apart.
 
-Nothing of the application is imported here but ``create_app``, so the same file can be asked of any version.
+Nothing of the application is imported here but ``create_app``, so the same file works with any version.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def sandbox_on(url: str, **changes: object) -> Flask:
 
 
 def ask(app: Flask, request: Request) -> Answer:
-    """Ask one recorded request: its status, headers and body."""
+    """Send one recorded request: its status, headers and body."""
     if "command" in request:
         result = app.test_cli_runner().invoke(args=request["command"])
         return {"exit": result.exit_code, "output": _short(result.stdout)}
@@ -116,7 +116,7 @@ def _short(output: str) -> str:
 
 
 def requests() -> Iterator[Request]:
-    """What is asked: every row of docs/sandbox.md by both doors, malformed requests, documents, exports."""
+    """Every row of docs/sandbox.md over both interfaces, malformed requests, documents, exports."""
     text = SANDBOX.read_text(encoding="utf-8")
     ids = re.findall(r"`(0x[0-9a-f]{64})`", text)
     for transfer_id in [*ids, UNKNOWN_ID]:
@@ -164,7 +164,7 @@ def requests() -> Iterator[Request]:
 
 
 def _explained() -> Iterator[Request]:
-    """Explanations that rest on the configuration alone: the age of facts is another each time."""
+    """Explanations that need only the configuration: the age of facts is another each time."""
     pegged = (
         "src_chain_id=56&dst_chain_id=42161&token_symbol=AI&amt=50000000000000000000000&slippage_tolerance=1"
     )
@@ -174,7 +174,7 @@ def _explained() -> Iterator[Request]:
 
 
 def _twins(ids: list[str]) -> Iterator[Request]:
-    """The operations under /v1, and an estimate asked in JSON."""
+    """The operations under /v1, and an estimate by JSON."""
     twin = "/v1/"
     yield _post(STATUS.replace("/v2/", twin), {"transfer_id": ids[0]})
     yield _post(STATUS.replace("/v2/", twin), {"transfer_id": 1})
@@ -326,16 +326,16 @@ def _varint(value: int) -> bytes:
 
 
 def record() -> None:
-    """Ask everything and write what is answered."""
-    exchanges = _asked()
-    strictly = [each for each in _asked(compat_clients=False) if each not in exchanges]
+    """Send everything and write the answers."""
+    exchanges = _exchanges()
+    strictly = [each for each in _exchanges(compat_clients=False) if each not in exchanges]
     RECORDED.parent.mkdir(exist_ok=True)
     for path, answered in ((RECORDED, exchanges), (STRICT, strictly)):
         text = json.dumps(answered, indent=1, ensure_ascii=False, sort_keys=True)
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def _asked(**changes: object) -> list[dict[str, Any]]:
+def _exchanges(**changes: object) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         app = sandbox_app(Path(folder), **changes)
         return [{"request": request, "answer": ask(app, request)} for request in requests()]

@@ -1,6 +1,6 @@
-"""The recorded production configuration, imported and asked again, read as existing clients read it.
+"""The recorded production configuration, imported and served again, read as existing clients read it.
 
-What is derived here is by the rule of clients, written down apart from the code that answers: a way
+What is derived here is by the rule of clients, written apart from the code that answers: a way
 through the pools exists for a symbol that both chains list with ``token.xfer_disabled`` false, unless it is
 blocked; a pegged one, in both directions, for each pair whose tokens carry it false.
 """
@@ -35,7 +35,7 @@ from tests.builders.network import text
 from tests.contract.recorded_answers import own_of_tokens, sandbox_app
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 from tests.databases import SharedDatabase
-from tests.grpcweb.two_doors import of_fields
+from tests.grpcweb.both_interfaces import of_fields
 from tests.grpcweb.wire import METHODS, frame, post
 
 FILE = Path(__file__).parent / "vectors" / "transfer_configs_mainnet.json"
@@ -110,8 +110,8 @@ def test_every_field_is_answered_again(production: Flask) -> None:
 @pytest.mark.one_database
 def test_grpc_web_answers_every_field(production: Flask) -> None:
     for name in ("GetTransferConfigs", "GetTransferConfigsForAll"):
-        asked, answered = METHODS[name]
-        answer = post(production.test_client(), name, frame(asked().SerializeToString()))
+        request, answered = METHODS[name]
+        answer = post(production.test_client(), name, frame(request().SerializeToString()))
         assert answer.message is not None
         message = answered.FromString(answer.message)
         shown = MessageToDict(
@@ -123,7 +123,7 @@ def test_grpc_web_answers_every_field(production: Flask) -> None:
 
 
 @pytest.mark.one_database
-def test_the_ways_are_those_of_production(production: Flask) -> None:
+def test_ways_are_those_of_production(production: Flask) -> None:
     ours, pegged = configs_of(production), Counter(pegged_ways(RECORDED))
     assert pool_ways(ours) == pool_ways(RECORDED)
     assert Counter(pegged_ways(ours)) == pegged
@@ -133,9 +133,9 @@ def test_the_ways_are_those_of_production(production: Flask) -> None:
 
 @pytest.mark.one_database
 def test_estimates_of_derived_ways(production: Flask) -> None:
-    """Nothing has fees yet, so nothing is quoted; what is switched off says so."""
+    """Nothing has fees yet, so nothing is quoted; what is disabled is refused with that reason."""
     ours, client = configs_of(production), production.test_client()
-    switched_off = {
+    disabled = {
         (info["token"]["symbol"], int(chain_id))
         for chain_id, listed in RECORDED["chain_token"].items()
         for info in listed["token"]
@@ -146,9 +146,9 @@ def test_estimates_of_derived_ways(production: Flask) -> None:
     seen: Counter[str] = Counter()
     for is_pegged, ways in (("false", pool_ways(ours)), ("true", set(pegged_ways(ours)))):
         for symbol, src, dst in pick.sample(sorted(ways), 100):
-            response = ask(client, symbol, src, dst, is_pegged=is_pegged)
+            response = get_estimate(client, symbol, src, dst, is_pegged=is_pegged)
             reason = response.headers["X-Gateway-Reason"]
-            if {(symbol, src), (symbol, dst)} & switched_off:
+            if {(symbol, src), (symbol, dst)} & disabled:
                 assert reason == "transfer_disabled"
             elif (symbol, str(src), str(dst)) in blocked:
                 assert reason == "direction_blocked"
@@ -159,13 +159,12 @@ def test_estimates_of_derived_ways(production: Flask) -> None:
     assert seen["transfer_disabled"]
 
 
-def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> TestResponse:
-    asked = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": symbol, "amt": "1000000"}
-    return client.get(ESTIMATE, query_string={**asked, "slippage_tolerance": "5000", **query})
+def get_estimate(client: FlaskClient, symbol: str, src: int, dst: int, **more: str) -> TestResponse:
+    query = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": symbol, "amt": "1000000"}
+    return client.get(ESTIMATE, query_string={**query, "slippage_tolerance": "5000", **more})
 
 
 @pytest.mark.one_database
-@pytest.mark.slow
 def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
     """Once there are fees, also a token that its chain does not list."""
     document = json.loads(export_network(part_of(production, Database)))
@@ -176,8 +175,8 @@ def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
     pick = random.Random(8)
     for symbol, src, dst in [*pick.sample(only_pegged, 50), ("MUX", 1, 42161), ("MUX", 42161, 1)]:
         answers = [
-            ask(production.test_client(), symbol, src, dst, **said, amt="10" + "0" * 18).get_json()
-            for said in ({}, {"is_pegged": "false"}, {"is_pegged": "true"})
+            get_estimate(production.test_client(), symbol, src, dst, **flag, amt="10" + "0" * 18).get_json()
+            for flag in ({}, {"is_pegged": "false"}, {"is_pegged": "true"})
         ]
         assert answers[0] == answers[1] == answers[2]
         if answers[0]["err"] is None:
@@ -186,7 +185,6 @@ def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
             assert answers[0]["err"]["code"] in (1009, 1016)
 
 
-@pytest.mark.slow
 def test_an_export_imports_unchanged(production: Flask) -> None:
     exported = export_network(part_of(production, Database))
     assert import_network(*editing_of(production), exported, actor=TESTER).changes == ()
@@ -198,8 +196,7 @@ def test_an_export_imports_unchanged(production: Flask) -> None:
 
 
 @pytest.mark.one_database
-@pytest.mark.slow
-def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> None:
+def test_import_needs_empty_configuration(production: Flask, tmp_path: Path) -> None:
     before = run(production, "export").stdout
     refused = run(production, "import", "--from-configs", str(FILE))
     assert refused.exit_code == 1
@@ -214,8 +211,7 @@ def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> 
 
 
 @pytest.mark.one_database
-@pytest.mark.slow
-def test_it_says_what_it_cannot_know(app: Flask) -> None:
+def test_import_lists_missing_values(app: Flask) -> None:
     printed = run(app, "import", "--from-configs", str(FILE), "--print")
     for word in ("rates", "fees", "balances", "validators", "tx_path", "minimal_max_slippage"):
         assert word in printed.stderr
@@ -237,7 +233,7 @@ def test_it_says_what_it_cannot_know(app: Flask) -> None:
     ],
 )
 @pytest.mark.one_database
-def test_what_is_no_such_answer_is_refused(app: Flask, tmp_path: Path, content: bytes, word: str) -> None:
+def test_malformed_configs_are_refused(app: Flask, tmp_path: Path, content: bytes, word: str) -> None:
     path = tmp_path / "configs.json"
     path.write_bytes(content)
     refused = run(app, "import", "--from-configs", str(path))
@@ -247,7 +243,7 @@ def test_what_is_no_such_answer_is_refused(app: Flask, tmp_path: Path, content: 
 
 
 @pytest.mark.one_database
-def test_unknown_fields_are_answered_as_they_came(
+def test_unknown_fields_are_served_unchanged(
     app: Flask, tmp_path: Path, database: Database, editing: Editing
 ) -> None:
     answer = json.loads((FILE.parent / "transfer_configs_testnet.json").read_text())
@@ -275,10 +271,10 @@ def test_every_derived_way_has_a_route(tmp_path: Path) -> None:
     ways = sorted({*pool_ways(ours)} | {*pegged_ways(ours)} | {*burn_mint_ways(ours)})
     assert len(ways) > 30
     for symbol, src, dst in ways:
-        for said in ({}, {"is_pegged": "false"}, {"is_pegged": "true"}):
-            if said.get("is_pegged") == "true" and (symbol, src, dst) in pool_ways(ours):
+        for flag in ({}, {"is_pegged": "false"}, {"is_pegged": "true"}):
+            if flag.get("is_pegged") == "true" and (symbol, src, dst) in pool_ways(ours):
                 continue
-            reason = ask(client, symbol, src, dst, **said).headers.get("X-Gateway-Reason")
+            reason = get_estimate(client, symbol, src, dst, **flag).headers.get("X-Gateway-Reason")
             assert reason not in ("no_route", "no_pegged_pair", "token_not_on_src", "token_not_on_dst"), (
                 symbol, src, dst,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The same applications as the tests of the HTTP door have."""
+"""The same applications as the tests of HTTP have."""
 
 from tests.api.conftest import app, client, client_class, open_app
 

@@ -1,4 +1,4 @@
-"""Node, the packages of clients/ and the code generated for them: made once, kept in .tmp/."""
+"""Node, the packages of clients/ and the code generated for them: made once, stored in .tmp/."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def chromium() -> str:
 
 
 def run(*command: str, **options: Any) -> str:
-    """What a command prints; one that fails fails the test with what it said."""
+    """What a command prints; one that fails fails the test with its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     printed: str = done.stdout
@@ -79,7 +79,7 @@ def locked(file: Path) -> Iterator[None]:
 def install(node_path: str, sources: Path, folder: Path) -> bool:
     """Put the sources into the folder, and the packages exactly as their lock file has them.
 
-    Gives whether the packages were not there already.
+    Returns whether the packages were not there already.
     """
     for source in sources.iterdir():
         if source.is_file() and not is_same(source, folder / source.name):

@@ -1,4 +1,4 @@
-"""The clients that wallets use, unchanged, against a real gunicorn with the sandbox."""
+"""The clients that wallets use, with a real gunicorn and the sandbox."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ import pytest
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
-from tests.contract.recorded_answers import own_of_tokens
 from tests.curl import BASE
+from tests.grpcweb.both_interfaces import of_fields
 from tests.grpcweb.node import chromium, import_map, node, run, workshop
-from tests.grpcweb.wire import INVALID_ARGUMENT
+from tests.grpcweb.wire import INVALID_ARGUMENT, METHODS
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 from tests.site.snippets import block_of
+
+pytestmark = pytest.mark.system
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 BUSY = f"0x{'5a' * 18}0064"
@@ -36,44 +38,34 @@ SENDING = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance"
 OWN_MESSAGES = {"getTransferConfigsForAll": "GetTransferConfigs"}
 
 
-def question(method: str, timeout: int | None = None, **fields: Any) -> dict[str, Any]:
-    """As the clients read it; ``timeout`` in milliseconds."""
+def call(method: str, timeout: int | None = None, **fields: Any) -> dict[str, Any]:
+    """A call for the clients; ``timeout`` in milliseconds."""
     message = OWN_MESSAGES.get(method, method[0].upper() + method[1:])
     return {"method": method, "message": message, "fields": fields, "timeout": timeout}
 
 
 ANSWERED = {
-    "a completed transfer": (STATUS, question("getTransferStatus", transfer_id=RECORDED_TRANSFER)),
-    "a refund with evidence": (STATUS, question("getTransferStatus", transfer_id=REFUND)),
-    "an unknown transfer": (STATUS, question("getTransferStatus", transfer_id="f" * 64)),
-    "an estimate": (ESTIMATE, question("estimateAmt", timeout=20_000, **SENDING)),
-    "an estimate error": (ESTIMATE, question("estimateAmt", **SENDING | {"amt": "0"})),
-    "a blocked address": (ESTIMATE, question("estimateAmt", **SENDING, usr_addr=f"0x{0xBAD:040X}")),
-    "the latency": (LATENCY, question("getLatest7DayTransferLatencyForQuery", **PAIR)),
-    "a history": (HISTORY, question("transferHistory", acct_addr=[BUSY, "nobody"], page_size=3)),
-    "an empty history": (HISTORY, question("transferHistory", addr="nobody", page_size=3)),
-    "the configs": (CONFIGS, question("getTransferConfigs")),
-    "the configs for all": (CONFIGS_FOR_ALL, question("getTransferConfigsForAll")),
+    "a completed transfer": (STATUS, call("getTransferStatus", transfer_id=RECORDED_TRANSFER)),
+    "a refund with evidence": (STATUS, call("getTransferStatus", transfer_id=REFUND)),
+    "an unknown transfer": (STATUS, call("getTransferStatus", transfer_id="f" * 64)),
+    "an estimate": (ESTIMATE, call("estimateAmt", timeout=20_000, **SENDING)),
+    "an estimate error": (ESTIMATE, call("estimateAmt", **SENDING | {"amt": "0"})),
+    "a blocked address": (ESTIMATE, call("estimateAmt", **SENDING, usr_addr=f"0x{0xBAD:040X}")),
+    "the latency": (LATENCY, call("getLatest7DayTransferLatencyForQuery", **PAIR)),
+    "a history": (HISTORY, call("transferHistory", acct_addr=[BUSY, "nobody"], page_size=3)),
+    "an empty history": (HISTORY, call("transferHistory", addr="nobody", page_size=3)),
+    "the configs": (CONFIGS, call("getTransferConfigs")),
+    "the configs for all": (CONFIGS_FOR_ALL, call("getTransferConfigsForAll")),
 }
 REFUSED = {
-    "a malformed id": (question("getTransferStatus", transfer_id="0x12"), INVALID_ARGUMENT, "bad_request"),
+    "a malformed id": (call("getTransferStatus", transfer_id="0x12"), INVALID_ARGUMENT, "bad_request"),
     "a malformed amount": (
-        question("estimateAmt", **SENDING | {"amt": "%é"}),
+        call("estimateAmt", **SENDING | {"amt": "%é"}),
         INVALID_ARGUMENT,
         "bad_request",
     ),
-    "a history of nobody": (question("transferHistory", page_size=3), INVALID_ARGUMENT, "bad_request"),
+    "a history of nobody": (call("transferHistory", page_size=3), INVALID_ARGUMENT, "bad_request"),
 }
-ONLY_IN_JSON = ("sender", "receiver", "dst_deadline")
-"""Fields of a transfer for which the protobuf has no place."""
-CHAIN_ONLY_IN_JSON = (
-    "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost", "flat_usd_fee", "disabled",
-    "farming_reward_contract_addr", "transfer_agent_contract_addr",
-)  # fmt: skip
-TOKEN_ONLY_IN_JSON = (
-    "liq_add_disabled", "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period",
-    *own_of_tokens(),
-)  # fmt: skip
 
 EXAMPLE = block_of("docs/grpc-web.md", "const { WebPromiseClient }")
 PRINTED = block_of("docs/grpc-web.md", "{ receive:")
@@ -82,7 +74,7 @@ RUN = [EXAMPLE, PRINTED, WITH_KEY]
 UNAUTHENTICATED = 16
 """The status of gRPC."""
 
-QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
+CALLS = [wanted for _, wanted in ANSWERED.values()] + [wanted for wanted, _, _ in REFUSED.values()]
 
 
 @pytest.fixture(scope="module")
@@ -98,23 +90,23 @@ def base(server: Server) -> str:
 
 @pytest.fixture(scope="module")
 def over_http(server: Server) -> dict[str, tuple[dict[str, Any], str | None]]:
-    """What the other door answers to the same, and its reason."""
-    return {name: ask_http(server, path, asked["fields"]) for name, (path, asked) in ANSWERED.items()}
-
-
-def ask_http(server: Server, path: str, fields: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    connection = server.connect()
-    if path == STATUS:
-        connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
-    else:
-        connection.request("GET", f"{path}?{urlencode(fields, doseq=True)}")
-    response = connection.getresponse()
-    return json.load(response), response.headers["X-Gateway-Reason"]
+    """The answers over HTTP to the same, with the fields that the messages have, and their reasons."""
+    found = {}
+    for name, (path, wanted) in ANSWERED.items():
+        connection, fields = server.connect(), wanted["fields"]
+        if path == STATUS:
+            connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
+        else:
+            connection.request("GET", f"{path}?{urlencode(fields, doseq=True)}")
+        response = connection.getresponse()
+        _, message = METHODS[wanted["message"]]
+        found[name] = of_fields(json.load(response), message.DESCRIPTOR), response.headers["X-Gateway-Reason"]
+    return found
 
 
 def alike(answer: dict[str, Any]) -> dict[str, Any]:
-    """What the clients' and HTTP's shapes may differ in, made equal."""
-    answer = {"err": None} | {name: value for name, value in answer.items() if name != "bridge_type"}
+    """An answer without the differences that the shapes of both interfaces may have."""
+    answer = {"err": None} | answer
     if answer["err"]:
         answer["err"] = answer["err"] | {"msg": re.sub(r"\d+ \w+ ago", "ago", answer["err"]["msg"])}
     if "bridge_rate" in answer:
@@ -123,56 +115,27 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
         answer["wd_onchain"] = answer["wd_onchain"] or None
     if "current_size" in answer:
         answer["current_size"] = str(answer["current_size"])
-        answer["history"] = [
-            {name: value for name, value in transfer.items() if name not in ONLY_IN_JSON}
-            | {name: str(transfer[name]) for name in ("ts", "update_ts")}
-            for transfer in answer["history"]
-        ]
-    if "chains" in answer:
-        answer = as_the_messages_have_it(answer)
+        for transfer in answer["history"]:
+            transfer |= {name: str(transfer[name]) for name in ("ts", "update_ts")}
     for route_key in answer.get("blocked_bridge_direct", ()):
         route_key |= {name: int(route_key[name]) for name in PAIR}
     return answer
 
 
-def without(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
-
-
-def as_the_messages_have_it(configs: dict[str, Any]) -> dict[str, Any]:
-    """The configs without what the protobuf has no place for."""
-
-    def listed(info: dict[str, Any]) -> dict[str, Any]:
-        return without(info, TOKEN_ONLY_IN_JSON)
-
-    return without(configs, ("redirect_to_aggregators_config",)) | {
-        "chains": [without(chain, CHAIN_ONLY_IN_JSON) for chain in configs["chains"]],
-        "chain_token": {
-            chain_id: {"token": [listed(info) for info in tokens["token"]]}
-            for chain_id, tokens in configs["chain_token"].items()
-        },
-        "pegged_pair_configs": [
-            without(pair, ("migration_peg_burn_contract_addr",))
-            | {name: listed(pair[name]) for name in ("org_token", "pegged_token")}
-            for pair in configs["pegged_pair_configs"]
-        ],
-    }
-
-
 def check(answers: list[dict[str, Any]], over_http: dict[str, tuple[dict[str, Any], str | None]]) -> None:
-    """Every answer is the other door's, every refusal has its status; each call was told once."""
-    assert [told["calls"] for told in answers] == [1] * len(QUESTIONS)
-    for name, told in zip(ANSWERED, answers, strict=False):
+    """Every answer equals that over HTTP, every refusal has its status; each callback ran once."""
+    assert [answered["calls"] for answered in answers] == [1] * len(CALLS)
+    for name, answered in zip(ANSWERED, answers, strict=False):
         expected, reason = over_http[name]
-        assert "error" not in told, (name, told)
-        assert alike(told["answer"]) == alike(expected), name
-        assert told.get("reason") == reason, name
-    for (_, status, reason), told in zip(REFUSED.values(), answers[len(ANSWERED) :], strict=True):
-        assert (told["error"]["code"], told["reason"]) == (status, reason)
-        assert told["error"]["message"]
+        assert "error" not in answered, (name, answered)
+        assert alike(answered["answer"]) == alike(expected), name
+        assert answered.get("reason") == reason, name
+    for (_, status, reason), answered in zip(REFUSED.values(), answers[len(ANSWERED) :], strict=True):
+        assert (answered["error"]["code"], answered["reason"]) == (status, reason)
+        assert answered["error"]["message"]
 
 
-def test_the_questions_are_what_they_are_called(
+def test_calls_are_what_their_names_say(
     over_http: dict[str, tuple[dict[str, Any], str | None]],
 ) -> None:
     answers = {name: answer for name, (answer, _) in over_http.items()}
@@ -197,20 +160,18 @@ def test_in_node(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], client: str, slash: str
 ) -> None:
     folder = workshop()
-    told = run(node(), str(folder / "run.mjs"), client, base + slash, input=json.dumps(QUESTIONS))
-    check(json.loads(told), over_http)
+    printed = run(node(), str(folder / "run.mjs"), client, base + slash, input=json.dumps(CALLS))
+    check(json.loads(printed), over_http)
 
 
-@pytest.mark.slow
 def test_the_example_of_the_documentation(base: str) -> None:
-    """As it stands, after the line that Node needs, with the address replaced."""
+    """Unchanged but for the line that Node needs, and the address."""
     source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + EXAMPLE.code.replace(BASE, base)
     assert run(node(), "-", cwd=workshop(), input=source) == f"{PRINTED.code}\n"
 
 
-@pytest.mark.slow
 def test_the_example_with_a_key(base: str) -> None:
-    """A key that nobody made is refused, so the header is what the gateway reads."""
+    """An unknown key is refused: the gateway reads the header."""
     source = f"""
         globalThis.XMLHttpRequest = require("xhr2");
         const {{ WebPromiseClient }} = require("./gateway_grpc_web_pb.js");
@@ -224,23 +185,25 @@ def test_the_example_with_a_key(base: str) -> None:
     assert run(node(), "-", cwd=workshop(), input=source).startswith(f"{UNAUTHENTICATED} ")
 
 
-@pytest.mark.slow
 def test_in_a_page_of_another_origin(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], tmp_path: Path
 ) -> None:
     browser = chromium()
-    with page_server(workshop(), base) as (origin, told), browsing(browser, f"{origin}/page.html", tmp_path):
-        answer = told.get(timeout=60)
+    with (
+        page_server(workshop(), base) as (origin, results),
+        browsing(browser, f"{origin}/page.html", tmp_path),
+    ):
+        answer = results.get(timeout=60)
     assert "failed" not in answer, answer["failed"]
     assert answer["origin"] == origin != base
     check(answer["answers"], over_http)
 
 
 class Pages(SimpleHTTPRequestHandler):
-    """Serves the workshop's files, and takes what the page tells."""
+    """Serves the workshop's files, and receives the answers of the page."""
 
-    def __init__(self, *args: Any, base: str, told: Queue[Any], **kwargs: Any) -> None:
-        self.base, self.told = base, told
+    def __init__(self, *args: Any, base: str, results: Queue[Any], **kwargs: Any) -> None:
+        self.base, self.results = base, results
         super().__init__(*args, **kwargs)
 
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
@@ -249,13 +212,13 @@ class Pages(SimpleHTTPRequestHandler):
         if self.path == "/page.html":
             page = (Path(self.directory) / "page.html").read_text()
             self.answer(page.replace("IMPORTS", import_map()), "text/html")
-        elif self.path == "/questions.json":
-            self.answer(json.dumps({"base": self.base, "questions": QUESTIONS}), "application/json")
+        elif self.path == "/calls.json":
+            self.answer(json.dumps({"base": self.base, "calls": CALLS}), "application/json")
         else:
             super().do_GET()
 
     def do_POST(self) -> None:
-        self.told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.results.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.answer("", "text/plain")
 
     def answer(self, text: str, kind: str) -> None:
@@ -266,17 +229,17 @@ class Pages(SimpleHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 @contextmanager
 def page_server(folder: Path, base: str) -> Iterator[tuple[str, Queue[Any]]]:
-    """An origin of its own, and what its page tells."""
-    told: Queue[Any] = Queue()
-    handler = partial(Pages, directory=str(folder), base=base, told=told)
+    """An origin of its own, and the answers of its page."""
+    results: Queue[Any] = Queue()
+    handler = partial(Pages, directory=str(folder), base=base, results=results)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages:
         threading.Thread(target=pages.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{pages.server_address[1]}", told
+        yield f"http://127.0.0.1:{pages.server_address[1]}", results
         pages.shutdown()
 
 

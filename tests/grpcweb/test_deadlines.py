@@ -1,4 +1,4 @@
-"""``grpc-timeout``: read as gRPC writes it, and kept."""
+"""``grpc-timeout``: read as gRPC writes it, and obeyed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.grpcweb import calls as door
+from app.grpcweb import calls
 from app.grpcweb.calls import Deadline, DeadlineExceeded
 from app.values.errors import BadRequest
-from tests.grpcweb.wire import DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, ask, refused
+from tests.grpcweb.wire import DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, call, refused
 
 READ = [
     ("2H", 7200), ("3M", 180), ("15S", 15), ("1500m", 1.5), ("99999999u", 99.999999), ("5n", 5e-9),
@@ -23,21 +23,21 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("timeout", "seconds"), READ)
-def test_every_unit(timeout: str, seconds: float) -> None:
+def test_timeouts_of_every_unit(timeout: str, seconds: float) -> None:
     assert Deadline.read(timeout, 100.0).at == pytest.approx(100 + seconds, abs=1e-12)
 
 
 @pytest.mark.parametrize("timeout", MALFORMED)
-def test_malformed(timeout: str) -> None:
+def test_malformed_timeouts(timeout: str) -> None:
     with pytest.raises(BadRequest, match=r"^grpc-timeout: "):
         Deadline.read(timeout, 0.0)
 
 
-def test_without_one_nothing_is_over() -> None:
+def test_call_without_timeout_has_no_deadline() -> None:
     Deadline.read(None, 0.0).check(1e12)
 
 
-def test_it_is_over_when_it_is_reached() -> None:
+def test_deadline_is_over_when_reached() -> None:
     deadline = Deadline.read("1S", 100.0)
     deadline.check(100.999)
     for now in (101.0, 200.0):
@@ -45,27 +45,27 @@ def test_it_is_over_when_it_is_reached() -> None:
             deadline.check(now)
 
 
-def call(client: FlaskClient, timeout: str) -> Any:
-    return ask(client, "GetTransferConfigs", headers={"grpc-timeout": timeout})
+def configs_within(client: FlaskClient, timeout: str) -> Any:
+    return call(client, "GetTransferConfigs", headers={"grpc-timeout": timeout})
 
 
 @pytest.mark.parametrize("timeout", ["10S", "99999999H", "60000m"])
-def test_in_time(client: FlaskClient, timeout: str) -> None:
-    assert call(client, timeout).status == OK
+def test_call_in_time_is_answered(client: FlaskClient, timeout: str) -> None:
+    assert configs_within(client, timeout).status == OK
 
 
 @pytest.mark.parametrize("timeout", ["123456789m", "soon", "1S,2S", "-5S"])
-def test_what_cannot_be_read_is_refused(client: FlaskClient, timeout: str) -> None:
-    assert "grpc-timeout" in refused(call(client, timeout), INVALID_ARGUMENT, "bad_request")
+def test_malformed_timeout_is_refused(client: FlaskClient, timeout: str) -> None:
+    assert "grpc-timeout" in refused(configs_within(client, timeout), INVALID_ARGUMENT, "bad_request")
 
 
-def test_over_before_the_work_begins(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "settle_what_is_due", lambda _database: pytest.fail("nobody waits for it"))
+def test_expired_call_does_no_work(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "settle_what_is_due", lambda _database: pytest.fail("the client has left"))
     for timeout in ("0S", "1n"):
-        refused(call(client, timeout), DEADLINE_EXCEEDED, None)
+        refused(configs_within(client, timeout), DEADLINE_EXCEEDED, None)
 
 
-def test_over_when_the_work_is_done(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_may_expire_during_its_work(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter([100.0, 100.5, 101.5])
-    monkeypatch.setattr(door.time, "monotonic", lambda: next(moments, 200.0))
-    refused(call(client, "1S"), DEADLINE_EXCEEDED, None)
+    monkeypatch.setattr(calls.time, "monotonic", lambda: next(moments, 200.0))
+    refused(configs_within(client, "1S"), DEADLINE_EXCEEDED, None)

@@ -1,9 +1,10 @@
-"""The framing alone: bytes in, a message or a refusal out."""
+"""The framing: bytes in, a message or a refusal out."""
 
 from __future__ import annotations
 
 import base64
-import random
+import time
+from contextlib import suppress
 from urllib.parse import unquote
 
 import pytest
@@ -48,7 +49,7 @@ def test_one_message(message: bytes) -> None:
     ],
     ids=repr,
 )
-def test_what_is_not_one_message(body: bytes) -> None:
+def test_malformed_body_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequest, match=r"^body: "):
         read_message(body, LONGEST)
 
@@ -92,19 +93,19 @@ NOT_BASE64 = [
 
 
 @pytest.mark.parametrize("text", NOT_BASE64)
-def test_what_is_not_base64(text: str) -> None:
+def test_malformed_base64_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="is not base64"):
         decode_text(text.encode())
 
 
 def test_decoding_time_grows_with_length_only() -> None:
     """The longest bodies that could make a careless pattern try everything."""
+    began = time.monotonic()
     for tail in (b"", b"=", b"A", b"!", b"A="):
         for body in (b"AAAA" * 33_000, b"AA==" * 33_000, b"AA" * 66_000, b"=" * 132_000):
-            try:
+            with suppress(BadRequest):
                 decode_text(body + tail)
-            except BadRequest:
-                continue
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize(
@@ -129,12 +130,7 @@ def test_grpc_message_is_printable_and_reversible(text: str) -> None:
     assert unquote(encoded) == text.encode(errors="replace").decode()
 
 
-def test_random_bytes_are_read_or_refused() -> None:
-    chance = random.Random(5)
-    for _ in range(20_000):
-        body = bytes(chance.choices((0, 1, 0x80, 5, 65, 255), k=chance.randrange(12)))
-        try:
-            message = read_message(body, LONGEST)
-        except (BadRequest, CompressedMessage, TooLarge):
-            continue
-        assert frame(message) == body
+@given(st.lists(st.sampled_from((0, 1, 0x80, 5, 65, 255)), max_size=12).map(bytes))
+def test_random_bytes_are_read_or_refused(body: bytes) -> None:
+    with suppress(BadRequest, CompressedMessage, TooLarge):
+        assert frame(read_message(body, LONGEST)) == body

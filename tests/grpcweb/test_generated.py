@@ -1,4 +1,4 @@
-"""What is generated is what proto/ says, and that is what docs/interface.md#grpc-fields and the code say."""
+"""Generated code equals proto/, docs/interface.md#grpc-fields and the codes of the gateway."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_generating_again_changes_nothing(tmp_path: Path) -> None:
         assert (ROOT / path.relative_to(tmp_path)).read_text() == path.read_text(), "run `make proto`"
 
 
-def test_every_message_is_the_wires() -> None:
+def test_messages_are_those_of_the_interface() -> None:
     lines = WIRE.replace("\n  ", " ").strip().splitlines()
     assert {line.partition(":")[0] for line in lines} == set(FILE.message_types_by_name), (
         "WIRE has each message of proto/gateway.proto"
@@ -107,10 +107,12 @@ def test_the_service() -> None:
     service = FILE.services_by_name["Web"]
     assert service.full_name == "sgn.gateway.v1.Web"
     named = {method.name: (method.input_type.name, method.output_type.name) for method in service.methods}
-    ours = {name: (asked.DESCRIPTOR.name, told.DESCRIPTOR.name) for name, (asked, told) in METHODS.items()}
+    ours = {
+        name: (request.DESCRIPTOR.name, answer.DESCRIPTOR.name) for name, (request, answer) in METHODS.items()
+    }
     assert named == ours, "METHODS of tests/grpcweb/wire.py has each method of proto/gateway.proto"
     assert {name: method.answer.DESCRIPTOR.name for name, method in methods().items()} == {
-        name: told for name, (_, told) in ours.items()
+        name: answer for name, (_, answer) in ours.items()
     }
 
 

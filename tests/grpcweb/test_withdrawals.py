@@ -1,4 +1,4 @@
-"""What a withdrawal would bring, and what a pool takes in (docs/interface.md#withdrawals)."""
+"""Estimates of withdrawals, and bounds of pools (docs/interface.md#withdrawals)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.api.world import ADDRESS, BLOCKED, configure, event, network, sent, t
 from tests.grpcweb.wire import INVALID_ARGUMENT, OK, Answer, frame, post
 
 
-def ask(client: FlaskClient, method: str, question: Any, **request: Any) -> Answer:
-    raw = question if isinstance(question, bytes) else question.SerializeToString()
+def send(client: FlaskClient, method: str, request_: Any, **request: Any) -> Answer:
+    raw = request_ if isinstance(request_, bytes) else request_.SerializeToString()
     return post(client, method, frame(raw), **request)
 
 
@@ -33,14 +33,14 @@ def withdrawing(
     )
 
 
-def estimates(client: FlaskClient, question: Any, **request: Any) -> pb.EstimateWithdrawAmtResponse:
-    answer = ask(client, "EstimateWithdrawAmt", question, **request)
+def estimates(client: FlaskClient, request_: Any, **request: Any) -> pb.EstimateWithdrawAmtResponse:
+    answer = send(client, "EstimateWithdrawAmt", request_, **request)
     assert answer.status == OK, answer.text
     return pb.EstimateWithdrawAmtResponse.FromString(answer.message or b"")
 
 
 @pytest.mark.parametrize("chain_id", [1, 137])
-def test_a_refund_brings_all_of_it(client: FlaskClient, chain_id: int) -> None:
+def test_refund_returns_the_whole_amount(client: FlaskClient, chain_id: int) -> None:
     """Also on a chain that is disabled, which may be why it is refunded."""
     amount = str(2**256 - 1)
     answer = estimates(client, withdrawing((chain_id, amount, 3000), dst=chain_id))
@@ -55,19 +55,19 @@ def test_a_refund_brings_all_of_it(client: FlaskClient, chain_id: int) -> None:
     assert list(answer.req_amt) == [chain_id]
 
 
-def test_any_other_is_estimated_as_a_transfer(client: FlaskClient) -> None:
+def test_withdrawal_elsewhere_is_like_a_transfer(client: FlaskClient) -> None:
     answer = estimates(client, withdrawing((1, "1000000", 3000), (56, "7", 1), dst=56))
-    question = pb.EstimateAmtRequest(
+    request_ = pb.EstimateAmtRequest(
         src_chain_id=1, dst_chain_id=56, token_symbol="USDT", amt="1000000", slippage_tolerance=3000
     )
-    transfer = pb.EstimateAmtResponse.FromString(ask(client, "EstimateAmt", question).message or b"")
+    transfer = pb.EstimateAmtResponse.FromString(send(client, "EstimateAmt", request_).message or b"")
     for name in pb.WithdrawEstimate.DESCRIPTOR.fields_by_name:
         assert getattr(answer.req_amt[1], name) == getattr(transfer, name), name
     assert answer.req_amt[56].eq_value_token_amt == "7"
 
 
 @pytest.mark.parametrize(
-    ("question", "reason"),
+    ("request_", "reason"),
     [
         (withdrawing((1, "0", 1)), "amount_zero"),
         (withdrawing((99, "1", 1), dst=99), "chain_unknown"),
@@ -76,8 +76,8 @@ def test_any_other_is_estimated_as_a_transfer(client: FlaskClient) -> None:
         (withdrawing((1, "1000000", 3000), dst=56, usr_addr=BLOCKED), "address_blocked"),
     ],
 )
-def test_one_that_is_refused_refuses_all(client: FlaskClient, question: Any, reason: str) -> None:
-    answer = ask(client, "EstimateWithdrawAmt", question)
+def test_one_refused_source_refuses_all(client: FlaskClient, request_: Any, reason: str) -> None:
+    answer = send(client, "EstimateWithdrawAmt", request_)
     assert (answer.status, answer.reason) == (OK, reason)
     message = pb.EstimateWithdrawAmtResponse.FromString(answer.message or b"")
     assert message.err.code
@@ -85,11 +85,11 @@ def test_one_that_is_refused_refuses_all(client: FlaskClient, question: Any, rea
 
 
 TOO_LARGE = b"\x0a\x09\x08\x81\x80\x80\x80\x10\x12\x011\x10\x01\x1a\x04USDT"
-"""The source chain 2^32 + 1, of which protobuf alone would read 1."""
+"""The source chain 2^32 + 1, which protobuf itself would read as 1."""
 
 
 @pytest.mark.parametrize(
-    ("question", "fault"),
+    ("request_", "fault"),
     [
         (withdrawing(), "src_withdraws: is missing"),
         (withdrawing((1, "", 1)), "src_withdraws: amount of chain 1: is missing"),
@@ -100,14 +100,14 @@ TOO_LARGE = b"\x0a\x09\x08\x81\x80\x80\x80\x10\x12\x011\x10\x01\x1a\x04USDT"
         (TOO_LARGE, "src_withdraws: chain_id must be at most 4294967295"),
     ],
 )
-def test_what_cannot_be_read(client: FlaskClient, question: Any, fault: str) -> None:
-    answer = ask(client, "EstimateWithdrawAmt", question)
+def test_malformed_withdrawals_are_refused(client: FlaskClient, request_: Any, fault: str) -> None:
+    answer = send(client, "EstimateWithdrawAmt", request_)
     assert (answer.status, answer.reason) == (INVALID_ARGUMENT, "bad_request")
     assert answer.text.startswith(fault)
 
 
 def bound(client: FlaskClient, chain_id: int, address: str = ADDRESS) -> Answer:
-    return ask(client, "GetTokenBound", pb.GetTokenBoundRequest(chain_id=chain_id, token_addr=address))
+    return send(client, "GetTokenBound", pb.GetTokenBoundRequest(chain_id=chain_id, token_addr=address))
 
 
 def value(client: FlaskClient, chain_id: int, address: str = ADDRESS) -> str:
@@ -116,7 +116,7 @@ def value(client: FlaskClient, chain_id: int, address: str = ADDRESS) -> str:
     return pb.GetTokenBoundResponse.FromString(answer.message or b"").value
 
 
-def test_what_the_inbound_limit_leaves(app: Flask, client: FlaskClient) -> None:
+def test_bound_is_what_the_limit_leaves(app: Flask, client: FlaskClient) -> None:
     assert value(client, 1) == "5000000000000"
     assert value(client, 1, ADDRESS.lower()) == "5000000000000"
     assert value(client, 250) == "", "no pool, no bound"
@@ -139,7 +139,7 @@ def test_what_the_inbound_limit_leaves(app: Flask, client: FlaskClient) -> None:
     ],
 )
 def test_caps_that_leave_less(open_app: Any, caps: dict[str, Any], left: str) -> None:
-    """What is answered passes an estimate's check of the source pool, and one more does not."""
+    """An estimate accepts the answered amount on the source pool, and not one more."""
     app = open_app()
     document = network()
     document["pools"][0] |= caps
@@ -152,7 +152,7 @@ def test_caps_that_leave_less(open_app: Any, caps: dict[str, Any], left: str) ->
     ("chain_id", "address", "reason"),
     [(99, ADDRESS, "chain_unknown"), (2**64 - 1, ADDRESS, "chain_unknown"), (1, "0x12", "token_not_on_src")],
 )
-def test_a_token_that_is_not_known(client: FlaskClient, chain_id: int, address: str, reason: str) -> None:
+def test_unknown_token_has_no_bound(client: FlaskClient, chain_id: int, address: str, reason: str) -> None:
     answer = bound(client, chain_id, address)
     assert (answer.status, answer.reason) == (OK, reason)
     message = pb.GetTokenBoundResponse.FromString(answer.message or b"")

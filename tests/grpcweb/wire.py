@@ -63,7 +63,7 @@ def frames(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def understand(response: TestResponse) -> Answer:
-    """The answer, compared with what the protocol and docs/interface.md#grpc-web ask of every one."""
+    """The answer, compared with what the protocol and docs/interface.md#grpc-web require of every answer."""
     assert response.status_code == 200
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert response.headers["Cache-Control"] == "no-store"
@@ -96,7 +96,7 @@ def post(client: FlaskClient, method: str, body: bytes, content_type: str = PROT
     return understand(client.post(SERVICE + method, data=body, content_type=content_type, **more))
 
 
-def ask(client: FlaskClient, method: str, **more: Any) -> Answer:
+def call(client: FlaskClient, method: str, **more: Any) -> Answer:
     """A call with the fields of the request; ``environ_overrides`` and ``headers`` go to the client."""
     passed = {name: more.pop(name) for name in ("environ_overrides", "headers") if name in more}
     request, _ = METHODS[method]

@@ -1,4 +1,4 @@
-"""Applications with the small network, at a time that stands still."""
+"""Applications with the small network, with a clock that stands still."""
 
 from __future__ import annotations
 

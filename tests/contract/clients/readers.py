@@ -106,7 +106,7 @@ def map_of(reader: Reader) -> Reader:
 
 
 def go_struct(fields: Fields, *, unknown_refused: bool = True) -> Reader:
-    """A struct: what is missing keeps its zero value. Readers of protobuf's JSON refuse unknown names."""
+    """A struct: a missing field has its zero value. Readers of protobuf's JSON refuse unknown names."""
 
     def read(value: Any, place: str) -> None:
         _must(isinstance(value, dict), place, value)

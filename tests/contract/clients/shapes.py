@@ -28,28 +28,28 @@ Object = Any
 CODES = (500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018)
 
 
-def error(made: Object) -> Reader:
-    return or_null(made({"code": one_of(*CODES), "msg": text}))
+def each(reader: Reader, names: str) -> Fields:
+    """Several fields of one type."""
+    return dict.fromkeys(names.split(), reader)
+
+
+def error(made: Object) -> Fields:
+    return {"err": or_null(made({"code": one_of(*CODES), "msg": text}))}
 
 
 def estimate(made: Object) -> Fields:
     return {
-        "err": error(made),
-        "eq_value_token_amt": amount,
+        **error(made),
+        **each(amount, "eq_value_token_amt perc_fee base_fee estimated_receive_amt drop_gas_amt"),
+        **each(uint(32), "slippage_tolerance max_slippage"),
         "bridge_rate": number,
-        "perc_fee": amount,
-        "base_fee": amount,
-        "slippage_tolerance": uint(32),
-        "max_slippage": uint(32),
-        "estimated_receive_amt": amount,
-        "drop_gas_amt": amount,
     }
 
 
 def published_status(made: Object) -> Fields:
-    """The fields of the interface: what a gateway with ``COMPAT_CLIENTS=0`` answers, and no more."""
+    """The fields of the interface: those of a gateway with ``COMPAT_CLIENTS=0``, and no other."""
     return {
-        "err": error(made),
+        **error(made),
         "status": one_of(*range(12)),
         "wd_onchain": or_null(data()),
         "sorted_sigs": list_of(data(65)),
@@ -57,73 +57,58 @@ def published_status(made: Object) -> Fields:
         "powers": list_of(data()),
         "refund_reason": one_of(*range(10)),
         "block_delay": uint(32),
-        "src_block_tx_link": text,
-        "dst_block_tx_link": text,
+        **each(text, "src_block_tx_link dst_block_tx_link"),
     }
 
 
 def status(made: Object) -> Fields:
     """Those of the message: clients that know burns from sends by the type of the bridge need it."""
-    return published_status(made) | {"bridge_type": one_of(*range(5))}
+    return {**published_status(made), "bridge_type": one_of(*range(5))}
 
 
 def latency(made: Object) -> Fields:
-    return {"err": error(made), "median_transfer_latency_in_second": number}
+    return {**error(made), "median_transfer_latency_in_second": number}
 
 
-def token(made: Object) -> Fields:
-    return {"symbol": text, "address": text, "decimal": uint(31), "xfer_disabled": flag}
+def token(made: Object) -> Reader:
+    return made({**each(text, "symbol address"), "decimal": uint(31), "xfer_disabled": flag})
 
 
-def chain(made: Object) -> Fields:
-    return {
-        "id": uint(32),
-        "name": text,
-        "icon": text,
-        "block_delay": uint(32),
-        "gas_token_symbol": text,
-        "explore_url": text,
-        "contract_addr": text,
-        "drop_gas_amt": amount,
-    }
-
-
-def chain_config(made: Object) -> Fields:
-    return chain(made) | {
-        "drop_gas_cost_amt": text,
-        "drop_gas_balance_alert": text,
-        "suggested_gas_cost": text,
-        "flat_usd_fee": number,
-        "farming_reward_contract_addr": text,
-        "transfer_agent_contract_addr": text,
-        "disabled": flag,
-    }
+CHAIN: Fields = {
+    **each(uint(32), "id block_delay"),
+    **each(text, "name icon gas_token_symbol explore_url contract_addr"),
+    "drop_gas_amt": amount,
+}
+CHAIN_CONFIG: Fields = {
+    **CHAIN,
+    **each(text, "drop_gas_cost_amt drop_gas_balance_alert suggested_gas_cost"),
+    **each(text, "farming_reward_contract_addr transfer_agent_contract_addr"),
+    "flat_usd_fee": number,
+    "disabled": flag,
+}
 
 
 def transfer(made: Object) -> Fields:
     """A transfer of a history."""
-    leg = made({"chain": made(chain(made)), "token": made(token(made)), "amount": amount})
+    leg = made({"chain": made(CHAIN), "token": token(made), "amount": amount})
     shared = status(made)
-    return {name: shared[name] for name in ("status", "refund_reason", "bridge_type", *_LINKS)} | {
-        "transfer_id": text,
-        "src_send_info": leg,
-        "dst_received_info": leg,
-        "ts": amount,
-        "sender": text,
-        "receiver": text,
-        "update_ts": amount,
-        "dst_deadline": amount,
+    names = ("status", "refund_reason", "bridge_type", "src_block_tx_link", "dst_block_tx_link")
+    return {
+        **{name: shared[name] for name in names},
+        **each(text, "transfer_id sender receiver"),
+        **each(leg, "src_send_info dst_received_info"),
+        **each(amount, "ts update_ts dst_deadline"),
     }
 
 
-def progress(*not_known: str) -> Fields:
+def progress(*unknown: str) -> Fields:
     """How far a transfer has come.
 
-    :param not_known: the actor of a transfer that is not known.
+    :param unknown: the actor of a transfer that is not known.
     """
     return {
         "terminal": flag,
-        "next_actor": one_of("network", "user", "nobody", *not_known),
+        "next_actor": one_of("network", "user", "nobody", *unknown),
         "next_poll_seconds": uint(32),
         "final_by": one_of("", "block", "reported"),
         "as_of": text,
@@ -131,229 +116,160 @@ def progress(*not_known: str) -> Fields:
 
 
 def history(made: Object) -> Fields:
-    return {
-        "err": error(made),
-        "history": list_of(made(transfer(made))),
-        "next_page_token": amount,
-        "current_size": amount,
-    }
+    listed = {"history": list_of(made(transfer(made)))}
+    return {**error(made), **listed, **each(amount, "next_page_token current_size")}
 
 
 def found(made: Object) -> Fields:
     evidence_too = {name: field for name, field in status(made).items() if name != "err"}
-    certainty = dict.fromkeys(("chain_id", "block", "as_of_block"), or_null(uint(64))) | {
+    certainty = {
+        **each(or_null(uint(64)), "chain_id block as_of_block"),
         "level": one_of("proven", "reported", "unknown"),
         "event": text,
         "reported_by": one_of("gateway", "reporter", ""),
     }
-    words = dict.fromkeys(("lang", "headline", "now", "next", "certainty"), text)
-    second_opinion = {"certainty": made(certainty), "words": or_null(made(words))}
+    second_opinion = {
+        "certainty": made(certainty),
+        "words": or_null(made(each(text, "lang headline now next certainty"))),
+    }
+    one = {**transfer(made), **evidence_too, **progress(), **second_opinion}
     return {
-        "err": error(made),
+        **error(made),
         "state": one_of("unknown", "announced", "known"),
-        "transfers": list_of(made(transfer(made) | evidence_too | progress() | second_opinion)),
+        "transfers": list_of(made(one)),
         "read_to": map_of(made({"block": or_null(uint(63)), "at": text})),
     }
 
 
 def statuses(made: Object) -> Fields:
-    each = status(made) | {"transfer_id": text} | progress("")
-    return {"err": error(made), "statuses": list_of(made(each))}
+    one = {**status(made), "transfer_id": text, **progress("")}
+    return {**error(made), "statuses": list_of(made(one))}
 
 
 def explained(made: Object) -> Fields:
-    term_input = made({"name": text, "value": text})
-    term = made(
-        {
-            "name": text,
-            "formula": text,
-            "inputs": list_of(term_input),
-            "value": text,
-            "unit": text,
-            "rounding": one_of("up", "down", "none"),
-        }
-    )
-    limit = made(
-        {
-            "name": text,
-            "formula": text,
-            "value": amount,
-            "counted": text,
-            "left": text,
-            "unit": text,
-            "largest_amt": or_null(amount),
-            "binds": flag,
-        }
-    )
-    refusal = made(
-        {
-            "code": one_of(*CODES),
-            "reason": text,
-            "msg": text,
-            "check": text,
-            "largest_passing_amt": or_null(amount),
-            "smallest_passing_amt": or_null(amount),
-            "largest_passing_tolerance": or_null(uint(32)),
-        }
-    )
-    outcome = one_of("passed", "refused", "not_reached", "not_made")
+    term = {
+        **each(text, "name formula value unit"),
+        "inputs": list_of(made(each(text, "name value"))),
+        "rounding": one_of("up", "down", "none"),
+    }
+    limit = {
+        **each(text, "name formula counted left unit"),
+        "value": amount,
+        "largest_amt": or_null(amount),
+        "binds": flag,
+    }
+    refusal = {
+        "code": one_of(*CODES),
+        **each(text, "reason msg check"),
+        **each(or_null(amount), "largest_passing_amt smallest_passing_amt"),
+        "largest_passing_tolerance": or_null(uint(32)),
+    }
+    check = {"name": text, "outcome": one_of("passed", "refused", "not_reached", "not_made")}
     return {
-        "err": error(made),
-        "refusal": or_null(refusal),
+        **error(made),
+        "refusal": or_null(made(refusal)),
         "bridge_type": one_of(*range(5)),
         "rate_model": one_of("fixed", "stableswap", "pegged", ""),
         "base_fee_source": one_of("configured", "reported", "pinned", ""),
-        "base_fee_since": or_null(text),
-        "terms": list_of(term),
-        "limits": list_of(limit),
-        "checks": list_of(made({"name": text, "outcome": outcome})),
-        "passing": or_null(made({"least_amt": amount, "most_amt": amount})),
+        **each(or_null(text), "base_fee_since config_changed_at"),
+        "terms": list_of(made(term)),
+        "limits": list_of(made(limit)),
+        "checks": list_of(made(check)),
+        "passing": or_null(made(each(amount, "least_amt most_amt"))),
         "config_version": uint(63),
-        "config_changed_at": or_null(text),
         "facts_age_seconds": or_null(number),
     }
 
 
 def latency_stats(made: Object) -> Fields:
     return {
-        "err": error(made),
+        **error(made),
         "count": uint(63),
         "window_seconds": uint(32),
-        "median": number,
-        "p90": number,
-        "p99": number,
+        **each(number, "median p90 p99"),
         "as_of": text,
     }
 
 
 def webhooks(made: Object) -> Fields:
     one = {
-        "id": text,
-        "name": text,
-        "url": text,
+        **each(text, "id name url created_at"),
         "everything": flag,
-        "accounts": list_of(text),
-        "transfer_ids": list_of(text),
+        **each(list_of(text), "accounts transfer_ids"),
         "state": one_of("active", "paused", "off"),
         "waiting": uint(32),
-        "created_at": text,
     }
-    return {"err": error(made), "webhooks": list_of(made(one)), "secret": text}
-
-
-_LINKS = ("src_block_tx_link", "dst_block_tx_link")
+    return {**error(made), "webhooks": list_of(made(one)), "secret": text}
 
 
 def configs(made: Object) -> Fields:
-    token_info = made(
-        {
-            "token": made(token(made)),
-            "name": text,
-            "icon": text,
-            "inbound_lmt": amount,
-            "inbound_epoch_cap": amount,
-            "transfer_disabled": flag,
-            "liq_add_disabled": flag,
-            "liq_rm_disabled": flag,
-            "liq_agg_rm_src_disabled": flag,
-            "delay_threshold": text,
-            "delay_period": number,
-            **dict.fromkeys(own_of_tokens(), text),
-        }
-    )
-    pair = made(
-        {
-            "org_chain_id": uint(32),
-            "org_token": token_info,
-            "pegged_chain_id": uint(32),
-            "pegged_token": token_info,
-            "pegged_deposit_contract_addr": text,
-            "pegged_burn_contract_addr": text,
-            "canonical_token_contract_addr": text,
-            "vault_version": uint(32),
-            "bridge_version": uint(32),
-        }
-    )
+    info = {
+        "token": token(made),
+        **each(text, "name icon delay_threshold"),
+        **each(amount, "inbound_lmt inbound_epoch_cap"),
+        **each(flag, "transfer_disabled liq_add_disabled liq_rm_disabled liq_agg_rm_src_disabled"),
+        "delay_period": number,
+        **each(text, " ".join(own_of_tokens())),
+    }
+    pair = {
+        **each(uint(32), "org_chain_id pegged_chain_id vault_version bridge_version"),
+        **each(made(info), "org_token pegged_token"),
+        **each(text, "pegged_deposit_contract_addr pegged_burn_contract_addr canonical_token_contract_addr"),
+    }
+    blocked = {"symbol": text, **each(_chain_id, "src_chain_id dst_chain_id")}
     return {
-        "err": error(made),
-        "chains": list_of(made(chain_config(made))),
-        "chain_token": map_of(made({"token": list_of(token_info)})),
+        **error(made),
+        "chains": list_of(made(CHAIN_CONFIG)),
+        "chain_token": map_of(made({"token": list_of(made(info))})),
         "farming_reward_contract_addr": text,
-        "pegged_pair_configs": list_of(pair),
-        "blocked_bridge_direct": list_of(
-            made({"symbol": text, "src_chain_id": _chain_id, "dst_chain_id": _chain_id})
-        ),
+        "pegged_pair_configs": list_of(made(pair)),
+        "blocked_bridge_direct": list_of(made(blocked)),
     }
 
 
 def _chain_id(value: Any, place: str) -> None:
     """A 64-bit number: protobuf's JSON writes it as a text, and readers take both."""
-    if isinstance(value, str):
-        amount(value, place)
-    else:
-        uint(64)(value, place)
-
-
-def _go_configs(fields: Fields) -> Reader:
-    """Production's answers have fields beyond the published ones: no client of them refuses unknown names."""
-    return go_struct(fields, unknown_refused=False)
+    (amount if isinstance(value, str) else uint(64))(value, place)
 
 
 def evidence(made: Object) -> Fields:
     texts = or_null(text)
-    argument = made({"name": text, "type": text, "value": _text_or_texts})
-    call = made({"function": text, "signature": text, "arguments": list_of(argument), "data": texts})
-    signer = made({"address": text, "power": amount, "signed": flag, "signature": texts})
-    other = made(
-        {
-            "wd_onchain": data(),
-            "digest": texts,
-            "power_signed": amount,
-            "reached": flag,
-            "contradictions": list_of(text),
-        }
-    )
-    reason = made({"reason": text, "words": text})
-    delayed = made(
-        {
-            "funds": one_of("refund", "payout"),
-            "delayed_id": texts,
-            "chain_id": or_null(uint(64)),
-            "contract": texts,
-            "tx_hash": texts,
-            "tx_link": text,
-            "call": or_null(call),
-        }
-    )
+    argument = made({**each(text, "name type"), "value": _text_or_texts})
+    call = made({**each(text, "function signature"), "arguments": list_of(argument), "data": texts})
+    signer = {**each(text, "address"), "power": amount, "signed": flag, "signature": texts}
+    other = {
+        "wd_onchain": data(),
+        "digest": texts,
+        "power_signed": amount,
+        "reached": flag,
+        "contradictions": list_of(text),
+    }
+    delayed = {
+        "funds": one_of("refund", "payout"),
+        **each(texts, "delayed_id contract tx_hash"),
+        "chain_id": or_null(uint(64)),
+        "tx_link": text,
+        "call": or_null(call),
+    }
     return {
-        "err": error(made),
-        "valid": flag,
-        "proven": flag,
+        **error(made),
+        **each(flag, "valid proven"),
         "status": one_of(*range(12)),
-        "transfer_id": texts,
+        **each(texts, "transfer_id contract contract_role digest withdraw_id validator_set_hash"),
         "kind": or_null(one_of("pool", "deposit", "burn")),
         "chain_id": or_null(uint(64)),
-        "contract": texts,
-        "contract_role": texts,
         "call": or_null(call),
-        "domain": or_null(made({"text": text, "separator": text})),
-        "digest": texts,
+        "domain": or_null(made(each(text, "text separator"))),
         "wd_onchain": or_null(data()),
         "request": _null_or_texts,
-        "withdraw_id": texts,
-        "contradictions": list_of(text),
-        "signers": list_of(signer),
+        **each(list_of(text), "contradictions missing not_signed notes"),
+        "signers": list_of(made(signer)),
         "power_signed": amount,
-        "power_total": or_null(amount),
-        "quorum": or_null(amount),
+        **each(or_null(amount), "power_total quorum"),
         "validator_set_version": or_null(uint(63)),
-        "validator_set_hash": texts,
-        "missing": list_of(text),
-        "not_signed": list_of(text),
-        "may_refuse": list_of(reason),
-        "delayed": or_null(delayed),
-        "notes": list_of(text),
-        "other_requests": list_of(other),
+        "may_refuse": list_of(made(each(text, "reason words"))),
+        "delayed": or_null(made(delayed)),
+        "other_requests": list_of(made(other)),
     }
 
 
@@ -366,35 +282,36 @@ def _null_or_texts(value: Any, place: str) -> None:
     list_of(text)(list((value or {}).values()), place)
 
 
-GO: dict[str, Reader] = {
-    "estimateAmt": go_struct(estimate(go_struct)),
-    "getTransferStatus": go_struct(status(go_struct)),
-    "getLatest7DayTransferLatencyForQuery": go_struct(latency(go_struct)),
-    "getTransferConfigs": _go_configs(configs(_go_configs)),
-    "getTransferConfigsForAll": _go_configs(configs(_go_configs)),
-    "getRefundEvidence": go_struct(evidence(go_struct)),
-    "transferHistory": go_struct(history(go_struct)),
-    "getTransfer": go_struct(found(go_struct)),
-    "getTransferStatuses": go_struct(statuses(go_struct)),
-    "explainEstimate": go_struct(explained(go_struct)),
-    "getTransferLatencyStats": go_struct(latency_stats(go_struct)),
+def _go_configs(fields: Fields) -> Reader:
+    """Production's answers have fields beyond the published ones: no client of them refuses unknown names."""
+    return go_struct(fields, unknown_refused=False)
+
+
+_OPERATIONS = {
+    "estimateAmt": estimate,
+    "getTransferStatus": status,
+    "getLatest7DayTransferLatencyForQuery": latency,
+    "getTransferConfigs": configs,
+    "getTransferConfigsForAll": configs,
+    "getRefundEvidence": evidence,
+    "transferHistory": history,
+    "getTransfer": found,
+    "getTransferStatuses": statuses,
+    "explainEstimate": explained,
+    "getTransferLatencyStats": latency_stats,
 }
+
+
+def _go(fields: Any) -> Reader:
+    made = _go_configs if fields is configs else go_struct
+    return made(fields(made))
+
+
+GO: dict[str, Reader] = {name: _go(fields) for name, fields in _OPERATIONS.items()}
 """A Go program's readers, by operation."""
 
-ZOD: dict[str, Reader] = {
-    "estimateAmt": zod_object(estimate(zod_object)),
-    "getTransferStatus": zod_object(status(zod_object)),
-    "getLatest7DayTransferLatencyForQuery": zod_object(latency(zod_object)),
-    "getTransferConfigs": zod_object(configs(zod_object)),
-    "getTransferConfigsForAll": zod_object(configs(zod_object)),
-    "getRefundEvidence": zod_object(evidence(zod_object)),
-    "transferHistory": zod_object(history(zod_object)),
-    "getTransfer": zod_object(found(zod_object)),
-    "getTransferStatuses": zod_object(statuses(zod_object)),
-    "explainEstimate": zod_object(explained(zod_object)),
-    "getTransferLatencyStats": zod_object(latency_stats(zod_object)),
-}
+ZOD: dict[str, Reader] = {name: zod_object(fields(zod_object)) for name, fields in _OPERATIONS.items()}
 """A validating SDK's readers, by operation."""
 
 OF_WEBHOOKS: tuple[Reader, ...] = (go_struct(webhooks(go_struct)), zod_object(webhooks(zod_object)))
-"""Readers of what is answered to those who have a key."""
+"""Readers of answers to requests with a key."""

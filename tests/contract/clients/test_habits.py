@@ -1,6 +1,7 @@
-"""Three habits of public clients: accepted where nothing is set, refused with ``COMPAT_CLIENTS=0``.
+"""Three habits of public clients: accepted by default, refused with ``COMPAT_CLIENTS=0``.
 
-One client leaves the tolerance out, one posts JSON without saying so, one knows refunds by ``bridge_type``.
+One client leaves the tolerance out, one posts JSON without its content type, one knows refunds by
+``bridge_type``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, go_struct, parse, zod_object
 from tests.contract.clients.shapes import GO, ZOD, published_status
 from tests.contract.recorded_answers import sandbox_app
-from tests.grpcweb.wire import ask, read
+from tests.grpcweb.wire import call, read
 
 pytestmark = pytest.mark.one_database
 
@@ -28,7 +29,7 @@ UNKNOWN = "0x" + "00" * 32
 QUOTE: dict[str, Any] = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": "1000000"}
 FORM = "application/x-www-form-urlencoded"
 UNDECLARED = (None, "text/plain;charset=UTF-8", FORM)
-"""What programs declare that declare nothing: nothing, and what fetch and curl put in by themselves."""
+"""No content type, and those that fetch and curl set by themselves."""
 PREFIXES = ("/v1/", "/v2/")
 
 
@@ -40,7 +41,7 @@ def filled(app: Flask) -> Flask:
 
 @pytest.fixture
 def app(open_app: OpenApp) -> Flask:
-    """A gateway of which nothing is set."""
+    """A gateway with the defaults."""
     return filled(open_app())
 
 
@@ -55,8 +56,8 @@ def strict(open_app: OpenApp) -> Flask:
 def test_status_with_undeclared_content_type(
     app: Flask, prefix: str, kind: str | None, transfer_id: str, bridge: int
 ) -> None:
-    asked = json.dumps({"transfer_id": transfer_id})
-    response = app.test_client().post(prefix + "getTransferStatus", data=asked, content_type=kind)
+    body = json.dumps({"transfer_id": transfer_id})
+    response = app.test_client().post(prefix + "getTransferStatus", data=body, content_type=kind)
     document = parse(response.get_data())
     GO["getTransferStatus"](document, "go")
     ZOD["getTransferStatus"](document, "zod")
@@ -82,17 +83,17 @@ def test_a_quote_without_a_tolerance(app: Flask, prefix: str) -> None:
 
 @pytest.mark.parametrize("zero", [0, "0"])
 def test_zero_tolerance_is_refused(app: Flask, zero: object) -> None:
-    asked = QUOTE | {"slippage_tolerance": zero}
+    body = QUOTE | {"slippage_tolerance": zero}
     client = app.test_client()
     for response in (
-        client.get("/v2/estimateAmt", query_string=asked),
-        client.post("/v2/estimateAmt", json=asked),
+        client.get("/v2/estimateAmt", query_string=body),
+        client.post("/v2/estimateAmt", json=body),
     ):
         assert response.get_json()["err"]["code"] == 1012
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-def test_read_strictly_none_of_the_three(strict: Flask, prefix: str) -> None:
+def test_strict_gateway_refuses_all_three(strict: Flask, prefix: str) -> None:
     client = strict.test_client()
     status, quote = prefix + "getTransferStatus", prefix + "estimateAmt"
     response = client.post(status, json={"transfer_id": ID})
@@ -111,19 +112,19 @@ def test_read_strictly_none_of_the_three(strict: Flask, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"compat_clients": False}])
-def test_over_grpc_web_the_setting_changes_nothing(open_app: OpenApp, changes: dict[str, bool]) -> None:
+def test_setting_has_no_effect_on_grpc_web(open_app: OpenApp, changes: dict[str, bool]) -> None:
     """The type is a field of the message; a tolerance that is left out is a tolerance of 0."""
     client = filled(open_app(**changes)).test_client()
     for transfer_id, bridge in ((ID, 1), (DEPOSIT, 2), (UNKNOWN, 0)):
-        answer = ask(client, "GetTransferStatus", transfer_id=transfer_id)
+        answer = call(client, "GetTransferStatus", transfer_id=transfer_id)
         assert read(answer, "GetTransferStatus").bridge_type == bridge
     for tolerance, code in ((0, 1012), (3000, 0)):
-        answer = ask(client, "EstimateAmt", **QUOTE, slippage_tolerance=tolerance)
+        answer = call(client, "EstimateAmt", **QUOTE, slippage_tolerance=tolerance)
         assert read(answer, "EstimateAmt").err.code == code
 
 
 def test_client_needing_two_chains_finds_them(tmp_path: Path) -> None:
-    """It reads chains 592 and 336 of the configs without a look whether they are there."""
+    """It reads chains 592 and 336 of the configs without a check."""
     client = sandbox_app(tmp_path).test_client()
     configs = client.get("/v2/getTransferConfigsForAll").get_json()
     names = {chain["id"]: chain["name"] for chain in configs["chains"]}
@@ -138,5 +139,5 @@ def test_client_needing_two_chains_finds_them(tmp_path: Path) -> None:
         assert listed["address"] == pair[side]["token"]["address"]
         assert (listed["xfer_disabled"], pair[side]["token"]["xfer_disabled"]) == (True, False)
     for src, dst in ((336, 592), (592, 336)):
-        asked = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": "SDN", "amt": str(10**20)}
-        assert client.get("/v2/estimateAmt", query_string=asked).get_json()["err"] is None
+        body = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": "SDN", "amt": str(10**20)}
+        assert client.get("/v2/estimateAmt", query_string=body).get_json()["err"] is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,8 +17,8 @@ from app.transfers import views as transfers
 from serving.reserved import unread_answer
 from tests.api.world import configure, network, sent, tell
 from tests.applications import OpenApp
-from tests.contract.clients.readers import Refused, number, one_of, parse, uint, zod_object
-from tests.contract.clients.shapes import GO, ZOD, estimate
+from tests.contract.clients.readers import Refused, parse
+from tests.contract.clients.shapes import GO, ZOD
 from tests.contract.recorded_answers import RECORDED
 
 pytestmark = pytest.mark.one_database
@@ -40,7 +40,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "getTransferStatuses": {"transfer_ids": [ID, "0" * 64]},
 }
 POSTED = ("getTransferStatus", "getTransferStatuses")
-"""What takes its question from a body alone."""
+"""Operations that only read a body."""
 
 
 def read_by_all(operation: str, body: bytes) -> None:
@@ -51,7 +51,7 @@ def read_by_all(operation: str, body: bytes) -> None:
 
 
 def recorded() -> Iterator[tuple[str, str, bytes]]:
-    """Every recorded answer of an operation that has a body: what was asked, the operation, the body."""
+    """Every recorded answer of an operation that has a body: the request, the operation, the body."""
     for exchange in json.loads(RECORDED.read_text(encoding="utf-8")):
         request, answer = exchange["request"], exchange["answer"]
         path = request.get("path", "").partition("?")[0]
@@ -62,11 +62,11 @@ def recorded() -> Iterator[tuple[str, str, bytes]]:
 
 def test_every_recorded_answer_is_read() -> None:
     seen: dict[str, int] = dict.fromkeys(GO, 0)
-    for asked, operation, body in recorded():
+    for request, operation, body in recorded():
         try:
             read_by_all(operation, body)
         except Refused as refused:
-            raise AssertionError(asked) from refused
+            raise AssertionError(request) from refused
         seen[operation] += 1
     never = [operation for operation, times in seen.items() if not times]
     assert never == [], "add a request to requests() of tests/contract/recorded_answers.py, and record again"
@@ -81,8 +81,8 @@ def app(open_app: OpenApp) -> Flask:
     return app
 
 
-def asked(app: Flask, prefix: str, operation: str, **changes: Any) -> TestResponse:
-    """The operation asked as its clients do."""
+def send(app: Flask, prefix: str, operation: str, **changes: Any) -> TestResponse:
+    """A request of the operation, as its clients send it."""
     fields = ASKED.get(operation, {}) | changes
     if operation in POSTED:
         return app.test_client().post(prefix + operation, json=fields)
@@ -96,11 +96,9 @@ def test_all_clients_read_answers_and_errors(app: Flask, prefix: str, operation:
     method = "POST" if operation in POSTED else "GET"
     large = {"method": method, "data": b" " * 70_000, "content_type": "application/json"}
     responses = [
-        asked(app, prefix, operation),
-        asked(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1, key="0" * 64),
-        asked(
-            app, prefix, operation, transfer_id="", dst_chain_id="", key="", transfer_ids=[], page_size="x"
-        ),
+        send(app, prefix, operation),
+        send(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1, key="0" * 64),
+        send(app, prefix, operation, transfer_id="", dst_chain_id="", key="", transfer_ids=[], page_size="x"),
         app.test_client().open(path, method="DELETE"),
         app.test_client().open(path, **large),
         app.test_client().post(path, data=b"{}", content_type="text/html"),
@@ -124,16 +122,16 @@ def test_faults_of_the_gateway_are_read(
     monkeypatch.setattr(estimates, "estimate_transfer", fail)
     monkeypatch.setattr(latency, "median_latency", fail)
     for operation in ("getTransferStatus", "estimateAmt", "getLatest7DayTransferLatencyForQuery"):
-        response = asked(app, "/v2/", operation)
+        response = send(app, "/v2/", operation)
         assert response.status_code == status
         read_by_all(operation, response.get_data())
 
 
 def test_the_rate_limit_is_read(open_app: OpenApp) -> None:
     app = open_app(rate_limit="1/hour")
-    asked(app, "/v2/", "estimateAmt")
+    send(app, "/v2/", "estimateAmt")
     for operation in GO:
-        response = asked(app, "/v2/", operation)
+        response = send(app, "/v2/", operation)
         assert response.status_code == 429
         read_by_all(operation, response.get_data())
 
@@ -143,9 +141,9 @@ def test_waiting_clients_read_status_answers(open_app: OpenApp) -> None:
     configure(app)
     tell(app, sent(ID))
     known, changed = {"transfer_id": ID}, {"transfer_id": ID, "after_status": 5}
-    questions: list[dict[str, Any]] = [known, changed, {"transfer_id": "0" * 64}, {}, {}]
+    queries: list[dict[str, Any]] = [known, changed, {"transfer_id": "0" * 64}, {}, {}]
     client = app.test_client()
-    responses = [client.get("/v2/waitTransferStatus", query_string=question) for question in questions]
+    responses = [client.get("/v2/waitTransferStatus", query_string=query) for query in queries]
     responses.append(client.delete("/v2/waitTransferStatus"))
     assert {response.status_code for response in responses} >= {200, 400, 429}
     for response in responses:
@@ -154,7 +152,7 @@ def test_waiting_clients_read_status_answers(open_app: OpenApp) -> None:
 
 @pytest.mark.parametrize("status", [400, 414, 431])
 def test_unreadable_request_is_answered_readably(status: int) -> None:
-    """With the fields of all operations: who refuses unknown names looks at the HTTP status first."""
+    """With the fields of all operations: a client that refuses unknown names checks the HTTP status first."""
     body = unread_answer(status, "Refused", "").partition(b"\r\n\r\n")[2]
     for validate in ZOD.values():
         validate(parse(body), str(status))
@@ -162,36 +160,11 @@ def test_unreadable_request_is_answered_readably(status: int) -> None:
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_posts_with_a_form(app: Flask, prefix: str) -> None:
-    by_query = asked(app, prefix, "estimateAmt")
+    by_query = send(app, prefix, "estimateAmt")
     posted = app.test_client().post(f"{prefix}estimateAmt", data=QUOTE)  # as HTML forms and requests do
     assert posted.request.headers["Content-Type"] == FORM
     assert posted.get_data() == by_query.get_data()
     read_by_all("estimateAmt", posted.get_data())
-
-
-@pytest.mark.parametrize(
-    ("read", "value"),
-    [
-        (GO["estimateAmt"], {"slippage_tolerance": "3000"}),
-        (GO["estimateAmt"], {"slippage_tolerance": 3000.0}),
-        (GO["estimateAmt"], {"perc_fee": 0}),
-        (GO["estimateAmt"], {"added": 1}),
-        (GO["getTransferStatus"], {"sorted_sigs": None}),
-        (GO["getTransferStatus"], {"wd_onchain": "no base64"}),
-        (GO["getTransferStatus"], {"status": "5"}),
-        (GO["getTransferConfigs"], {"chain_token": {"one": {"token": []}}}),
-        (ZOD["estimateAmt"], {"err": None}),
-        (ZOD["getLatest7DayTransferLatencyForQuery"], {"err": None}),
-        (ZOD["getTransferStatus"], {}),
-        (uint(32), True),
-        (number, "1"),
-        (one_of(0, 1), True),
-        (zod_object(estimate(zod_object)), []),
-    ],
-)
-def test_the_readers_are_strict(read: Callable[[Any, str], None], value: Any) -> None:
-    with pytest.raises(Refused):
-        read(value, "$")
 
 
 def test_a_larger_network_is_read(open_app: OpenApp) -> None:
@@ -201,4 +174,4 @@ def test_a_larger_network_is_read(open_app: OpenApp) -> None:
         {"symbol": "USDT", "src_chain_id": 56, "dst_chain_id": 1, "both_directions": False}
     ]
     configure(app, document)
-    read_by_all("getTransferConfigs", asked(app, "/v1/", "getTransferConfigs").get_data())
+    read_by_all("getTransferConfigs", send(app, "/v1/", "getTransferConfigs").get_data())

@@ -27,7 +27,7 @@ DOMAIN_TEXTS = {"pool": "WithdrawMsg", "deposit": "Withdraw", "burn": "Mint"}
 TYPES = ("bytes", "bytes[]", "address[]", "uint256[]")
 
 USER = b"\x01" * 20
-"""Who sends the transactions, unless the test says who."""
+"""The sender of transactions, unless the test names another."""
 
 START = 1_780_000_000
 """When a chain's clock begins, in seconds since 1970."""
@@ -81,7 +81,7 @@ class Receipt:
 
 
 class Chain:
-    """One chain; its clock stands where the test puts it."""
+    """One chain; the test sets its clock."""
 
     def __init__(self, chain_id: int) -> None:
         chain = MiningChain.configure(
@@ -126,16 +126,16 @@ class Chain:
 
     def transact(self, to: bytes, data: bytes, sender: bytes = USER) -> Receipt:
         """Send a transaction. Raises Reverted, and then nothing has changed but the sender's nonce."""
-        who = cast("Address", sender)
-        self.state.set_balance(who, _RICH)
+        account = cast("Address", sender)
+        self.state.set_balance(account, _RICH)
         unsigned = self.vm.create_unsigned_transaction(
-            nonce=self.state.get_nonce(who), gas_price=_GAS_PRICE, gas=_GAS,
+            nonce=self.state.get_nonce(account), gas_price=_GAS_PRICE, gas=_GAS,
             to=cast("Address", to), value=0, data=data,
         )  # fmt: skip
-        # A receiver is paid in native coin: the gas alone must be measured.
-        before = self.coins(who)
-        computation = self.state.apply_transaction(SpoofTransaction(unsigned, from_=who))
-        gas = (before - self.coins(who)) // _GAS_PRICE
+        # A receiver is paid in native coin: only the gas must be measured.
+        before = self.coins(account)
+        computation = self.state.apply_transaction(SpoofTransaction(unsigned, from_=account))
+        gas = (before - self.coins(account)) // _GAS_PRICE
         if computation.is_error:
             output = computation.output
             raise Reverted(_ERRORS.get(output[:4], f"reverted with {output.hex()}"))
@@ -178,7 +178,7 @@ class Placed:
         return self.chain.transact(self.address, data, sender)
 
     def simulate(self, data: bytes) -> Receipt:
-        """As ``send``, but nothing remains of it: what a wallet asks a node first. Raises Reverted."""
+        """As ``send``, but nothing remains of it: as a wallet tries it at a node first. Raises Reverted."""
         with self.chain.undone():
             return self.send(data)
 
@@ -229,7 +229,7 @@ class Bridge:
     def keep(self, powers: Mapping[bytes, int]) -> None:
         """Let the set of these addresses and powers be the contract's: what a rotation does."""
         signers = sorted(powers)
-        self.at.call("updateSigners", signers, [powers[who] for who in signers])
+        self.at.call("updateSigners", signers, [powers[account] for account in signers])
 
     def reset(self, signers: Sequence[bytes], powers: Sequence[int]) -> Receipt:
         """Let the owner replace the set, in this order. Raises Reverted for what the contract refuses."""
@@ -237,7 +237,7 @@ class Bridge:
 
     @property
     def set_hash(self) -> int:
-        """What it keeps of the set."""
+        """The hash of the set that it stores."""
         return self.at.read("ssHash")
 
     def digest(self, request: bytes) -> str:

@@ -1,4 +1,4 @@
-// Asks with an independent client: Connect's gRPC-Web transport over fetch, in Node and in browsers alike.
+// Calls with an independent client: Connect's gRPC-Web transport over fetch, in Node and in browsers alike.
 import { toJson } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
@@ -7,7 +7,7 @@ import { Web } from "./generated/gateway_pb.js";
 const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 const SHAPE = { useProtoFieldName: true, alwaysEmitImplicit: true, enumAsInteger: true };
 
-async function ask(client, { method, fields, timeout }) {
+async function send(client, { method, fields, timeout }) {
   const request = Object.fromEntries(Object.entries(fields).map(([name, value]) => [camel(name), value]));
   const seen = { calls: 1 };
   const note = (headers) => (seen.reason ??= headers.get("x-gateway-reason") ?? undefined);
@@ -22,7 +22,7 @@ async function ask(client, { method, fields, timeout }) {
   return seen;
 }
 
-export async function askAll(base, questions) {
+export async function callAll(base, calls) {
   const client = createClient(Web, createGrpcWebTransport({ baseUrl: base }));
-  return Promise.all(questions.map((question) => ask(client, question)));
+  return Promise.all(calls.map((each) => send(client, each)));
 }

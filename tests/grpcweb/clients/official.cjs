@@ -1,11 +1,11 @@
-// Asks with the official client, as generated: `grpc-web` with `google-protobuf`.
+// Calls with the official client, as generated: `grpc-web` with `google-protobuf`.
 "use strict";
 
 const { WebClient, ...messages } = require("./gateway_grpc_web_pb.js");
 
 const setter = (name) => "set" + name.replace(/(^|_)(.)/g, (_, __, letter) => letter.toUpperCase());
 
-function ask(client, { method, message, fields, timeout }) {
+function send(client, { method, message, fields, timeout }) {
   const request = new messages[`${message}Request`]();
   for (const [name, value] of Object.entries(fields)) {
     request[setter(name) + (Array.isArray(value) ? "List" : "")](value);
@@ -31,8 +31,8 @@ function ask(client, { method, message, fields, timeout }) {
   });
 }
 
-exports.askAll = async function (base, questions, format) {
+exports.callAll = async function (base, calls, format) {
   globalThis.XMLHttpRequest = require("xhr2");
   const client = new WebClient(base, null, { format });
-  return Promise.all(questions.map((question) => ask(client, question)));
+  return Promise.all(calls.map((each) => send(client, each)));
 };

@@ -1,4 +1,4 @@
-"""Reading messages: what protobuf itself would let through, cut or swallow."""
+"""Reading messages: what protobuf itself would accept, cut or drop."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def text(number: int, value: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def question(raw: bytes, kind: Any = ESTIMATE) -> dict[str, Any]:
+def values_of(raw: bytes, kind: Any = ESTIMATE) -> dict[str, Any]:
     return read_question(kind, raw, by_rules({}))
 
 
-def test_what_is_left_out_is_zero() -> None:
-    assert question(b"") == {
+def test_missing_fields_are_zero() -> None:
+    assert values_of(b"") == {
         "src_chain_id": 0, "dst_chain_id": 0, "token_symbol": "", "amt": "", "usr_addr": "",
         "slippage_tolerance": 0, "is_pegged": False,
     }  # fmt: skip
@@ -45,7 +45,7 @@ def test_what_is_left_out_is_zero() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2**31, 2**32 - 1])
 def test_uint32(number: int) -> None:
-    assert question(field(1, number))["src_chain_id"] == number
+    assert values_of(field(1, number))["src_chain_id"] == number
 
 
 @pytest.mark.parametrize("number", [2**32, 2**32 + 1, 2**33, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 2**69])
@@ -55,20 +55,20 @@ def test_uint32(number: int) -> None:
 def test_a_number_beyond_uint32_is_not_cut(name: str, at: int, number: int) -> None:
     for raw in (field(at, number), field(at, number) + field(at, 1), text(3, b"USDT") + field(at, number)):
         with pytest.raises(BadRequest) as caught:
-            question(raw)
+            values_of(raw)
         assert caught.value.msg == f"{name}: must be at most 4294967295"
 
 
 def test_uint64() -> None:
     for number in (2**32, 2**64 - 1):
-        assert question(field(1, number), LATENCY)["src_chain_id"] == number
+        assert values_of(field(1, number), LATENCY)["src_chain_id"] == number
     for number in (2**64, 2**64 + 1, 2**70 - 1):
         with pytest.raises(BadRequest, match=r"^dst_chain_id: must be at most 18446744073709551615$"):
-            question(field(2, number), LATENCY)
+            values_of(field(2, number), LATENCY)
 
 
 def test_long_spelling_of_small_number() -> None:
-    assert question(b"\x08\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00")["src_chain_id"] == 1
+    assert values_of(b"\x08\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00")["src_chain_id"] == 1
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_long_spelling_of_small_number() -> None:
     ids=["varint", "bytes", "fixed64", "fixed32", "groups", "other type"],
 )  # fmt: skip
 def test_unknown_fields_are_ignored_whatever_they_hold(unknown: bytes) -> None:
-    values = question(unknown + field(2, 56) + unknown)
+    values = values_of(unknown + field(2, 56) + unknown)
     assert (values["src_chain_id"], values["dst_chain_id"]) == (0, 56)
     with pytest.raises(BadRequest, match=r"^dst_chain_id: "):
-        question(unknown + field(2, 2**32) + unknown)
+        values_of(unknown + field(2, 2**32) + unknown)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_unknown_fields_are_ignored_whatever_they_hold(unknown: bytes) -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_message(raw: bytes) -> None:
+def test_malformed_message_is_refused(raw: bytes) -> None:
     with pytest.raises(BadRequest, match=r"^body: must be a message EstimateAmtRequest$"):
-        question(raw)
+        values_of(raw)
 
 
 def test_faults_follow_field_order() -> None:
@@ -129,7 +129,7 @@ def test_faults_follow_field_order() -> None:
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     for kind in (ESTIMATE, LATENCY, pb.GetTransferStatusRequest, pb.GetTransferConfigsRequest):
         try:
-            values = question(raw, kind)
+            values = values_of(raw, kind)
         except BadRequest:
             continue
         assert set(values) == set(kind.DESCRIPTOR.fields_by_name)

@@ -1,6 +1,6 @@
-"""A client that asks over both doors: each HTTP request of a test is asked over gRPC-Web, too.
+"""A client of both interfaces: it sends each HTTP request of a test over gRPC-Web as well.
 
-The tests of the HTTP door run under it as they are, so that its cases are this door's cases.
+The tests of HTTP run with it as they are, so that its cases are those of gRPC-Web.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ METHOD_OF = {
     CONFIGS: "GetTransferConfigs",
     CONFIGS_FOR_ALL: "GetTransferConfigsForAll",
 }
-"""The operations that both doors serve. A query is carried field by field, as its message has them."""
+"""The operations that both interfaces serve."""
 
 BITS = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
 
 
-class TwoDoors(FlaskClient):
-    """Fails the test where the doors answer differently."""
+class BothInterfaces(FlaskClient):
+    """Fails the test where the two answers differ."""
 
     compared = 0
 
@@ -44,52 +44,54 @@ class TwoDoors(FlaskClient):
         response = super().open(*args, **kwargs)
         path = re.sub("^/v1/", "/v2/", response.request.path)
         if path in METHOD_OF and response.status_code in STATUS_OF:
-            question = carried(path, response, kwargs)
-            if question is not None:
-                compare(path, response, self._ask(path, question, response))
-                TwoDoors.compared += 1
+            message = message_of(path, response, kwargs)
+            if message is not None:
+                compare(path, response, self._send(path, message, response))
+                BothInterfaces.compared += 1
         return response
 
-    def _ask(self, path: str, question: Message, asked: TestResponse) -> Answer:
-        """The same from the same place."""
+    def _send(self, path: str, message: Message, over_http: TestResponse) -> Answer:
+        """The same request from the same address."""
         names = ("REMOTE_ADDR", "HTTP_X_FORWARDED_FOR")
-        environ = {name: asked.request.environ[name] for name in names if name in asked.request.environ}
-        body = frame(question.SerializeToString())
+        environ = {
+            name: over_http.request.environ[name] for name in names if name in over_http.request.environ
+        }
+        body = frame(message.SerializeToString())
         client = FlaskClient(self.application, self.application.response_class)
         return post(client, METHOD_OF[path], body, environ_overrides=environ)
 
 
-def carried(path: str, asked: TestResponse, kwargs: dict[str, Any]) -> Message | None:
-    """The request as a message, None where a message cannot say the same."""
-    if asked.status_code == 200 and asked.request.method == "HEAD":
+def message_of(path: str, over_http: TestResponse, kwargs: dict[str, Any]) -> Message | None:
+    """The request as a message, None where no message is the same."""
+    if over_http.status_code == 200 and over_http.request.method == "HEAD":
         return None
     if path == STATUS:
-        return carried_status(asked, kwargs)
+        return status_message(over_http, kwargs)
     if path in (CONFIGS, CONFIGS_FOR_ALL):
         return METHODS[METHOD_OF[path]][0]()
     if path == HISTORY:
-        return carried_history(asked)
-    return carried_query(path, asked.request.environ["QUERY_STRING"])
+        return history_message(over_http)
+    return query_message(path, over_http.request.environ["QUERY_STRING"])
 
 
-def carried_status(asked: TestResponse, kwargs: dict[str, Any]) -> Message | None:
-    """What is wrong with JSON itself has no counterpart."""
+def status_message(over_http: TestResponse, kwargs: dict[str, Any]) -> Message | None:
+    """JSON that cannot be read has no counterpart."""
     body = kwargs.get("json")
     if body is None:
-        if asked.status_code == 400 and asked.get_json()["err"]["msg"].startswith("body: "):
+        if over_http.status_code == 400 and over_http.get_json()["err"]["msg"].startswith("body: "):
             return None
         body = json.loads(kwargs["data"])
     transfer_id = body.get("transfer_id", "")
     return METHODS["GetTransferStatus"][0](transfer_id=transfer_id) if isinstance(transfer_id, str) else None
 
 
-def carried_history(asked: TestResponse) -> Message | None:
+def history_message(over_http: TestResponse) -> Message | None:
     """A page size that is no number of 64 bits, and what comes twice or is not text, have no counterpart."""
-    body = asked.get_json()
+    body = over_http.get_json()
     fault = body["err"]["msg"] if body["err"] else ""
     if fault.startswith(("page_size: ", "addr: ")) or "UTF-8" in fault or "more than once" in fault:
         return None
-    values = parse_qs(asked.request.environ["QUERY_STRING"])
+    values = parse_qs(over_http.request.environ["QUERY_STRING"])
     return METHODS["TransferHistory"][0](
         acct_addr=values.get("acct_addr[]", []) + values.get("acct_addr", []),
         addr=values.get("addr", [""])[0],
@@ -98,10 +100,10 @@ def carried_history(asked: TestResponse) -> Message | None:
     )
 
 
-def carried_query(path: str, query: str) -> Message | None:
-    """Not carried: what comes twice or is not text, numbers that are none or missing, an explicit false."""
-    asked = METHODS[METHOD_OF[path]][0]
-    kinds = {field.name: field.type for field in asked.DESCRIPTOR.fields}
+def query_message(path: str, query: str) -> Message | None:
+    """None for what comes twice or is not text, numbers that are none or missing, an explicit false."""
+    request = METHODS[METHOD_OF[path]][0]
+    kinds = {field.name: field.type for field in request.DESCRIPTOR.fields}
     values: dict[str, str] = {}
     for part in query.split("&"):
         name, _, raw = part.partition("=")
@@ -130,7 +132,7 @@ def carried_query(path: str, query: str) -> Message | None:
             fields[name] = bool(text)
         else:
             fields[name] = text
-    return asked(**fields)
+    return request(**fields)
 
 
 def compare(path: str, over_http: TestResponse, over_grpc: Answer) -> None:
@@ -189,7 +191,7 @@ def history_as_json(message: Any) -> dict[str, Any]:
 
 
 def of_fields(value: Any, of: Any) -> Any:
-    """What of the JSON the message has fields for. JSON has fields beside them, which clients use."""
+    """The fields of the JSON that the message has. JSON has others next to them, which clients use."""
     if isinstance(value, list):
         return [of_fields(each, of) for each in value]
     if not isinstance(value, dict) or of is None:

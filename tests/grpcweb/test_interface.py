@@ -1,4 +1,4 @@
-"""How the door takes calls: paths, content types, sizes, origins, callers."""
+"""How gRPC-Web calls are read: paths, content types, sizes, origins, callers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from google.protobuf.json_format import ParseDict
 
 from app.estimates.rules.checks import Estimate
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.messages import estimate_answer
-from app.values.codes import BridgeType, TransferHistoryStatus
-from tests.api.estimates import ASKED, EXACT
+from app.values.codes import BridgeType
 from tests.api.shapes import LATENCY
-from tests.api.world import BLOCKED, configure, network, sent, tell
+from tests.api.world import configure, network
 from tests.grpcweb.wire import (
     INVALID_ARGUMENT,
     OK,
@@ -29,7 +27,7 @@ from tests.grpcweb.wire import (
     TEXT,
     UNIMPLEMENTED,
     Answer,
-    ask,
+    call,
     frame,
     post,
     read,
@@ -42,30 +40,6 @@ EMPTY = frame(b"")
 CONFIGS = "GetTransferConfigs"
 BINARY_TYPES = ["application/grpc-web", "application/grpc-web+proto"]
 TEXT_TYPES = ["application/grpc-web-text", "application/grpc-web-text+proto"]
-ESTIMATE = ParseDict(ASKED, pb.EstimateAmtRequest())
-
-
-def test_an_estimate(client: FlaskClient) -> None:
-    answer = read(post(client, "EstimateAmt", frame(ESTIMATE.SerializeToString())), "EstimateAmt")
-    assert not answer.HasField("err")
-    assert {name: getattr(answer, name) for name in EXACT} == EXACT
-    assert answer.bridge_rate == pytest.approx(1.000001, rel=1e-7)
-
-
-def test_a_business_error_is_in_err(client: FlaskClient) -> None:
-    answer = ask(client, "GetTransferStatus", transfer_id="0" * 64)
-    assert (answer.status, answer.reason) == (OK, "transfer_not_found")
-    told = read(answer, "GetTransferStatus")
-    assert told == pb.GetTransferStatusResponse(err=told.err)
-    assert (told.err.code, told.err.msg) == (500, "transfer not found; no chain has reported yet")
-
-
-def test_a_status(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID))
-    told = read(ask(client, "GetTransferStatus", transfer_id=ID), "GetTransferStatus")
-    assert told.status == TransferHistoryStatus.TRANSFER_SUBMITTING
-    assert told.bridge_type == 1
-    assert (told.wd_onchain, list(told.sorted_sigs)) == (b"", [])
 
 
 @pytest.mark.parametrize("rate", [Fraction(10) ** 39, Fraction(10) ** 400, Fraction(2**129)])
@@ -155,7 +129,7 @@ def test_calls_are_posts(client: FlaskClient, method: str, name: str) -> None:
         refused(understand(response), UNIMPLEMENTED, "method_not_allowed")
 
 
-def test_a_websocket_is_no_call_either(client: FlaskClient) -> None:
+def test_websocket_is_no_call(client: FlaskClient) -> None:
     headers = {"Connection": "Upgrade", "Upgrade": "websocket"}
     refused(understand(client.get(SERVICE + CONFIGS, headers=headers)), UNIMPLEMENTED, "method_not_allowed")
 
@@ -165,12 +139,12 @@ def test_a_websocket_is_no_call_either(client: FlaskClient) -> None:
     "path", [SERVICE + CONFIGS, SERVICE + "TransferHistory", "//" + SERVICE[1:] + CONFIGS]
 )
 def test_preflight(client: FlaskClient, path: str, header: str) -> None:
-    asked = {
+    preflight = {
         "Origin": "https://wallet.example",
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": header,
     }
-    response = client.options("/", headers=asked, environ_overrides={"PATH_INFO": path})
+    response = client.options("/", headers=preflight, environ_overrides={"PATH_INFO": path})
     assert (response.status_code, response.get_data()) == (200, b"")
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert "Access-Control-Allow-Credentials" not in response.headers
@@ -178,7 +152,7 @@ def test_preflight(client: FlaskClient, path: str, header: str) -> None:
     assert "POST" in response.headers["Access-Control-Allow-Methods"].split(", ")
 
 
-def test_pages_may_read_the_outcome(client: FlaskClient) -> None:
+def test_other_origins_can_read_the_status(client: FlaskClient) -> None:
     exposed = (
         post(client, CONFIGS, EMPTY).response.headers["Access-Control-Expose-Headers"].lower().split(", ")
     )
@@ -186,7 +160,7 @@ def test_pages_may_read_the_outcome(client: FlaskClient) -> None:
 
 
 def sized(size: int) -> bytes:
-    """A message of so many bytes, most of them in a field that nobody knows."""
+    """A message of so many bytes, most of them in an unknown field."""
     head = pb.GetTransferStatusRequest(transfer_id="0" * 64).SerializeToString()
     rest = size - len(head) - 5
     length = bytes([rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14])
@@ -238,40 +212,7 @@ def test_a_chunked_body_is_read(client: FlaskClient) -> None:
     assert understand(response).status == OK
 
 
-@pytest.mark.parametrize(
-    ("proxies", "peer", "forwarded", "blocked"),
-    [
-        (0, "203.0.113.9", None, True),
-        (0, "127.0.0.1", "203.0.113.9", False),
-        (1, "127.0.0.1", "203.0.113.9", True),
-        (1, "203.0.113.9", "198.51.100.1", False),
-    ],
-)
-def test_the_callers_network(
-    open_app: Any, proxies: int, peer: str, forwarded: str | None, blocked: bool
-) -> None:
-    app: Flask = open_app(trusted_proxies=proxies, doors=("grpcweb",))
-    configure(app)
-    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    answer = post(
-        app.test_client(),
-        "EstimateAmt",
-        frame(ESTIMATE.SerializeToString()),
-        headers=headers,
-        environ_overrides={"REMOTE_ADDR": peer},
-    )
-    assert read(answer, "EstimateAmt").err.code == (1018 if blocked else 0)
-
-
-def test_a_blocked_address(client: FlaskClient) -> None:
-    asked = pb.EstimateAmtRequest()
-    asked.CopyFrom(ESTIMATE)
-    asked.usr_addr = BLOCKED.lower()
-    answer = post(client, "EstimateAmt", frame(asked.SerializeToString()))
-    assert (read(answer, "EstimateAmt").err.code, answer.reason) == (1015, "address_blocked")
-
-
-def test_the_rate_limit_counts_both_doors_together(open_app: Any) -> None:
+def test_rate_limit_counts_both_interfaces(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="2/minute")
     client = app.test_client()
     assert client.get(LATENCY).status_code == 400
@@ -285,18 +226,18 @@ def test_the_rate_limit_counts_both_doors_together(open_app: Any) -> None:
 
 
 @pytest.mark.parametrize("doors", [("api",), ("ingest", "admin")])
-def test_a_closed_door(open_app: Any, doors: tuple[str, ...]) -> None:
+def test_closed_interface_is_not_found(open_app: Any, doors: tuple[str, ...]) -> None:
     client = open_app(doors=doors).test_client()
     assert client.post(SERVICE + CONFIGS, data=EMPTY, content_type=PROTO).status_code == 404
 
 
 def test_the_configs_follow_the_network(app: Flask, client: FlaskClient) -> None:
-    before = read(ask(client, CONFIGS), CONFIGS)
-    assert before == read(ask(client, "GetTransferConfigsForAll"), CONFIGS)
+    before = read(call(client, CONFIGS), CONFIGS)
+    assert before == read(call(client, "GetTransferConfigsForAll"), CONFIGS)
     document = network()
     document["chains"][0]["name"] = "Renamed"
     configure(app, document)
-    after = read(ask(client, CONFIGS), CONFIGS)
+    after = read(call(client, CONFIGS), CONFIGS)
     assert before.chains[0].name == "Ethereum"
     assert after.chains[0].name == "Renamed"
     assert set(after.chain_token) == {1, 56, 137, 250, 42161}
