@@ -15,7 +15,7 @@ from tests.databases import SharedDatabase
 from tests.grpcweb.both_interfaces import BothInterfaces
 
 ONLY_OVER_HTTP = {
-    "test_what_does_not_change_the_answer": "is_pegged=[fF0]",  # an explicit false
+    "test_ignored_parameters_change_nothing": "is_pegged=[fF0]",  # an explicit false
     "test_missing_tolerance_is_zero_and_passes": "",  # left out is an explicit zero
     "test_malformed_queries_are_refused": "",  # numbers and what comes twice
     "test_sandbox_needs_an_empty_database": "",  # sends nothing

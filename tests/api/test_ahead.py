@@ -81,7 +81,7 @@ def test_future_network_status_does_not_count(world: World) -> None:
     assert world.status() == 6
 
 
-def test_a_fee_counts_from_its_time_on(world: World) -> None:
+def test_fee_counts_from_its_time(world: World) -> None:
     tell(world.app, at(world, fee(20), minutes=9), at(world, fee(10), minutes=-1))
     assert world.estimate()["base_fee"] == "10"
     world.clock.forward(minutes=9)

@@ -106,7 +106,7 @@ def test_key_has_its_own_limit(open_app: OpenApp) -> None:
 
 
 @pytest.mark.parametrize("limit", ["", "2/hour"])
-def test_a_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
+def test_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
     app = open_app(rate_limit=limit)
     configure(app)
     key = make(app)
@@ -124,7 +124,7 @@ def test_a_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
     assert get(app, key).status_code == 200
 
 
-def test_a_revoked_key_is_refused(app: Flask) -> None:
+def test_revoked_key_is_refused(app: Flask) -> None:
     key = make(app)
     assert get(app, key).status_code == 200
     revoke(app)
@@ -177,7 +177,7 @@ def test_operations_that_need_a_key(app: Flask) -> None:
         assert current_key() is None
         with pytest.raises(Unauthorized, match="scope webhooks is required"):
             require_key(Scope.WEBHOOKS)
-        remember_key(Key(1, "0" * 16, "wallet", b"", frozenset({Scope.READ})))
+        remember_key(Key("wallet", b"", 1, "0" * 16, frozenset({Scope.READ})))
         with pytest.raises(Forbidden, match="lacks the scope webhooks, it has read"):
             require_key(Scope.WEBHOOKS)
         assert require_key(Scope.READ) is current_key() is g.api_key
@@ -185,9 +185,15 @@ def test_operations_that_need_a_key(app: Flask) -> None:
 
 def test_view_gets_the_key(open_app: OpenApp) -> None:
     app = open_app(own=True)
-    key, seen = make(app), []
+    key = make(app)
+    seen: list[Key | None] = []
     endpoint, _ = app.url_map.bind("localhost").match(CONFIGS)
-    app.view_functions[endpoint] = lambda: seen.append(current_key()) or ""
+
+    def view() -> str:
+        seen.append(current_key())
+        return ""
+
+    app.view_functions[endpoint] = view
     get(app, key)
     get(app)
     assert [found and found.name for found in seen] == ["wallet", None]

@@ -45,7 +45,7 @@ def with_pair() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_answer(app: Flask, client: FlaskClient, path: str) -> None:
+def test_configs_are_answered_at_every_path(app: Flask, client: FlaskClient, path: str) -> None:
     configure(app, with_pair())
     response = client.get(path)
     assert response.status_code == 200
@@ -73,7 +73,7 @@ def assert_has(shape: Any, recorded: Any, where: str) -> None:
         assert type(shape) is type(recorded), where
 
 
-def test_the_recorded_shape(app: Flask, client: FlaskClient) -> None:
+def test_configs_have_the_recorded_shape(app: Flask, client: FlaskClient) -> None:
     """Every field of ours is one of the recorded answers', with its type, in their order."""
     configure(app, with_pair())
     ours, recorded = client.get(CONFIGS).get_json(), vector("transfer_configs_mainnet")
@@ -87,7 +87,7 @@ def test_the_recorded_shape(app: Flask, client: FlaskClient) -> None:
     assert list(token["token"]) == list(theirs["token"])
 
 
-def test_the_schema_describes_exactly_what_is_sent(app: Flask, client: FlaskClient) -> None:
+def test_schema_describes_the_answer(app: Flask, client: FlaskClient) -> None:
     configure(app, with_pair())
     body = client.get(CONFIGS).get_json()
     assert ConfigsAnswer().dump(body) == body
@@ -108,7 +108,7 @@ def test_modified(client: FlaskClient, spelling: str) -> None:
     assert client.get(CONFIGS, headers={"If-None-Match": spelling}).status_code == 200
 
 
-def test_a_change_changes_the_tag(app: Flask, client: FlaskClient) -> None:
+def test_change_gives_another_etag(app: Flask, client: FlaskClient) -> None:
     before = client.get(CONFIGS).headers["ETag"]
     assert client.get(CONFIGS_FOR_ALL).headers["ETag"] == before
     configure(app, with_pair())
@@ -117,11 +117,11 @@ def test_a_change_changes_the_tag(app: Flask, client: FlaskClient) -> None:
     assert response.headers["ETag"] != before
 
 
-def test_an_empty_network(open_app: Any) -> None:
+def test_empty_network_has_empty_configs(open_app: Any) -> None:
     body = open_app().test_client().get(CONFIGS).get_json()
     assert body == {"err": None} | ZEROES[CONFIGS]
 
 
-def test_no_configuration_to_be_had(open_app: Any, tmp_path: Any) -> None:
+def test_configs_without_database_are_unavailable(open_app: Any, tmp_path: Any) -> None:
     client = open_app(database_url=f"sqlite:///{tmp_path}/nowhere/gateway.db").test_client()
     assert_refused(client.get(CONFIGS), 503, "unavailable", CONFIGS)

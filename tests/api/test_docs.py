@@ -154,7 +154,7 @@ def test_missing_files_are_refused(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
 
 
-def test_without_site_page_explains_build(
+def test_missing_site_explains_its_build(
     app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(app.extensions, "docs_site", tmp_path / "none")

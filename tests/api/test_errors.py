@@ -81,8 +81,8 @@ def test_every_kind_of_error_has_a_status() -> None:
 
 
 @pytest.mark.parametrize("kind", [*FRAMEWORK_ERRORS, *DATABASE_UNAVAILABLE, *OWN_STATUS])
-def test_subclasses_are_answered_like_the_exception(kind: type[Exception]) -> None:
-    subclass = type("Sub", (kind,), {})
+def test_subclasses_answer_like_the_exception(kind: type[Exception]) -> None:
+    subclass: Any = type("Sub", (kind,), {})
     if issubclass(kind, http.HTTPException):
         error = subclass()
     else:
@@ -100,11 +100,11 @@ def test_other_exception_is_internal_error() -> None:
     assert (status, answered.reason) == (500, Reason.INTERNAL)
 
 
-def test_the_allowed_methods_are_named(client: FlaskClient) -> None:
+def test_wrong_method_gets_allowed_methods(client: FlaskClient) -> None:
     assert set(client.get(STATUS).headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
 
 
-def test_the_database_is_gone(open_app: Any, tmp_path: Any) -> None:
+def test_missing_database_is_unavailable(open_app: Any, tmp_path: Any) -> None:
     app: Flask = open_app(database_url=f"sqlite:///{tmp_path}/nowhere/gateway.db")
     client = app.test_client()
     assert client.get("/healthz").status_code == 200
@@ -115,7 +115,7 @@ def test_the_database_is_gone(open_app: Any, tmp_path: Any) -> None:
     assert_refused(client.get(LATENCY, query_string=query), 503, "unavailable", LATENCY)
 
 
-def test_the_database_is_not_migrated(open_app: Any, tmp_path: Any) -> None:
+def test_unmigrated_database_is_not_ready(open_app: Any, tmp_path: Any) -> None:
     app: Flask = open_app(database_url=f"sqlite:///{tmp_path}/empty.db")
     message = assert_refused(app.test_client().get("/readyz"), 503, "unavailable", READY)
     assert message.startswith("migrations: the database has revision none, this version needs 0")

@@ -20,7 +20,7 @@ ROUTE = {"src_chain_id": 1, "dst_chain_id": 56}
 RECORDED = vector("estimate_usdt_1_to_56")["recorded"]
 
 
-def test_the_recorded_estimate(client: FlaskClient) -> None:
+def test_estimate_equals_the_recorded_one(client: FlaskClient) -> None:
     response = client.get(ESTIMATE, query_string=QUERY)
     assert response.status_code == 200
     assert "X-Gateway-Reason" not in response.headers
@@ -30,7 +30,7 @@ def test_the_recorded_estimate(client: FlaskClient) -> None:
     assert isinstance(body["bridge_rate"], float)
 
 
-def test_the_recorded_error(client: FlaskClient) -> None:
+def test_error_equals_the_recorded_one(client: FlaskClient) -> None:
     response = client.get(ESTIMATE, query_string=QUERY | {"amt": "0"})
     assert response.get_json() == vector("error_estimate")
     assert json.loads(response.get_data())["bridge_rate"] == 0
@@ -51,7 +51,7 @@ def test_the_recorded_error(client: FlaskClient) -> None:
         "&&",
     ],
 )
-def test_what_does_not_change_the_answer(client: FlaskClient, query: str) -> None:
+def test_ignored_parameters_change_nothing(client: FlaskClient, query: str) -> None:
     good = "&".join(f"{name}={value}" for name, value in QUERY.items())
     response = client.get(f"{ESTIMATE}?{query}&{good}")
     assert response.get_json() == RECORDED | EXACT
@@ -77,7 +77,7 @@ def test_leading_zeros_are_digits_too(client: FlaskClient) -> None:
     assert client.get(ESTIMATE, query_string=query).get_json() == RECORDED | EXACT
 
 
-def test_the_largest_amount_is_read(client: FlaskClient) -> None:
+def test_largest_amount_is_read(client: FlaskClient) -> None:
     response = client.get(ESTIMATE, query_string=QUERY | {"amt": str(2**256 - 1)})
     assert_refused(response, 200, "inbound_limit", ESTIMATE, 1005)
 
@@ -141,7 +141,7 @@ def test_blocked_network_is_refused(
 
 
 @pytest.mark.every_database
-def test_fee_counts_whatever_letter_case_its_symbol_has(client: FlaskClient, app: Flask) -> None:
+def test_symbol_of_a_fee_has_any_case(client: FlaskClient, app: Flask) -> None:
     for n, symbol in enumerate(("usdt", "Usdt", "USDT"), start=1):
         tell(app, event("fee.updated", timedelta(minutes=9 - n), base_fee=str(n), symbol=symbol, **ROUTE))
         assert client.get(ESTIMATE, query_string=QUERY).get_json()["base_fee"] == str(n)

@@ -45,7 +45,7 @@ class Stream:
         headers = {"Last-Event-ID": last_id} if last_id else {}
         self.response = app.test_client().get(EVENTS, query_string=query, headers=headers, buffered=False)
         assert self.response.status_code == 200, self.response.text
-        self._blocks = self._read(iter(self.response.response))
+        self._blocks = self._read(self.response.iter_encoded())
         self.opening = next(self._blocks)
 
     def _read(self, pieces: Iterator[bytes]) -> Iterator[dict[str, str]]:
@@ -157,7 +157,7 @@ def test_lagging_account_stream_rereads_statuses(app: Flask, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("query", [{"transfer_id": ID}, {"account": ADDRESS}])
-def test_a_client_ahead_of_the_log_rereads_statuses(app: Flask, query: dict[str, str]) -> None:
+def test_client_ahead_of_the_log_is_reset(app: Flask, query: dict[str, str]) -> None:
     """After a restore from a backup the log ends earlier than it did."""
     with Stream(app, "5000", **query) as stream:
         received = stream.event()
@@ -166,7 +166,7 @@ def test_a_client_ahead_of_the_log_rereads_statuses(app: Flask, query: dict[str,
         assert data(stream.event())["status"] == 5
 
 
-def test_a_late_replica_is_no_shorter_log(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_replica_is_no_shorter_log(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(app, event("transfer.confirmed", transfer_id=ID))
     monkeypatch.setattr(services, "present_position", lambda _database: Position(1))
     with Stream(app, "2", transfer_id=ID) as stream:
@@ -243,7 +243,7 @@ def test_stream_ends_where_reading_fails(app: Flask, monkeypatch: pytest.MonkeyP
 
 def test_late_replica_delays_no_change(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
-    original, late = views.published_after, [2]
+    original, late = services.published_after, [2]
 
     def behind(*parts: Any) -> Any:
         received, after = original(*parts), parts[-1]

@@ -90,7 +90,7 @@ def test_refusal_names_check_and_remedy(client: FlaskClient) -> None:
         ({"is_pegged": "true"}, "route"),
     ],
 )
-def test_every_refusal_is_explained(client: FlaskClient, changes: dict[str, Any], check: str) -> None:
+def test_refusals_are_explained(client: FlaskClient, changes: dict[str, Any], check: str) -> None:
     assert explain(client, **changes)["refusal"]["check"] == check
 
 

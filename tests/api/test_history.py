@@ -54,7 +54,7 @@ def milliseconds(ago: timedelta) -> str:
     return str(int((NOW - ago).timestamp() * 1000))
 
 
-def test_every_field_of_a_row(app: Flask, client: FlaskClient) -> None:
+def test_history_row_has_every_field(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, timedelta(minutes=5)), released(ID, timedelta(minutes=1), amount="394563471907988034"))
     configs = client.get("/v2/getTransferConfigs").get_json()
     chains = {chain["id"]: chain for chain in configs["chains"]}
@@ -110,7 +110,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("query", SPELLINGS)
 @pytest.mark.parametrize("path", [HISTORY, HISTORY.replace("v2", "v1")])
-def test_every_spelling_of_accounts(app: Flask, client: FlaskClient, query: str, path: str) -> None:
+def test_accounts_are_read_in_every_spelling(app: Flask, client: FlaskClient, query: str, path: str) -> None:
     tell(app, sent(ID), sent(number(1), sender=OTHER, receiver=OTHER))
     assert ids(page(client, f"{query}&page_size=10", path)) == [ID]
 
@@ -154,7 +154,7 @@ def test_page_sizes_of_zero_and_beyond_maximum(app: Flask, client: FlaskClient) 
     assert (ids(end), end["next_page_token"]) == ([], "")
 
 
-def test_a_page_ends_on_a_whole_millisecond(app: Flask, client: FlaskClient) -> None:
+def test_page_ends_on_a_whole_millisecond(app: Flask, client: FlaskClient) -> None:
     at = [
         timedelta(seconds=1),
         *[timedelta(seconds=2, microseconds=n) for n in range(3)],

@@ -34,7 +34,7 @@ def found(app: Flask, environ: dict[str, Any]) -> object:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_host(host: str | None, scheme: str) -> None:
+def test_host_is_read_like_flask(host: str | None, scheme: str) -> None:
     environ = create_environ("/v2/x", base_url=f"{scheme}://localhost/")
     environ.pop("HTTP_HOST")
     if host is not None:
@@ -55,13 +55,13 @@ def test_a_host(host: str | None, scheme: str) -> None:
         {"HTTP_CONNECTION": "close"},
     ],
 )
-def test_the_rest_of_a_request(change: dict[str, str]) -> None:
+def test_requests_are_read_like_flask(change: dict[str, str]) -> None:
     environ = create_environ("/v2/x?a=1") | change
     assert found(OURS, environ) == found(STOCK, environ)
 
 
 @pytest.mark.parametrize("left_out", ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING"])
-def test_what_a_server_may_leave_out(left_out: str) -> None:
+def test_missing_wsgi_variables_are_like_flasks(left_out: str) -> None:
     environ = create_environ("/v2/x?a=1")
     environ.pop(left_out)
     assert found(OURS, environ) == found(STOCK, environ)

@@ -24,7 +24,7 @@ def transfer(app: Flask, number: int, took: timedelta, ago: timedelta = HOUR, **
     tell(app, sent(transfer_id, ago + took, **of), released(transfer_id, ago))
 
 
-def test_the_exact_median(app: Flask, client: FlaskClient) -> None:
+def test_latency_is_the_exact_median(app: Flask, client: FlaskClient) -> None:
     for number, microseconds in enumerate((90_000_001, 60_000_000, 600_000_000, 61_234_568)):
         transfer(app, number, timedelta(microseconds=microseconds))
     response = client.get(LATENCY, query_string=PAIR)
@@ -34,7 +34,7 @@ def test_the_exact_median(app: Flask, client: FlaskClient) -> None:
     assert client.get(LATENCY, query_string=PAIR).get_json()["median_transfer_latency_in_second"] == 90.000001
 
 
-def test_a_disabled_chain_is_answered(app: Flask, client: FlaskClient) -> None:
+def test_disabled_chain_has_a_latency(app: Flask, client: FlaskClient) -> None:
     transfer(app, 1, timedelta(seconds=5), src_chain_id=137)
     response = client.get(LATENCY, query_string={"src_chain_id": 137, "dst_chain_id": 56})
     assert response.get_json() == {"err": None, "median_transfer_latency_in_second": 5.0}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.latency import queries as of_token
 from app.latency import services
+from app.latency.queries import counted_since
 from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp
@@ -34,7 +35,7 @@ def stats(client: FlaskClient, **changes: Any) -> dict[str, Any]:
     return body
 
 
-def test_the_figures_of_a_week(app: Flask, client: FlaskClient) -> None:
+def test_stats_are_of_a_week(app: Flask, client: FlaskClient) -> None:
     for number, seconds in enumerate((10, 20, 30.5, 40, 1000)):
         pay(app, number, seconds)
     pay(app, 9, 5, ago=timedelta(days=8))
@@ -54,7 +55,7 @@ def test_the_figures_of_a_week(app: Flask, client: FlaskClient) -> None:
     )
 
 
-def test_one_token_of_several(open_app: OpenApp) -> None:
+def test_stats_may_be_of_one_token(open_app: OpenApp) -> None:
     app = open_app()
     document = network()
     tokens = [token for token in document["tokens"] if token["chain_id"] in (1, 56)]
@@ -71,10 +72,7 @@ def test_one_token_of_several(open_app: OpenApp) -> None:
 def test_busy_pair_has_shorter_window(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def of_two(*arguments: Any) -> Any:
-        return of_token.counted_since(*arguments, most=2)
-
-    monkeypatch.setattr(services, "counted_since", of_two)
+    monkeypatch.setattr(services, "counted_since", partial(counted_since, most=2))
     for number, minutes in enumerate((1, 2, 3, 4)):
         pay(app, number, 10 * minutes, ago=timedelta(minutes=minutes))
     found = stats(client, token_symbol="USDT")
@@ -112,7 +110,7 @@ def test_missing_figures_have_a_reason(
     [
         ("src_chain_id=1", "dst_chain_id: is missing"),
         ("src_chain_id=1&dst_chain_id=x", "dst_chain_id: must be a whole number in the digits 0 to 9"),
-        ("src_chain_id=1&dst_chain_id=56&token_symbol=%00", "token_symbol: must not contain NUL"),
+        ("src_chain_id=1&dst_chain_id=56&token_symbol=%00", "token_symbol: must not contain a NUL"),
         (f"src_chain_id=1&dst_chain_id=56&token_symbol={'x' * 129}", "token_symbol: must"),
     ],
 )

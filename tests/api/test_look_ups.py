@@ -104,7 +104,7 @@ def test_retracted_transaction_is_known(app: Flask, client: FlaskClient) -> None
 @pytest.mark.parametrize(
     ("tx_hash", "chain_id"), [(SEND, 56), (SEND, 0), (PAYOUT, 1), (PAYOUT, 56), ("x", 1)]
 )
-def test_no_such_transaction_on_the_chain(
+def test_unknown_transaction_is_not_found(
     app: Flask, client: FlaskClient, tx_hash: str, chain_id: int
 ) -> None:
     tell(app, sent(ID), released(ID, timedelta(seconds=1)))
@@ -151,7 +151,7 @@ def test_statuses_have_the_requested_order(app: Flask, client: FlaskClient) -> N
     assert body["statuses"] == [status_of(client, transfer_id=transfer_id) for transfer_id in ids]
 
 
-def test_a_hundred_statuses(app: Flask, client: FlaskClient) -> None:
+def test_hundred_statuses_are_answered(app: Flask, client: FlaskClient) -> None:
     ids = [f"0x{n:064x}" for n in range(100)]
     tell(app, *(sent(transfer_id) for transfer_id in ids))
     body = client.post(STATUSES, json={"transfer_ids": ids}).get_json()
@@ -182,7 +182,7 @@ def test_malformed_lists_of_ids_are_refused(client: FlaskClient, body: dict[str,
     assert assert_refused(client.post(STATUSES, json=body), 400, "bad_request", STATUSES) == message
 
 
-def test_every_key_of_a_transfer(app: Flask, client: FlaskClient) -> None:
+def test_transfer_is_found_by_every_key(app: Flask, client: FlaskClient) -> None:
     tell(
         app,
         sent(ID),
@@ -310,7 +310,7 @@ def test_malformed_keys_are_refused(client: FlaskClient, query: str, message: st
 
 
 @pytest.mark.parametrize("prefix", ["/v1", "/v2"])
-def test_the_key_may_be_called_transfer_id(app: Flask, client: FlaskClient, prefix: str) -> None:
+def test_find_reads_transfer_id_as_key(app: Flask, client: FlaskClient, prefix: str) -> None:
     tell(app, sent(ID), sent(OTHER, src_tx_hash=REFUND))
     path = prefix + FIND[3:]
     by_key = client.get(f"{path}?key={ID}").get_json()

@@ -85,12 +85,12 @@ def test_reasons_and_codes_are_described(document: dict[str, Any]) -> None:
         assert quoted.search(page), word
 
 
-def test_the_error_page_is_the_catalogue() -> None:
+def test_error_page_equals_the_catalogue() -> None:
     page = ERRORS_PAGE.read_text()
     assert page.endswith(f"\n{catalogue()}\n"), "run `make errors`"
 
 
-def test_catalogue_has_user_messages_without_block_reasons() -> None:
+def test_user_messages_hide_reasons_of_blocks() -> None:
     for row in ERRORS:
         assert row.user_message.endswith("."), (
             f"{row.reason}: app/values/error_catalogue.py needs a message for the user"
@@ -100,7 +100,7 @@ def test_catalogue_has_user_messages_without_block_reasons() -> None:
     assert codes_table() in catalogue()
 
 
-def test_the_catalogue_is_whole() -> None:
+def test_catalogue_has_every_reason_and_code() -> None:
     assert [row.reason for row in ERRORS] == list(dict.fromkeys(row.reason for row in ERRORS))
     assert {row.reason for row in ERRORS} == set(Reason)
     assert set(CODE_CAUSES) == set(ErrCode)
@@ -118,7 +118,7 @@ def test_every_answer_has_every_field(document: dict[str, Any]) -> None:
                 assert set(shape["required"]) == {"err", *zeroes}
 
 
-def test_answer_objects_are_complete_and_extensible(document: dict[str, Any]) -> None:
+def test_answers_are_complete_and_extensible(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     answered = {
         name: shape for name, shape in schemas.items() if not name.endswith(("Query", "Body", "Form"))
@@ -215,7 +215,7 @@ def test_unchanged_document_is_not_sent_again(client: FlaskClient) -> None:
     assert (response.status_code, response.get_data()) == (304, b"")
 
 
-def test_every_operation_has_its_page(open_app: Any) -> None:
+def test_operations_have_their_pages(open_app: Any) -> None:
     app = open_app(doors=("api", "wait"))
     document = app.test_client().get("/openapi.json").get_json()
     for path, operations in document["paths"].items():
@@ -247,6 +247,6 @@ def test_request_page_loads_only_from_here(client: FlaskClient) -> None:
         assert client.get(f"/docs/try/{script}").content_type.startswith("text/javascript")
 
 
-def test_the_renderers_licence_is_there() -> None:
+def test_renderer_has_its_licence() -> None:
     assert (ASSETS / "rapidoc-LICENSE.txt").read_text().startswith("MIT License")
     assert (ASSETS / "rapidoc-min.js.LICENSE.txt").stat().st_size > 0

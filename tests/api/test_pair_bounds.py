@@ -67,7 +67,7 @@ def test_pair_bounds_the_amount(app: Flask, src: int, dst: int, least: int, most
 
 
 @pytest.mark.parametrize(("src", "dst"), [(1, 56), (56, 1), (56, 10)])
-def test_a_pair_without_bounds_has_none(app: Flask, src: int, dst: int) -> None:
+def test_pair_without_bounds_has_none(app: Flask, src: int, dst: int) -> None:
     configure(app, bounded(**BOUNDS))
     assert estimate(app, src, dst, CELR) == estimate(app, src, dst, 100 * CELR) == ""
 
@@ -100,7 +100,7 @@ def test_amount_is_of_the_sending_side(app: Flask) -> None:
     assert dry.stdout == 'would change pegged pair of CELR, 1 to 10: min_burn from "3000" to null\n'
 
 
-def test_an_explanation_names_the_pairs_bounds(app: Flask) -> None:
+def test_explanation_names_the_pairs_bounds(app: Flask) -> None:
     configure(app, bounded(**BOUNDS))
     body = app.test_client().get(EXPLAIN, query_string=query_of(1, 10, CELR)).get_json()
     limits = {limit["name"]: limit for limit in body["limits"]}

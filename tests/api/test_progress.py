@@ -216,7 +216,7 @@ def test_pages_of_any_origin_may_read_them(client: FlaskClient, path: str) -> No
     assert set(PROGRESS_HEADERS) < set(exposed)
 
 
-def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
+def test_status_reads_by_one_statement(open_app: OpenApp) -> None:
     """What the headers need next to the transfer's row is cached."""
     app = open_app()
     tell(app, sent(ID))

@@ -109,7 +109,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Any:
     ]
 
 
-def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) -> None:
+def test_requests_are_logged_by_operation(open_app: Any, logged: Any) -> None:
     client = open_app(access_log="all").test_client()
     account = "0x" + "5a" * 20
     client.get(ANY_LATENCY, headers={REQUEST_ID: "first-one"})

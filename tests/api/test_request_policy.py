@@ -100,7 +100,7 @@ def chunked(client: FlaskClient, path: str, method: str, size: int) -> Any:
     )
 
 
-def test_a_chunked_body_is_bounded(client: FlaskClient) -> None:
+def test_chunked_body_is_bounded(client: FlaskClient) -> None:
     response = chunked(client, STATUS, "POST", 64 * 1024)
     assert_refused(response, 200, "transfer_not_found", STATUS)
     for size in (64 * 1024 + 1, 64 * 1024 + 2, 1_000_000):
@@ -109,7 +109,7 @@ def test_a_chunked_body_is_bounded(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(("size", "status"), [(65_536, 200), (65_537, 413)])
-def test_the_largest_body(client: FlaskClient, size: int, status: int) -> None:
+def test_body_size_is_bounded(client: FlaskClient, size: int, status: int) -> None:
     head, tail = b'{"transfer_id": "' + b"0" * 64 + b'"', b"}"
     body = head + b" " * (size - len(head) - len(tail)) + tail
     assert len(body) == size
@@ -147,7 +147,7 @@ def test_health_documents_preflights_are_unlimited(open_app: Any) -> None:
     assert all(prefix.endswith("/") for prefix in PUBLIC_PREFIXES)
 
 
-def test_the_limit_is_the_callers(open_app: Any) -> None:
+def test_limit_counts_by_caller(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="1/minute", trusted_proxies=1)
     assert get_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.1").status_code == 400
     assert get_from(app, "127.0.0.1", X_Forwarded_For="203.0.113.2").status_code == 400

@@ -58,7 +58,7 @@ def status_of(client: FlaskClient, transfer_id: str) -> dict[str, Any]:
     return body
 
 
-def test_every_status_and_refund_reason(client: FlaskClient) -> None:
+def test_sandbox_has_every_status_and_reason(client: FlaskClient) -> None:
     for transfer in SANDBOX_TRANSFERS:
         answer = status_of(client, transfer.transfer_id)
         assert answer["err"] is None, transfer
@@ -112,7 +112,7 @@ def _transfer(transfer_id: str) -> Any:
         return connection.execute(select(Transfer.__table__).where(Transfer.transfer_id == key)).one()
 
 
-def test_every_error_code(client: FlaskClient) -> None:
+def test_sandbox_has_every_error_code(client: FlaskClient) -> None:
     for error in SANDBOX_ERRORS:
         response = client.get(f"{ESTIMATE}?{error.query}", environ_overrides={"REMOTE_ADDR": error.caller})
         body = json.loads(response.data)
@@ -122,9 +122,8 @@ def test_every_error_code(client: FlaskClient) -> None:
         )
         assert len(body["err"]["msg"]) > 10, error
         assert {**body, "err": None} == {"err": None, **ZEROES[ESTIMATE]}, error
-        assert explain(client, caller={"REMOTE_ADDR": error.caller}, **dict(parse_qsl(error.query)))[
-            "refusal"
-        ]
+        query: dict[str, Any] = dict(parse_qsl(error.query))
+        assert explain(client, caller={"REMOTE_ADDR": error.caller}, **query)["refusal"], error
     assert {error.code for error in SANDBOX_ERRORS} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
 
 
@@ -134,7 +133,8 @@ def test_estimates_succeed(client: FlaskClient) -> None:
         assert body["err"] is None, (estimate, body)
         receive, fees = int(body["estimated_receive_amt"]), int(body["perc_fee"]) + int(body["base_fee"])
         assert receive == int(body["eq_value_token_amt"]) - fees > 0
-        assert explain(client, **dict(parse_qsl(estimate.query)))["refusal"] is None
+        query: dict[str, Any] = dict(parse_qsl(estimate.query))
+        assert explain(client, **query)["refusal"] is None
 
 
 def test_latencies(client: FlaskClient) -> None:

@@ -34,7 +34,7 @@ def get_status(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
     return body
 
 
-def test_the_recorded_transfer(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
+def test_status_equals_the_recorded_one(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
     recorded = vector("status_completed")
     transfer_id = "0x" + recorded["request"]["transfer_id"].lower()
     source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]
@@ -84,7 +84,7 @@ STORIES = [
 
 
 @pytest.mark.parametrize(("story", "status", "fields"), STORIES)
-def test_a_status_and_its_fields(
+def test_status_follows_the_events(
     app: Flask, client: FlaskClient, story: list[dict[str, Any]], status: int, fields: dict[str, Any]
 ) -> None:
     tell(app, *story)
@@ -110,7 +110,7 @@ def test_status_has_bridge_type(
     assert get_status(client)["bridge_type"] == expected
 
 
-def test_known_though_nothing_is_canonical(app: Flask, client: FlaskClient) -> None:
+def test_retracted_transfer_has_unknown_status(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("chain.reorged", timedelta(seconds=1), chain_id=1, from_block=90))
     body = get_status(client)
     assert body["err"] is None
@@ -118,7 +118,7 @@ def test_known_though_nothing_is_canonical(app: Flask, client: FlaskClient) -> N
 
 
 @pytest.mark.parametrize("spelling", [ID, ID[2:], ID.upper(), ID[2:].upper(), "0x" + ID[2:].upper()])
-def test_every_spelling_of_the_id(app: Flask, client: FlaskClient, spelling: str) -> None:
+def test_id_is_read_in_every_spelling(app: Flask, client: FlaskClient, spelling: str) -> None:
     tell(app, sent(ID))
     assert get_status(client, spelling)["status"] == 1
 
@@ -161,20 +161,20 @@ def test_unknown_chains_do_not_lengthen_answer(app: Flask, client: FlaskClient) 
     assert len(message) < 1000
 
 
-def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
+def test_unknown_id_before_any_event(client: FlaskClient) -> None:
     message = assert_refused(
         client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
     )
     assert message == "transfer not found; no chain has reported yet"
 
 
-def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
+def test_status_on_unconfigured_chains(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
     assert get_status(client) == {"err": None} | ZEROES[STATUS] | {"status": 1, "bridge_type": 1}
 
 
 @pytest.mark.parametrize("status", TransferHistoryStatus)
-def test_reason_and_evidence_only_where_they_belong(
+def test_reason_and_evidence_follow_the_status(
     client: FlaskClient, status: TransferHistoryStatus, database: Database
 ) -> None:
     """Also where a row holds more: the reason only at 6, the evidence only at 8."""

@@ -29,8 +29,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any], int]] = {
 }
 """Path, body, and how many statements: one reads the transfers, one more what is known of other ids."""
 
-STEPS_FOR_EACH = 150
-"""Calls of functions, most of them to read the id. An entry for each id would double them."""
+STEPS_FOR_EACH = 70
+"""Calls of functions, most of them to read the id. An entry for each id would more than double them."""
 
 
 @pytest.fixture

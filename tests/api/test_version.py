@@ -51,7 +51,7 @@ def test_version_by_post_is_refused(app: Flask) -> None:
     assert set(refused.get_json()) == {"err", "version", "commit", "schema", "api_versions"}
 
 
-def test_on_the_command_line(open_app: OpenApp) -> None:
+def test_version_command_prints_commit_and_schema(open_app: OpenApp) -> None:
     done = open_app(build_commit=COMMIT).test_cli_runner().invoke(args=["version"])
     assert done.output == f"{VERSION} (3f9c1d2e4b5a), schema {newest_migration()}\n"
 
@@ -65,7 +65,7 @@ def test_version_has_three_numbers() -> None:
 
 
 @pytest.mark.parametrize("text", ["main", "3f9c1d", "3F9C1D2E4B5A", COMMIT + " ", "g" * 40, "a" * 65])
-def test_a_commit_is_a_hash(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_commit_must_be_a_hash(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("BUILD_COMMIT", text)
     with pytest.raises(ConfigError, match=r"^BUILD_COMMIT: must be the hash of a commit"):
         load_settings()

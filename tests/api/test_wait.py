@@ -16,6 +16,8 @@ from werkzeug.test import TestResponse
 
 from app.db.database import Database
 from app.http.application import part_of
+from app.transfers.queries.status import transfer_row
+from app.values.identifiers import TransferId
 from app.waiting import services as service
 from app.waiting.register import READS_AT_ONCE, Waiting
 from config import ALL_DOORS
@@ -101,7 +103,7 @@ def test_crowded_request_waits_for_next_look(app: Flask) -> None:
     assert len(waiting) == 0
 
 
-def test_the_answer_comes_with_the_next_status(app: Flask, in_background: Any) -> None:
+def test_wait_answers_with_the_next_status(app: Flask, in_background: Any) -> None:
     pending = in_background(after_status=SUBMITTING)
     assert not pending.done()
     tell(app, released(ID, timedelta(seconds=5)))
@@ -174,7 +176,7 @@ def request_refund(app: Flask) -> None:
 
 def test_change_before_wait_is_noticed(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The view reads before the change, and the change is looked at before the view has gone to wait."""
-    reads = service.transfer_row
+    reads = transfer_row
 
     def read_then_change(*args: Any) -> Any:
         row = reads(*args)
@@ -193,7 +195,7 @@ def test_stale_read_does_not_miss_change(
     app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     """The view reads from a replica that is behind what the thread has looked at already."""
-    stale = database.public.run_read(service.transfer_row, bytes.fromhex(ID[2:]))
+    stale = database.public.run_read(transfer_row, TransferId(bytes.fromhex(ID[2:])))
     other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
     tell(app, released(ID, timedelta(seconds=5)))
     time.sleep(0.4)

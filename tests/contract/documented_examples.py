@@ -75,7 +75,7 @@ def _send(app: Flask, request: Example, key: str, made: dict[str, str]) -> Any:
         buffered=False,
     )
     if response.mimetype == "text/event-stream":
-        begun = b"".join(islice(response.response, PIECES_OF_A_STREAM)).decode()
+        begun = b"".join(islice(response.iter_encoded(), PIECES_OF_A_STREAM)).decode()
         response.close()
         return begun
     text = response.text

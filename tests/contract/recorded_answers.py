@@ -67,7 +67,7 @@ def sandbox_on(url: str, **changes: object) -> Flask:
 
     :param changes: of the settings; what is not named here has its default.
     """
-    values = {
+    values: dict[str, Any] = {
         "doors": ("api", "grpcweb", "ingest"),
         "database_url": url,
         "secret_key": "recorded answers, 32 characters or more",
@@ -249,8 +249,8 @@ def _malformed() -> Iterator[Request]:
         yield _get(f"{ESTIMATE}?{QUOTE.replace(old, new)}")
     yield _get(f"{LATENCY}?src_chain_id=1")
     yield _get("/v2/getRefundEvidence?transfer_id=0x12")
-    for body in (b"", b"\0\0\0\0", b"\0\0\0\0\5\x0a", b"\x80\0\0\0\0"):
-        yield _grpc_bytes("GetTransferStatus", body)
+    for raw in (b"", b"\0\0\0\0", b"\0\0\0\0\5\x0a", b"\x80\0\0\0\0"):
+        yield _grpc_bytes("GetTransferStatus", raw)
     yield _grpc("EstimateAmt", b"")
 
 

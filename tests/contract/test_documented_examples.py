@@ -8,7 +8,7 @@ from tests.contract.documented_examples import answers, examples
 from tests.contract.recorded_answers import sandbox_on
 
 
-def test_every_example_is_answered_so(empty_url: str) -> None:
+def test_documented_examples_are_unchanged(empty_url: str) -> None:
     recorded = examples()
     for operation, name, answer in answers(sandbox_on(empty_url, doors=("api", "wait"))):
         assert answer == recorded[operation][name]["value"], (

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from eth_utils import to_checksum_address
+from eth_utils.address import to_checksum_address
 from flask import Flask
 from flask.testing import FlaskClient
 from google.protobuf.json_format import MessageToDict
@@ -98,7 +98,7 @@ def expected() -> dict[str, Any]:
     return answer
 
 
-def test_every_field_is_answered_again(production: Flask) -> None:
+def test_configs_have_every_imported_field(production: Flask) -> None:
     ours = dict(leaves(configs_of(production)))
     added = {path: value for path, value in ours.items() if path[-1] in own_of_tokens()}
     assert set(added.values()) == {""}
@@ -185,7 +185,7 @@ def test_pegged_pair_answers_clients_sending_false(production: Flask) -> None:
             assert answers[0]["err"]["code"] in (1009, 1016)
 
 
-def test_an_export_imports_unchanged(production: Flask) -> None:
+def test_export_imports_unchanged(production: Flask) -> None:
     exported = export_network(part_of(production, Database))
     assert import_network(*editing_of(production), exported, actor=TESTER).changes == ()
     import_network(*editing_of(production), text({"version": 1}), actor=TESTER)
@@ -265,7 +265,7 @@ def test_unknown_fields_are_served_unchanged(
     assert import_network(*editing, exported, actor=TESTER).changes == ()
 
 
-def test_every_derived_way_has_a_route(tmp_path: Path) -> None:
+def test_derived_ways_have_routes(tmp_path: Path) -> None:
     app = sandbox_app(tmp_path)
     ours, client = configs_of(app), app.test_client()
     ways = sorted({*pool_ways(ours)} | {*pegged_ways(ours)} | {*burn_mint_ways(ours)})

@@ -139,15 +139,15 @@ def ingest_input(chance: random.Random, corpus: Corpus) -> Input:
         headers.append(b"Content-Encoding: gzip")
     kind = b"application/x-ndjson" if chance.random() < 0.95 else chance.choice(CONTENT_TYPES)
     headers += [b"Content-Type: " + kind, *more_headers(chance)]
-    where = one_line(path(chance, "/ingest/v1/events"), spaces=False)
+    target = one_line(path(chance, "/ingest/v1/events"), spaces=False)
     if chance.random() < 0.15:
         cut = chance.randrange(len(body) + 1)
         pieces = [each for each in (body[:cut], body[cut:]) if each]
         chunked = b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
         return Input(
-            "ingest", http_request(b"POST", where, [*headers, b"Transfer-Encoding: chunked"]) + chunked
+            "ingest", http_request(b"POST", target, [*headers, b"Transfer-Encoding: chunked"]) + chunked
         )
-    return Input("ingest", http_request(b"POST", where, headers, body))
+    return Input("ingest", http_request(b"POST", target, headers, body))
 
 
 def _line(chance: random.Random, corpus: Corpus) -> bytes:

@@ -60,7 +60,8 @@ class Operator:
 
 def found_pages(operator: Operator, most: int) -> tuple[list[str], list[tuple[str, list[tuple[str, str]]]]]:
     """Pages of the console that links lead to, a few of each kind, and the forms on them."""
-    left, kinds, forms = list(STARTS), set(STARTS), {}
+    left, kinds = list(STARTS), set(STARTS)
+    forms: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
     pages: list[str] = []
     while left and len(pages) < most:
         path = left.pop(0)

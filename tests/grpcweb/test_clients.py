@@ -33,7 +33,7 @@ pytestmark = pytest.mark.system
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 BUSY = f"0x{'5a' * 18}0064"
-PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
+PAIR: dict[str, Any] = {"src_chain_id": 1, "dst_chain_id": 56}
 SENDING = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 3000}
 OWN_MESSAGES = {"getTransferConfigsForAll": "GetTransferConfigs"}
 
@@ -156,7 +156,7 @@ def test_calls_are_what_their_names_say(
 
 @pytest.mark.parametrize("slash", ["", "/"], ids=["", "doubled slash"])
 @pytest.mark.parametrize("client", ["official-text", "official-binary", "connect"])
-def test_in_node(
+def test_clients_in_node_get_the_http_answers(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], client: str, slash: str
 ) -> None:
     folder = workshop()
@@ -164,13 +164,13 @@ def test_in_node(
     check(json.loads(printed), over_http)
 
 
-def test_the_example_of_the_documentation(base: str) -> None:
+def test_documented_example_runs_in_node(base: str) -> None:
     """Unchanged but for the line that Node needs, and the address."""
     source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + EXAMPLE.code.replace(BASE, base)
     assert run(node(), "-", cwd=workshop(), input=source) == f"{PRINTED.code}\n"
 
 
-def test_the_example_with_a_key(base: str) -> None:
+def test_documented_example_sends_a_key(base: str) -> None:
     """An unknown key is refused: the gateway reads the header."""
     source = f"""
         globalThis.XMLHttpRequest = require("xhr2");
@@ -185,7 +185,7 @@ def test_the_example_with_a_key(base: str) -> None:
     assert run(node(), "-", cwd=workshop(), input=source).startswith(f"{UNAUTHENTICATED} ")
 
 
-def test_in_a_page_of_another_origin(
+def test_client_in_browser_gets_the_http_answers(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], tmp_path: Path
 ) -> None:
     browser = chromium()

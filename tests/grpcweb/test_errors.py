@@ -127,7 +127,7 @@ def test_errors_by_their_class(failing: Fail, error: Exception, status: int, rea
     assert (answer.status, answer.reason) == (status, reason)
 
 
-def test_the_database_is_gone(open_app: Any, tmp_path: Path) -> None:
+def test_missing_database_is_unavailable(open_app: Any, tmp_path: Path) -> None:
     client = open_app(database_url=f"sqlite:///{tmp_path}/nowhere/gateway.db").test_client()
     for method, fields in (
         ("GetTransferStatus", {"transfer_id": "0" * 64}),

@@ -26,7 +26,7 @@ LONGEST = 64 * 1024
 
 
 @pytest.mark.parametrize("message", [b"", b"x", bytes(range(256)) * 256])
-def test_one_message(message: bytes) -> None:
+def test_one_message_is_read(message: bytes) -> None:
     assert read_message(frame(message), LONGEST) == message
 
 
@@ -55,7 +55,7 @@ def test_malformed_body_is_refused(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [frame(b"", 1), frame(b"abc", 1), b"\1\xff\xff\xff\xff"])
-def test_a_compressed_message(body: bytes) -> None:
+def test_compressed_message_is_refused(body: bytes) -> None:
     with pytest.raises(CompressedMessage):
         read_message(body, LONGEST)
 
@@ -67,7 +67,7 @@ def test_length_counts_without_the_message() -> None:
     assert len(read_message(frame(bytes(LONGEST)), LONGEST)) == LONGEST
 
 
-def test_an_answer() -> None:
+def test_answer_has_message_and_trailers() -> None:
     trailers = {"grpc-status": "0", "x-gateway-reason": "epoch_cap"}
     end = (0x80, b"grpc-status:0\r\nx-gateway-reason:epoch_cap\r\n")
     assert frames(write_answer(b"abc", trailers)) == [(0, b"abc"), end]

@@ -79,7 +79,7 @@ def app(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize("inputs", few_or_many(2_000, 50_000))
-def test_any_bytes_are_answered_with_a_status(app: Flask, inputs: int) -> None:
+def test_random_calls_are_answered_with_a_status(app: Flask, inputs: int) -> None:
     chance = random.Random(20_260_308)
     seen: Counter[int] = Counter()
     for number in range(inputs):
@@ -131,7 +131,11 @@ def call(app: Flask, name: str, content_type: str, body: bytes, timeout: str | N
     if timeout is not None:
         environ["HTTP_GRPC_TIMEOUT"] = timeout
     begun: list[Any] = []
-    answer = b"".join(app.wsgi_app(environ, lambda status, headers, _=None: begun.extend((status, headers))))
+
+    def start(status: str, headers: list[tuple[str, str]], _error: object = None, /) -> Any:
+        begun.extend((status, headers))
+
+    answer = b"".join(app.wsgi_app(environ, start))
     status, headers = begun[0], dict(begun[1])
     assert status == "200 OK"
     if headers["Content-Type"] == "application/grpc-web-text+proto":

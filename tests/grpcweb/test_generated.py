@@ -98,12 +98,13 @@ def test_messages_are_those_of_the_interface() -> None:
         assert written(line.partition(":")[0]) == line
 
 
-def test_the_map_is_by_chain_id() -> None:
+def test_token_map_is_by_chain_id() -> None:
     key, value = pb.GetTransferConfigsResponse.ChainTokenEntry.DESCRIPTOR.fields
+    assert value.message_type
     assert (TYPES[key.type], value.message_type.name) == ("uint32", "ChainTokenInfo")
 
 
-def test_the_service() -> None:
+def test_service_has_all_methods() -> None:
     service = FILE.services_by_name["Web"]
     assert service.full_name == "sgn.gateway.v1.Web"
     named = {method.name: (method.input_type.name, method.output_type.name) for method in service.methods}

@@ -82,7 +82,7 @@ def test_text(client: FlaskClient, kind: str, pieces: tuple[int, ...]) -> None:
         (TEXT, "*/*", TEXT),
     ],
 )
-def test_the_answer_is_as_accept_says(client: FlaskClient, kind: str, accept: str, expected: str) -> None:
+def test_answer_has_the_accepted_type(client: FlaskClient, kind: str, accept: str, expected: str) -> None:
     body = EMPTY if kind == PROTO else base64.b64encode(EMPTY)
     answer = post(client, CONFIGS, body, kind, headers={"Accept": accept})
     assert (answer.status, answer.response.content_type) == (OK, expected)
@@ -96,13 +96,13 @@ OTHER_TYPES = [
 
 
 @pytest.mark.parametrize("kind", OTHER_TYPES)
-def test_other_content_types(client: FlaskClient, kind: str) -> None:
+def test_other_content_types_are_refused(client: FlaskClient, kind: str) -> None:
     text = refused(post(client, CONFIGS, EMPTY, kind), INVALID_ARGUMENT, "unsupported_media_type")
     assert "application/grpc-web+proto" in text
 
 
 @pytest.mark.parametrize("slashes", ["/", "//", "///"])
-def test_a_doubled_slash_is_no_redirect(client: FlaskClient, slashes: str) -> None:
+def test_doubled_slash_is_no_redirect(client: FlaskClient, slashes: str) -> None:
     path = slashes + SERVICE[1:] + CONFIGS
     response = client.post("/", data=EMPTY, content_type=PROTO, environ_overrides={"PATH_INFO": path})
     assert understand(response).status == OK
@@ -175,7 +175,7 @@ def as_text(body: bytes, pieces: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("pieces", [0, 1, 1000])
-def test_the_largest_message(client: FlaskClient, pieces: int) -> None:
+def test_message_size_is_bounded(client: FlaskClient, pieces: int) -> None:
     kind = TEXT if pieces else PROTO
 
     def call(size: int) -> Answer:
@@ -189,7 +189,7 @@ def test_the_largest_message(client: FlaskClient, pieces: int) -> None:
 
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("kind", [PROTO, TEXT])
-def test_a_body_without_end(client: FlaskClient, kind: str, declared: bool) -> None:
+def test_endless_body_is_refused(client: FlaskClient, kind: str, declared: bool) -> None:
     """Also one of undeclared length, as a server hands over a chunked one."""
     body = b"A" * 1_000_000 if kind == TEXT else frame(bytes(1_000_000))
     chunked = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
@@ -202,7 +202,7 @@ def test_a_body_without_end(client: FlaskClient, kind: str, declared: bool) -> N
     refused(understand(response), RESOURCE_EXHAUSTED, "body_too_large")
 
 
-def test_a_chunked_body_is_read(client: FlaskClient) -> None:
+def test_chunked_body_is_read(client: FlaskClient) -> None:
     response = client.post(
         SERVICE + CONFIGS,
         content_type=PROTO,
@@ -231,7 +231,7 @@ def test_closed_interface_is_not_found(open_app: Any, doors: tuple[str, ...]) ->
     assert client.post(SERVICE + CONFIGS, data=EMPTY, content_type=PROTO).status_code == 404
 
 
-def test_the_configs_follow_the_network(app: Flask, client: FlaskClient) -> None:
+def test_configs_follow_the_network(app: Flask, client: FlaskClient) -> None:
     before = read(call(client, CONFIGS), CONFIGS)
     assert before == read(call(client, "GetTransferConfigsForAll"), CONFIGS)
     document = network()

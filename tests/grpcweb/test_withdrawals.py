@@ -120,10 +120,9 @@ def test_bound_is_what_the_limit_leaves(app: Flask, client: FlaskClient) -> None
     assert value(client, 1) == "5000000000000"
     assert value(client, 1, ADDRESS.lower()) == "5000000000000"
     assert value(client, 250) == "", "no pool, no bound"
-    back = {"src_chain_id": 56, "dst_chain_id": 1, "amount": "7000000000000000000"}
     tell(
         app,
-        sent("0x" + "01" * 32, **back),
+        sent("0x" + "01" * 32, src_chain_id=56, dst_chain_id=1, amount="7000000000000000000"),
         event("transfer.released", transfer_id="0x" + "01" * 32, dst_tx_hash="0x" + "02" * 32),
     )
     assert value(client, 1) == str(5_000_000_000_000 - 7_000_000)
@@ -160,5 +159,5 @@ def test_unknown_token_has_no_bound(client: FlaskClient, chain_id: int, address:
     assert message.value == ""
 
 
-def test_a_bound_without_a_token(client: FlaskClient) -> None:
+def test_bound_without_token_is_refused(client: FlaskClient) -> None:
     assert bound(client, 1, "").text == "token_addr: is missing"

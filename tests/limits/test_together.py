@@ -74,7 +74,7 @@ def test_counters_end_by_themselves(redis_server: RedisServer) -> None:
 
 
 @pytest.mark.system
-def test_the_script_is_sent_once(redis_server: RedisServer) -> None:
+def test_script_is_sent_once(redis_server: RedisServer) -> None:
     requests = LimitStore(redis_server.url)
     redis_server.do("SCRIPT", "FLUSH")
     redis_server.do("CONFIG", "RESETSTAT")

@@ -31,7 +31,7 @@ def error_of(url: str) -> str:
 
 
 @pytest.mark.system
-def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
+def test_redis_user_needs_few_rights(own_redis: RedisServer) -> None:
     own_redis.do("ACL", "SETUSER", "gateway", "on", ">p@ss/word", "resetkeys", *RIGHTS)
     url = f"unix://gateway:p%40ss%2Fword@{own_redis.socket}"
     SharedCounts(url).check()

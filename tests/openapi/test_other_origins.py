@@ -81,7 +81,7 @@ def page() -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("prefix", ["/v1/", "/v2/"])
-def test_a_widgets_session(server: Server, page: Page, prefix: str) -> None:
+def test_page_of_another_origin_reads_answers(server: Server, page: Page, prefix: str) -> None:
     transfer_id = f"0x{8:064x}"
     assert page.evaluate(SESSION, [server.base, prefix, transfer_id]) == {
         "chains": True,

@@ -45,6 +45,6 @@ def test_added_and_removed_rows_are_whole() -> None:
     assert [line.after for line in difference(row, None)] == [None] * 4
 
 
-def test_a_line_reads_well() -> None:
+def test_difference_is_written_as_text() -> None:
     lines = map(str, difference({"a": "x", "b": "1"}, {"a": "y", "c": ""}))
     assert list(lines) == ["a: x → y", 'c: ""', "b: 1 → (gone)"]

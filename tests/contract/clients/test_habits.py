@@ -65,7 +65,7 @@ def test_status_with_undeclared_content_type(
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-def test_a_quote_without_a_tolerance(app: Flask, prefix: str) -> None:
+def test_quote_without_tolerance_is_read(app: Flask, prefix: str) -> None:
     client, path = app.test_client(), prefix + "estimateAmt"
     responses = [
         client.get(path, query_string=QUOTE),

@@ -60,7 +60,7 @@ def recorded() -> Iterator[tuple[str, str, bytes]]:
             yield f"{request['method']} {request['path']}", operation, answer["body"].encode()
 
 
-def test_every_recorded_answer_is_read() -> None:
+def test_clients_read_every_recorded_answer() -> None:
     seen: dict[str, int] = dict.fromkeys(GO, 0)
     for request, operation, body in recorded():
         try:
@@ -94,13 +94,12 @@ def send(app: Flask, prefix: str, operation: str, **changes: Any) -> TestRespons
 def test_all_clients_read_answers_and_errors(app: Flask, prefix: str, operation: str) -> None:
     path = prefix + operation
     method = "POST" if operation in POSTED else "GET"
-    large = {"method": method, "data": b" " * 70_000, "content_type": "application/json"}
     responses = [
         send(app, prefix, operation),
         send(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1, key="0" * 64),
         send(app, prefix, operation, transfer_id="", dst_chain_id="", key="", transfer_ids=[], page_size="x"),
         app.test_client().open(path, method="DELETE"),
-        app.test_client().open(path, **large),
+        app.test_client().open(path, method=method, data=b" " * 70_000, content_type="application/json"),
         app.test_client().post(path, data=b"{}", content_type="text/html"),
     ]
     assert responses[0].status_code == 200
@@ -127,7 +126,7 @@ def test_faults_of_the_gateway_are_read(
         read_by_all(operation, response.get_data())
 
 
-def test_the_rate_limit_is_read(open_app: OpenApp) -> None:
+def test_clients_read_the_rate_limit(open_app: OpenApp) -> None:
     app = open_app(rate_limit="1/hour")
     send(app, "/v2/", "estimateAmt")
     for operation in GO:
@@ -167,7 +166,7 @@ def test_posts_with_a_form(app: Flask, prefix: str) -> None:
     read_by_all("estimateAmt", posted.get_data())
 
 
-def test_a_larger_network_is_read(open_app: OpenApp) -> None:
+def test_clients_read_blocked_routes(open_app: OpenApp) -> None:
     app = open_app()
     document = network()
     document["route_blocks"] = [

@@ -12,12 +12,12 @@ from typing import Any, cast
 from eth.chains.base import MiningChain
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.db.atomic import AtomicDB
-from eth.vm.forks import CancunVM
+from eth.vm.forks.cancun import CancunVM
 from eth.vm.spoof import SpoofTransaction
-from eth_abi import decode, encode
+from eth_abi.abi import decode, encode
 from eth_typing import Address
-from eth_utils import keccak
-from eth_utils import to_checksum_address as checksummed
+from eth_utils.address import to_checksum_address as checksummed
+from eth_utils.crypto import keccak
 
 FOLDER = Path(__file__).parent
 COMPILED: dict[str, Any] = json.loads((FOLDER / "bridges.json").read_text())
@@ -134,7 +134,7 @@ class Chain:
         )  # fmt: skip
         # A receiver is paid in native coin: only the gas must be measured.
         before = self.coins(account)
-        computation = self.state.apply_transaction(SpoofTransaction(unsigned, from_=account))
+        computation = self.state.apply_transaction(cast("Any", SpoofTransaction(unsigned, from_=account)))
         gas = (before - self.coins(account)) // _GAS_PRICE
         if computation.is_error:
             output = computation.output
