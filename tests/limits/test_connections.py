@@ -96,10 +96,9 @@ def test_exhausted_connections_wait_with_limit(own_redis: RedisServer) -> None:
     with frozen(own_redis), ThreadPoolExecutor(3) as threads:
         held = [threads.submit(times, counts, "a") for _ in range(2)]
         time.sleep(0.1)
-        began = time.monotonic()
         with pytest.raises(NotConnected):
             times(counts, "a")
-        assert time.monotonic() - began < 1.5, "the timeout of a free connection, not that of an answer"
+        assert not any(one.done() for one in held), "the timeout of a free connection, not that of an answer"
         assert all(isinstance(one.exception(), NotAnswered) for one in held)
     with ThreadPoolExecutor(8) as threads:
         assert len(set(threads.map(lambda _: times(counts, "b"), range(200)))) == 200
@@ -115,20 +114,19 @@ import sys, time, gevent
 from app.http.limits import Limit
 from app.http.limits import LimitStore
 
-store, longest = LimitStore(sys.argv[1]), 0.0
+store, ticks = LimitStore(sys.argv[1]), 0
 
 def tick():
-    global longest
+    global ticks
     while True:
-        began = time.monotonic()
         gevent.sleep(0.01)
-        longest = max(longest, time.monotonic() - began)
+        ticks += 1
 
 ticking = gevent.spawn(tick)
 gevent.sleep(0.05)
-began = time.monotonic()
+began, ticks = time.monotonic(), 0
 gevent.joinall([gevent.spawn(store.count, "me", [Limit(9, 60)]) for _ in range(100)], raise_error=True)
-print(longest, time.monotonic() - began)
+print(ticks, time.monotonic() - began)
 """
 
 
@@ -138,6 +136,6 @@ def test_greenlets_continue_while_silent(own_redis: RedisServer) -> None:
     with frozen(own_redis):
         command = [sys.executable, "-c", GREENLETS, own_redis.url]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
-    longest, whole = map(float, ran.stdout.split())
-    assert longest < whole / 2, "other greenlets go on"
-    assert whole < 10
+    ticks, seconds = map(float, ran.stdout.split())
+    assert ticks > 3, "another greenlet goes on meanwhile"
+    assert seconds < 10, "each waits once, and not one after the other"
