@@ -91,11 +91,12 @@ def test_unanswered_command_is_not_resent() -> None:
 
 @pytest.mark.system
 def test_exhausted_connections_wait_with_limit(own_redis: RedisServer) -> None:
-    counts = SharedCounts(f"{own_redis.url}?max_connections=2&timeout=0.3&socket_timeout=1.5")
+    counts = SharedCounts(f"{own_redis.url}?max_connections=2&timeout=1&socket_timeout=3")
     times(counts, "a")
     with frozen(own_redis), ThreadPoolExecutor(3) as threads:
         held = [threads.submit(times, counts, "a") for _ in range(2)]
-        time.sleep(0.1)
+        while counts._pool.pool.qsize():  # until both have a connection
+            time.sleep(0.01)
         with pytest.raises(NotConnected):
             times(counts, "a")
         assert not any(one.done() for one in held), "the timeout of a free connection, not that of an answer"
@@ -135,7 +136,7 @@ def test_greenlets_continue_while_silent(own_redis: RedisServer) -> None:
     """More greenlets than connections wait, and no other greenlet with them."""
     with frozen(own_redis):
         command = [sys.executable, "-c", GREENLETS, own_redis.url]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     ticks, seconds = map(float, ran.stdout.split())
     assert ticks > 3, "another greenlet goes on meanwhile"
     assert seconds < 10, "each waits once, and not one after the other"
