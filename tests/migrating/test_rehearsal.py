@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.databases import BACKENDS
-from tests.everyday import volume
 from tests.migrating.rehearsal import rehearse
 from tests.programs import program
 
+TRANSFERS = 2_000
+
 
 @pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.parametrize("database", BACKENDS)
 def test_upgrade_and_return_change_no_answer(database: str) -> None:
     program("nginx")
-    assert rehearse(database, volume(2_000, 200)).wrong == []
+    assert rehearse(database, TRANSFERS).wrong == []

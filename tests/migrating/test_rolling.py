@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.everyday import volume
 from tests.load.steady import GOOD
 from tests.migrating.rolling import roll
 from tests.programs import program
 
-REQUESTS = volume(3_000, 500)
+REQUESTS = 3_000
 RATE = 50
+"""Requests a second."""
 
 
 @pytest.mark.slow
+@pytest.mark.system
+@pytest.mark.postgresql
 def test_rolling_upgrade_fails_no_request() -> None:
     program("nginx")
     seen = roll(REQUESTS, RATE)

@@ -16,9 +16,9 @@ _TIMEOUT: Final = 30
 
 
 class Browser:
-    """Somebody at the console.
+    """An operator at the console.
 
-    :raises AssertionError: of each method: the answer is not what a person at a browser goes on with.
+    :raises AssertionError: of each method: the answer is none that an operator goes on with.
     """
 
     def __init__(self, served: Served) -> None:
@@ -39,7 +39,7 @@ class Browser:
 
     def get(self, path: str) -> str:
         """The page at this path."""
-        response, page = self._ask("GET", path)
+        response, page = self._request("GET", path)
         assert response.status == 200, f"{path}: {response.status}"
         if found := _TOKEN.search(page):
             self._token = found[1]
@@ -47,11 +47,11 @@ class Browser:
 
     def _post(self, path: str, fields: dict[str, str]) -> None:
         body = urlencode({"csrf_token": self._token, **fields})
-        response, _ = self._ask("POST", path, body)
+        response, _ = self._request("POST", path, body)
         assert response.status == 302, f"{path}: {response.status}"
 
-    def _ask(self, method: str, path: str, body: str | None = None) -> tuple[HTTPResponse, str]:
-        headers = {"Cookie": "; ".join(f"{name}={kept.value}" for name, kept in self._cookies.items())}
+    def _request(self, method: str, path: str, body: str | None = None) -> tuple[HTTPResponse, str]:
+        headers = {"Cookie": "; ".join(f"{name}={cookie.value}" for name, cookie in self._cookies.items())}
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         self._wire.request(method, path, body, headers)

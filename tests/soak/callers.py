@@ -1,4 +1,4 @@
-"""Those who use an installation at the same time, each in a thread, beside the load of wrk."""
+"""Callers that use an installation at the same time, each in a thread, next to the load of wrk."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ STREAMS: Final = 10
 WAIT_SECONDS: Final = 10
 STREAM_SECONDS: Final = 45
 SESSION_SECONDS: Final = 60
-"""A browser signs in anew after so long."""
+"""A browser signs in again after so long."""
 
 _TIMEOUT: Final = 40
 
 
 class Callers:
-    """All of them. They ask until they are told to end, and note what went wrong."""
+    """All of them. They send requests until the block ends, and note what went wrong."""
 
     def __init__(self, stage: Stage) -> None:
         self.done: Counter[str] = Counter()
-        """Answers by who asked."""
+        """Answers by caller."""
 
         self.failed: Counter[str] = Counter()
-        """What went wrong, by who asked and what came instead."""
+        """Failures by caller and by what came instead."""
 
         self._stage = stage
         self._ended = threading.Event()
@@ -50,7 +50,7 @@ class Callers:
             ("waits", self._wait, WAITERS),
             ("streams", self._follow, STREAMS),
             ("gRPC-Web", self._call, 1),
-            ("API key", self._ask_with_key, 1),
+            ("API key", self._use_key, 1),
             ("console", self._click, 1),
         ]
         self._threads = [
@@ -70,7 +70,7 @@ class Callers:
             thread.join(_TIMEOUT)
 
     def _repeat(self, name: str, work: Callable[[], None]) -> None:
-        """Begin again where it failed: that is counted, and judged at the end."""
+        """Begin again where it failed: that is counted, and reported at the end."""
         while not self._ended.is_set():
             try:
                 work()
@@ -85,7 +85,7 @@ class Callers:
             yield
 
     def _report(self) -> None:
-        """New transfers each second, and what becomes of earlier ones, over a connection that is kept."""
+        """New transfers each second, and what becomes of earlier ones, over one connection."""
         wire = self._connection(self._stage.gateway)
         headers = {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {TOKEN}"}
         steps: deque[list[str]] = deque(maxlen=11)
@@ -131,7 +131,7 @@ class Callers:
         wire.close()
 
     def _call(self) -> None:
-        """The door of wallets."""
+        """The interface of wallets."""
         wire = self._connection(self._stage.gateway)
         message = pb.GetTransferStatusRequest(transfer_id=self._stage.ids[0]).SerializeToString()
         body = b"\0" + len(message).to_bytes(4, "big") + message
@@ -145,7 +145,7 @@ class Callers:
             self.done["gRPC-Web"] += 1
         wire.close()
 
-    def _ask_with_key(self) -> None:
+    def _use_key(self) -> None:
         """An integrator: estimates, a batch of statuses, its webhooks made and removed."""
         wire = self._connection(self._stage.gateway)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._stage.api_key}"}

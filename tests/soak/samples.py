@@ -1,8 +1,8 @@
-"""What is looked at every few seconds while the installation is used, and how far each of it may grow."""
+"""What is sampled every few seconds while the installation is used, and how far each series may grow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ MEMORY: Final = Flat(share=0.05, amount=4.0)
 """MB of one process."""
 
 COUNTED: Final = Flat(share=0.05, amount=8)
-"""Files, threads, connections. Those who come and go make them swing."""
+"""Files, threads, connections. Callers that come and go make them swing."""
 
 ROWS: Final = Flat(share=0.0, amount=20)
 SIZE: Final = Flat(share=0.0, amount=0.1)
@@ -28,22 +28,25 @@ MIDDLE: Final = Flat(share=0.25, amount=2.0)
 TAIL: Final = Flat(share=0.5, amount=10.0)
 """Milliseconds. On a machine that others use a tail is noisy: its interval says how much."""
 
-TABLES: Final = {
-    "api_key_uses": ("rows of api_key_uses", "SELECT count(*) FROM api_key_uses", ROWS),
-    "estimate_counts": ("rows of estimate_counts", "SELECT count(*) FROM estimate_counts", None),
-    "operator_sessions": ("rows of operator_sessions", "SELECT count(*) FROM operator_sessions", ROWS),
-    "sign_in_failures": ("rows of sign_in_failures", "SELECT count(*) FROM sign_in_failures", ROWS),
-    "waiting": (
-        "webhook deliveries that wait",
-        "SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'",
-        None,
-    ),
-    "deliveries": ("webhook deliveries kept", "SELECT count(*) FROM webhook_deliveries", None),
-    "events": ("events", "SELECT count(*) FROM events", None),
-    "size": ("database, MB", "SELECT pg_database_size(current_database()) / 1e6", None),
-}
-"""What the database is asked. Rows that are kept on purpose are shown: events for good, deliveries for 30
+_CONNECTIONS: Final = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+_WAITING: Final = "SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
+
+QUERIES: Final = (
+    ("connections to the database", _CONNECTIONS, COUNTED),
+    ("rows of api_key_uses", "SELECT count(*) FROM api_key_uses", ROWS),
+    ("rows of estimate_counts", "SELECT count(*) FROM estimate_counts", None),
+    ("rows of operator_sessions", "SELECT count(*) FROM operator_sessions", ROWS),
+    ("rows of sign_in_failures", "SELECT count(*) FROM sign_in_failures", ROWS),
+    ("webhook deliveries that wait", _WAITING, None),
+    ("webhook deliveries stored", "SELECT count(*) FROM webhook_deliveries", None),
+    ("events", "SELECT count(*) FROM events", None),
+    ("database, MB", "SELECT pg_database_size(current_database()) / 1e6", None),
+)
+"""Queries of the database. Rows that are retained on purpose are shown: events for good, deliveries for 30
 days, counted answers for as long as the dashboard shows them."""
+
+OF_THE_MACHINE: Final = {"p50, ms", "p99, ms", "files in /dev/shm", "instance folder, MB"}
+"""Series that other processes of the machine change as well."""
 
 
 class Samples:
@@ -73,18 +76,15 @@ class Samples:
             self._note(f"{name}: open files", process.num_fds(), COUNTED)
             self._note(f"{name}: connections", len(process.net_connections("tcp")), COUNTED)
             self._note(f"{name}: threads", process.num_threads(), COUNTED)
-        self._ask_database()
+        self._query_database()
         self._note("logs, MB", _megabytes(self._stage.folder.glob("*.log")), SIZE)
         self._note("instance folder, MB", _megabytes((ROOT / "instance").rglob("*")), SIZE)
         self._note("files in /dev/shm", sum(1 for _ in Path("/dev/shm").iterdir()), COUNTED)
 
-    def _ask_database(self) -> None:
+    def _query_database(self) -> None:
         with psycopg.connect(self._url) as connection:
-            asked = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
-            row = connection.execute(asked).fetchone()
-            self._note("connections to the database", row[0] if row else 0, COUNTED)
-            for name, question, bound in TABLES.values():
-                row = connection.execute(question.encode()).fetchone()
+            for name, query, bound in QUERIES:
+                row = connection.execute(query.encode()).fetchone()
                 self._note(name, float(row[0]) if row else 0.0, bound)
 
     def _note(self, name: str, value: float, bound: Flat | None) -> None:
@@ -97,8 +97,8 @@ def _processes(stage: Stage) -> Mapping[str, psutil.Process]:
     found = {"master": stage.gateway.process, "sender": stage.sender}
     workers = sorted(stage.gateway.process.children(), key=lambda each: each.pid)
     found |= {f"worker {number}": worker for number, worker in enumerate(workers, start=1)}
-    return found | {"those who wait": stage.waiting.process.children()[0]}
+    return found | {"waiting": stage.waiting.process.children()[0]}
 
 
-def _megabytes(paths: object) -> float:
-    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6  # type: ignore[attr-defined]
+def _megabytes(paths: Iterable[Path]) -> float:
+    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6

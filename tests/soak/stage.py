@@ -1,4 +1,4 @@
-"""Everything that runs in an installation: a database, servers, a sender, and those who are told."""
+"""Everything that runs in an installation: a database, servers, a sender, and a receiver of webhooks."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What runs, and what its callers need to know."""
+    """What runs, and what its callers use."""
 
     gateway: Served
     waiting: Served
@@ -87,7 +87,7 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
     """All of it, until the block ends.
 
     :param transfers: that are there from the start.
-    :param processes: of the server that answers; one more serves those who wait.
+    :param processes: of the server that answers; one more serves callers that wait.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-soak-")))
@@ -111,8 +111,8 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
             "LOG_LEVEL": "WARNING",
         }
         answering = serving(GATEWAY, settings, folder / "gateway.log")
-        alone = settings | {"DOORS": "wait", "WEB_CONCURRENCY": "1"}
-        waiting = serving(GATEWAY, alone, folder / "waiting.log")
+        of_one = settings | {"DOORS": "wait", "WEB_CONCURRENCY": "1"}
+        waiting = serving(GATEWAY, of_one, folder / "waiting.log")
         yield Stage(
             stack.enter_context(answering),
             stack.enter_context(waiting),

@@ -1,4 +1,4 @@
-"""What a series of samples tells: does it grow, by how much, and is that within its bound. Pure."""
+"""Whether a series of samples grows, by how much, and whether that is within its bound. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSED: Final = "**missed**"
 UNCLEAR: Final = "not clear"
 
 WARM_SHARE: Final = 1 / 6
-"""The part of a run, from its start, that is not looked at: pools fill, and libraries load what they need."""
+"""The part of a run, from its start, that is left out: pools fill, and libraries load what they need."""
 
 _BLOCKS: Final = 12
 """Neighbouring samples are alike, so a trend is drawn through this many medians, each of a block."""
@@ -41,7 +41,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A straight line through a series, after its warm-up. Growth is over the time that is looked at,
+    """A straight line through a series, after its warm-up. Growth is over the time after it,
     from ``least`` to ``most`` with 95 % confidence."""
 
     first: float
@@ -56,7 +56,7 @@ class Trend:
         """Growth an hour, in the middle of its interval."""
         return (self.least + self.most) / 2 / self.minutes * 60 if self.minutes else 0.0
 
-    def judge(self, flat: Flat) -> str:
+    def verdict(self, flat: Flat) -> str:
         """Held where the most that it may have grown is within the bound; missed where the least is not."""
         bound = flat.most(self.mean)
         if self.most <= bound:
@@ -92,7 +92,7 @@ def report(
 ) -> tuple[list[str], list[str]]:
     """A table in Markdown, a row for each series, and the names of those that grow too much.
 
-    :param bounds: by the name of the series; None where growth is shown and not judged.
+    :param bounds: by the name of the series; None where growth is only shown.
     """
     rows = [
         "| | first | last | growth in the run (95 %) | an hour | may grow | |",
@@ -101,7 +101,7 @@ def report(
     missed = []
     for name, values in series.items():
         found, flat = trend(times, values), bounds[name]
-        verdict = found.judge(flat) if flat else "shown"
+        verdict = found.verdict(flat) if flat else "shown"
         if verdict == MISSED:
             missed.append(name)
         rows.append(

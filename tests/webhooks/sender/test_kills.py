@@ -18,8 +18,8 @@ from app.db.database import Database
 from app.http.application import part_of
 from app.values.times import system_clock
 from app.webhooks.rules.subscription import DeliveryState
+from tests.amounts import few_or_many
 from tests.applications import change_part
-from tests.everyday import SEED, volume
 from tests.feed.services.world import feed, released, sent
 from tests.webhooks.sender.receiver import Received, Receiver
 from tests.webhooks.services.hooks import deliveries, to_everything
@@ -34,12 +34,16 @@ async def started(url: str) -> asyncio.subprocess.Process:
     )
 
 
-@pytest.mark.slow
-def test_killed_senders_lose_nothing(app: Flask, database_url: str) -> None:
+SEED = 1
+TRANSFERS_A_KILL = 8
+
+
+@pytest.mark.parametrize("kills", few_or_many(1, 15))
+def test_killed_senders_lose_nothing(app: Flask, database_url: str, kills: int) -> None:
     change_part(app, Database, clock=system_clock)
     dice = random.Random(SEED)
     bodies: dict[str, list[bytes]] = defaultdict(list)
-    count = volume(120)
+    transfers = kills * TRANSFERS_A_KILL
 
     def answer(received: Received) -> tuple[int, str]:
         bodies[received.headers["webhook-id"]].append(received.body)
@@ -47,20 +51,18 @@ def test_killed_senders_lose_nothing(app: Flask, database_url: str) -> None:
 
     async def work() -> None:
         os.environ["AUDIT_KEY"] = part_of(app, AuditKeys).present.decode()
-        kills = 0
         async with Receiver(answer) as receiver:
             to_everything(app, receiver.url())
             senders = [await started(database_url) for _ in range(2)]
-            for n in range(1, count + 1):
+            for n in range(1, transfers + 1):
                 await asyncio.to_thread(feed, app, sent(n))
                 await asyncio.to_thread(feed, app, released(n))
                 await asyncio.sleep(0.05)
-                if n % 8 == 0:
+                if n % TRANSFERS_A_KILL == 0:
                     victim = dice.randrange(2)
                     senders[victim].kill()
                     await senders[victim].wait()
                     senders[victim] = await started(database_url)
-                    kills += 1
             for _ in range(300):
                 if all(row.state == DeliveryState.DELIVERED for row in deliveries(part_of(app, Database))):
                     break
@@ -69,12 +71,11 @@ def test_killed_senders_lose_nothing(app: Flask, database_url: str) -> None:
                 sender.terminate()
                 # One that was started a moment ago does not listen to signals yet.
                 assert await sender.wait() in (0, -signal.SIGTERM)
-        assert kills == count // 8
 
     try:
         asyncio.run(work())
     finally:
         os.environ.pop("AUDIT_KEY", None)
     rows = deliveries(part_of(app, Database))
-    assert len(rows) == 2 * count
+    assert len(rows) == 2 * transfers
     assert {row.message_id: {row.body.encode()} for row in rows} == {i: set(b) for i, b in bodies.items()}

@@ -21,7 +21,6 @@ from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
 from tests.applications import audited_of, change_part
-from tests.everyday import volume
 from tests.feed.services.world import about, feed, released, sent
 from tests.webhooks.sender.receiver import Names, Received, Receiver
 from tests.webhooks.sender.sending import send_due, sender_of
@@ -79,9 +78,17 @@ def test_log_omits_receiver_words(app: Flask, database: Database) -> None:
     assert "secret" not in row.tries
 
 
-@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.slow)])
-def test_nothing_is_lost_in_an_outage(app: Flask, database: Database, clock: Clock, hours: int) -> None:
-    """The receiver is down for a day, and for most of the schedule; events go on happening."""
+@pytest.mark.parametrize(
+    ("hours", "transfers"),
+    [
+        pytest.param(24, 6, id="a day"),
+        pytest.param(60, 40, id="most of the schedule"),
+    ],
+)
+def test_nothing_is_lost_in_an_outage(
+    app: Flask, database: Database, clock: Clock, hours: int, transfers: int
+) -> None:
+    """The receiver is down; events go on happening."""
     ends = clock.now + timedelta(hours=hours)
     bodies: dict[str, set[bytes]] = defaultdict(set)
     taken: list[str] = []
@@ -93,19 +100,17 @@ def test_nothing_is_lost_in_an_outage(app: Flask, database: Database, clock: Clo
         taken.append(received.headers["webhook-id"])
         return 200, ""
 
-    transfers = volume(40, 6)
-
     async def work() -> None:
         async with Receiver(answer) as receiver:
             to_everything(app, receiver.url())
-            told = 0
+            reported = 0
             while clock.now < ends + timedelta(hours=30):
-                if told < transfers:
-                    told += 1
-                    feed(app, sent(told))
-                    feed(app, about(told, "transfer.confirmed", at=-60), released(told))
+                if reported < transfers:
+                    reported += 1
+                    feed(app, sent(reported))
+                    feed(app, about(reported, "transfer.confirmed", at=-60), released(reported))
                 await send_due(app)
-                clock.move(timedelta(minutes=30 if told < transfers else 120))
+                clock.move(timedelta(minutes=30 if reported < transfers else 120))
 
     asyncio.run(work())
     rows = deliveries(database)
