@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import insert
 
 from app.accounts import models as table
@@ -383,7 +383,7 @@ def test_a_proposal_survives_a_restart(database: Database, editing: Editing, ope
 
 def test_one_account_cannot_fill_the_list(database: Database, editing: Editing) -> None:
     proposal = stored(database, propose(editing, fee(database)))
-    row = {name: getattr(proposal, name) for name in proposal.__slots__ if name != "id"}
+    row = {name: value for name, value in asdict(proposal).items() if name != "id"}
     with writing(database.engine) as connection:
         connection.execute(insert(table.Proposal), [row | {"state": "open"}] * (MOST_OPEN - 1))
     with pytest.raises(TooManyProposals):

@@ -62,7 +62,6 @@ def test_outlier_round_barely_moves_estimate() -> None:
     assert estimate(wild).median == estimate(steady).median
 
 
-@pytest.mark.slow
 def test_interval_covers_truth_as_stated() -> None:
     """15 rounds around 1 with a spread of 10 %, and one in ten of them twice as slow."""
     draw = random.Random(7)

@@ -78,7 +78,6 @@ ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.json"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "database",
     [
@@ -87,8 +86,9 @@ CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.js
     ],
 )
 def test_configs_convert_without_a_database(database: str) -> None:
-    """What reads the document before anything is installed."""
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "network", "import", "--from-configs", CONFIGS]
+    """The command reads the document before anything is installed."""
+    command = [sys.executable, "-m", "flask", "--app", "wsgi"]
+    command += ["network", "import", "--from-configs", str(CONFIGS)]
     environment = {"DATABASE_URL": database, "PATH": "/usr/bin:/bin", "SECRET_KEY": ""}
     ran = subprocess.run([*command, "--print"], env=environment, cwd=ROOT, capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()

@@ -1,4 +1,4 @@
-"""What is kept: for how long, until which write, for whom who waits, and how much."""
+"""What is cached: for how long, until which write, for which callers, and how much."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,39 +18,39 @@ from app.db.database import CachedReads
 from app.db.writes import Writes
 from tests.timer import Timer
 
-ASKERS = 50
+CALLERS = 50
 
 
 class Stopped(BaseException):
-    """As GreenletExit and gevent's Timeout are: no error of what was read."""
+    """As GreenletExit and gevent's Timeout: no error of what was read."""
 
 
 @dataclass
 class Source:
-    """Answers 1, 2, 3 … and takes a second for each."""
+    """Returns 1, 2, 3 … and takes a second for each."""
 
     timer: Timer
-    asked: int = 0
+    reads: int = 0
     seconds: float = 1.0
 
     def __call__(self) -> int:
-        self.asked += 1
-        answer = self.asked
+        self.reads += 1
+        answer = self.reads
         self.timer.now += self.seconds
         return answer
 
 
 @dataclass
 class Held:
-    """Answers when it is let go, with what it is then told: a value, or an exception to raise."""
+    """Waits until it is let go, and ends with the next of ``ends``: a value, or an exception to raise."""
 
     entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     let_go: threading.Event = field(default_factory=threading.Event)
     ends: list[Any] = field(default_factory=list)
-    asked: int = 0
+    reads: int = 0
 
     def __call__(self) -> Any:
-        self.asked += 1
+        self.reads += 1
         end = self.ends.pop(0)
         self.entered.release()
         assert self.let_go.wait(20)
@@ -69,49 +70,49 @@ def writes() -> Writes:
 
 
 @pytest.fixture
-def kept(timer: Timer, writes: Writes) -> CachedReads:
+def cache(timer: Timer, writes: Writes) -> CachedReads:
     """For ten seconds, at most three answers."""
     return CachedReads(10, writes, timer, most=3)
 
 
-def test_answer_is_reused_until_too_old(kept: CachedReads, timer: Timer) -> None:
+def test_answer_is_reused_until_too_old(cache: CachedReads, timer: Timer) -> None:
     source = Source(timer)
-    assert kept.run_read("a", source) == (1, 1.0)  # its age counts from before it was asked for
+    assert cache.run_read("a", source) == (1, 1.0)  # its age counts from before the read
     timer.now += 8.5
-    assert kept.run_read("a", source) == (1, 9.5)
+    assert cache.run_read("a", source) == (1, 9.5)
     timer.now += 0.5
-    assert kept.run_read("a", source) == (2, 1.0)
-    assert source.asked == 2
+    assert cache.run_read("a", source) == (2, 1.0)
+    assert source.reads == 2
 
 
-def test_with_the_age_0_everybody_reads(timer: Timer, writes: Writes) -> None:
+def test_age_0_reads_each_time(timer: Timer, writes: Writes) -> None:
     source = Source(timer, seconds=0)
-    none_kept = CachedReads(0, writes, timer)
-    assert [none_kept.run_read("a", source) for _ in range(3)] == [(1, 0), (2, 0), (3, 0)]
+    uncached = CachedReads(0, writes, timer)
+    assert [uncached.run_read("a", source) for _ in range(3)] == [(1, 0), (2, 0), (3, 0)]
 
 
-def test_each_question_has_its_answer(kept: CachedReads, timer: Timer) -> None:
-    answers = {key: kept.run_read(key, lambda key=key: f"of {key}")[0] for key in "abc"}
+def test_each_key_has_its_answer(cache: CachedReads, timer: Timer) -> None:
+    answers = {key: cache.run_read(key, partial("of {}".format, key))[0] for key in "abc"}
     assert answers == {"a": "of a", "b": "of b", "c": "of c"}
-    assert kept.run_read("b", lambda: "another")[0] == "of b"
+    assert cache.run_read("b", lambda: "another")[0] == "of b"
 
 
-def test_nothing_is_an_answer_as_well(kept: CachedReads, timer: Timer) -> None:
-    asked: list[int] = []
+def test_none_is_cached_as_well(cache: CachedReads, timer: Timer) -> None:
+    reads: list[int] = []
     for _ in range(2):
-        assert kept.run_read("a", lambda: asked.append(1))[0] is None
-    assert len(asked) == 1
+        assert cache.run_read("a", lambda: reads.append(1))[0] is None
+    assert len(reads) == 1
 
 
-def test_own_write_drops_everything(kept: CachedReads, timer: Timer, writes: Writes) -> None:
+def test_own_write_drops_everything(cache: CachedReads, timer: Timer, writes: Writes) -> None:
     source = Source(timer)
-    kept.run_read("a", source)
+    cache.run_read("a", source)
     writes.ended()
-    assert kept.run_read("a", source)[0] == 2
-    assert kept.run_read("a", source)[0] == 2
+    assert cache.run_read("a", source)[0] == 2
+    assert cache.run_read("a", source)[0] == 2
 
 
-def test_read_during_a_write_is_not_kept(kept: CachedReads, timer: Timer, writes: Writes) -> None:
+def test_read_during_a_write_is_not_cached(cache: CachedReads, timer: Timer, writes: Writes) -> None:
     source = Source(timer)
 
     def read() -> int:
@@ -119,26 +120,26 @@ def test_read_during_a_write_is_not_kept(kept: CachedReads, timer: Timer, writes
         writes.ended()
         return answer
 
-    assert kept.run_read("a", read)[0] == 1
-    assert kept.run_read("a", source)[0] == 2
+    assert cache.run_read("a", read)[0] == 1
+    assert cache.run_read("a", source)[0] == 2
 
 
-def test_oldest_entry_goes_beyond_the_maximum(kept: CachedReads, timer: Timer) -> None:
+def test_oldest_entry_is_dropped_beyond_maximum(cache: CachedReads, timer: Timer) -> None:
     source = Source(timer, seconds=0)
     for key in ("a", "b", "c"):
-        kept.run_read(key, source)
+        cache.run_read(key, source)
     timer.now += 10
-    kept.run_read("a", source)  # read again: it is the newest now
-    kept.run_read("d", source)
-    assert len(kept._readings) == 3
-    assert kept.run_read("a", source)[0] == 4
-    assert kept.run_read("d", source)[0] == 5
-    assert kept.run_read("b", source)[0] == 6
+    cache.run_read("a", source)  # read again: it is the newest now
+    cache.run_read("d", source)
+    assert len(cache._readings) == 3
+    assert cache.run_read("a", source)[0] == 4
+    assert cache.run_read("d", source)[0] == 5
+    assert cache.run_read("b", source)[0] == 6
 
 
-def waiting(kept: CachedReads, *, of: int) -> bool:
+def waiting(cache: CachedReads, *, of: int) -> bool:
     """Whether so many wait for the one reading that is under way."""
-    (reading,) = kept._readings.values()
+    (reading,) = cache._readings.values()
     return len(reading.outcome._condition._waiters) >= of  # type: ignore[attr-defined]
 
 
@@ -151,66 +152,66 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("did not happen")
 
 
-def test_fifty_threads_ask_the_database_once(kept: CachedReads, timer: Timer) -> None:
+def test_fifty_threads_read_once(cache: CachedReads, timer: Timer) -> None:
     held = Held(ends=["answer"])
-    with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(kept, of=ASKERS - 1))
-        timer.now += 60  # they asked in time, however long it takes
+        until(lambda: waiting(cache, of=CALLERS - 1))
+        timer.now += 60  # they called in time, however long it takes
         held.let_go.set()
-        assert {each.result(20)[0] for each in asked} == {"answer"}
-    assert held.asked == 1
+        assert {each.result(20)[0] for each in calls} == {"answer"}
+    assert held.reads == 1
 
 
-def test_later_request_skips_read_before_write(kept: CachedReads, writes: Writes) -> None:
+def test_later_request_skips_read_before_write(cache: CachedReads, writes: Writes) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
-        early = pool.submit(kept.run_read, "a", held)
+        early = pool.submit(cache.run_read, "a", held)
         held.entered.acquire()
         writes.ended()
-        assert pool.submit(kept.run_read, "a", lambda: "new").result(20)[0] == "new"
+        assert pool.submit(cache.run_read, "a", lambda: "new").result(20)[0] == "new"
         held.let_go.set()
-        assert early.result(20)[0] == "old"  # it was asked before
-    assert kept.run_read("a", lambda: "unasked")[0] == "new"
+        assert early.result(20)[0] == "old"  # it called before
+    assert cache.run_read("a", lambda: "unread")[0] == "new"
 
 
-def test_late_request_skips_slow_read(kept: CachedReads, timer: Timer) -> None:
+def test_late_request_skips_slow_read(cache: CachedReads, timer: Timer) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
-        early = pool.submit(kept.run_read, "a", held)
+        early = pool.submit(cache.run_read, "a", held)
         held.entered.acquire()
         timer.now += 10
-        assert pool.submit(kept.run_read, "a", lambda: "new").result(20)[0] == "new"
+        assert pool.submit(cache.run_read, "a", lambda: "new").result(20)[0] == "new"
         held.let_go.set()
         assert early.result(20)[0] == "old"
 
 
-def test_error_reaches_all_and_is_not_kept(kept: CachedReads) -> None:
+def test_error_reaches_all_and_is_not_cached(cache: CachedReads) -> None:
     held = Held(ends=[ValueError("no")])
-    with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(kept, of=ASKERS - 1))
+        until(lambda: waiting(cache, of=CALLERS - 1))
         held.let_go.set()
-        errors = [each.exception(20) for each in asked]
-    assert held.asked == 1
+        errors = [each.exception(20) for each in calls]
+    assert held.reads == 1
     assert {(type(error), str(error)) for error in errors} == {(ValueError, "no")}
     assert len(traceback.extract_tb(errors[0].__traceback__)) < 20  # type: ignore[union-attr]  # of one, not of all
-    assert kept._readings == {}
-    assert kept.run_read("a", lambda: "answer")[0] == "answer"
+    assert cache._readings == {}
+    assert cache.run_read("a", lambda: "answer")[0] == "answer"
 
 
-def test_when_a_reader_is_stopped_another_reads(kept: CachedReads) -> None:
+def test_another_reads_when_a_reader_is_stopped(cache: CachedReads) -> None:
     held = Held(ends=[Stopped(), Stopped(), "answer"])
-    with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(kept, of=ASKERS - 1))
+        until(lambda: waiting(cache, of=CALLERS - 1))
         held.let_go.set()
-        ends = [each.exception(20) or each.result()[0] for each in asked]
-    assert sorted(type(end).__name__ for end in ends) == ["Stopped"] * 2 + ["str"] * (ASKERS - 2)
-    assert held.asked == 3
+        ends = [each.exception(20) or each.result()[0] for each in calls]
+    assert sorted(type(end).__name__ for end in ends) == ["Stopped"] * 2 + ["str"] * (CALLERS - 2)
+    assert held.reads == 3
 
 
 GREENLETS = """
@@ -221,41 +222,40 @@ from gevent.event import Event
 from app.db.writes import Writes
 from app.db.database import CachedReads
 
-asked, let_go, kept = [], Event(), CachedReads(100, Writes())
+reads, let_go, cache = [], Event(), CachedReads(100, Writes())
 
 def read():
-    asked.append(1)
+    reads.append(1)
     let_go.wait()
-    return len(asked)
+    return len(reads)
 
 def in_time():
     with gevent.Timeout(0.05):
-        kept.run_read("b", read)
+        cache.run_read("b", read)
 
 with gevent.Timeout(30):
-    asking = [gevent.spawn(kept.run_read, "a", read) for _ in range(50)]
+    calls = [gevent.spawn(cache.run_read, "a", read) for _ in range(50)]
     gevent.idle()
-    assert len(asked) == 1, asked
-    asking[0].kill()  # the reader: another of them reads
+    assert len(reads) == 1, reads
+    calls[0].kill()  # the reader: another of them reads
     gevent.idle()
-    assert len(asked) == 2, asked
+    assert len(reads) == 2, reads
     let_go.set()
-    gevent.joinall(asking)
-    assert {each.value[0] for each in asking[1:]} == {2}
+    gevent.joinall(calls)
+    assert {each.value[0] for each in calls[1:]} == {2}
 
     let_go.clear()
-    asking = [gevent.spawn(in_time), *(gevent.spawn(kept.run_read, "b", read) for _ in range(49))]
-    asking[0].join()  # the reader, whose request has no time left
-    assert isinstance(asking[0].exception, gevent.Timeout)
+    calls = [gevent.spawn(in_time), *(gevent.spawn(cache.run_read, "b", read) for _ in range(49))]
+    calls[0].join()  # the reader, whose request has no time left
+    assert isinstance(calls[0].exception, gevent.Timeout)
     let_go.set()
-    gevent.joinall(asking)
-    assert {each.value[0] for each in asking[1:]} == {4}
+    gevent.joinall(calls)
+    assert {each.value[0] for each in calls[1:]} == {4}
 print("well")
 """
 
 
-@pytest.mark.slow
-def test_fifty_greenlets_request_once() -> None:
+def test_fifty_greenlets_read_once() -> None:
     """One that is killed stops no other."""
     command = [sys.executable, "-c", GREENLETS]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

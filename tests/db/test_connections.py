@@ -1,4 +1,4 @@
-"""The connections that a process opens, what the start says of fewer, and the sums in the documentation."""
+"""The connections that a process opens, what the start reports of fewer, and the documented sums."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def few(limited: str) -> Iterator[Database]:
         yield part_of(app, Database)
 
 
-def test_process_opens_no_more_connections_than_documented(few: Database) -> None:
+def test_process_opens_at_most_documented(few: Database) -> None:
     pools = {few.reads: READ_CONNECTIONS, few.engine: CONSOLE_CONNECTIONS, few.feed: FEED_CONNECTIONS}
     assert pools.keys() == set(few.engines)
     assert sum(pools.values()) == PROCESS_CONNECTIONS <= 8
@@ -73,7 +73,7 @@ def test_process_opens_no_more_connections_than_documented(few: Database) -> Non
                 engine.connect()
 
 
-def test_connection_is_given_back_when_no_time_is_left(few: Database) -> None:
+def test_connection_is_returned_without_time(few: Database) -> None:
     for engine, level in ((few.reads, "REPEATABLE READ"), (few.engine, "AUTOCOMMIT")):
         for _ in range(PROCESS_CONNECTIONS):
             connection = engine.connect().execution_options(isolation_level=level)
@@ -88,10 +88,12 @@ def owner_of(database: Database) -> str:
     return database.engine.url.set(username="postgres").render_as_string()
 
 
-def test_role_with_too_few_connections_is_reported(few: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_role_with_too_few_is_reported(few: Database, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         check_connections(few, 2)
-    (line,) = caplog.messages
+    (line,) = [
+        record.getMessage() for record in caplog.records if record.name == check_connections.__module__
+    ]
     needed = PROCESS_CONNECTIONS * (2 + OTHER_PROCESSES)
     assert line == (
         f"the database allows 30 connections, and 2 workers, watch and deliver open up to {needed}: set "
@@ -105,7 +107,7 @@ def test_enough_connections_are_not_mentioned(few: Database) -> None:
     assert list(connection_complaints(few)) == []
 
 
-def test_server_with_too_few_connections_is_reported(few: Database, allowed: int) -> None:
+def test_server_with_too_few_is_reported(few: Database, allowed: int) -> None:
     run_on(owner_of(few), f"ALTER ROLE {ROLE} CONNECTION LIMIT -1")
     workers = allowed // PROCESS_CONNECTIONS - OTHER_PROCESSES
     assert list(connection_complaints(few, workers)) == []
@@ -115,7 +117,7 @@ def test_server_with_too_few_connections_is_reported(few: Database, allowed: int
     assert f"set max_connections = {needed + 3} (now {allowed + 3}), or WEB_CONCURRENCY={workers} (" in line
 
 
-def test_database_with_too_few_connections_is_reported(few: Database) -> None:
+def test_database_with_too_few_is_reported(few: Database) -> None:
     name = few.engine.url.database
     run_on(owner_of(few), f'ALTER DATABASE "{name}" CONNECTION LIMIT 5')
     (line,) = connection_complaints(few)
@@ -123,6 +125,7 @@ def test_database_with_too_few_connections_is_reported(few: Database) -> None:
     assert f"set ALTER DATABASE {name} CONNECTION LIMIT {PROCESS_CONNECTIONS} (now 5) (" in line
 
 
+@pytest.mark.postgresql
 def test_reserved_connections_are_subtracted() -> None:
     """PostgreSQL has them from 16 on."""
     settings = {"max_connections": "40", "superuser_reserved_connections": "2", "reserved_connections": "15"}
@@ -130,14 +133,16 @@ def test_reserved_connections_are_subtracted() -> None:
         run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
         with application(server.url.replace("//postgres:@", f"//{ROLE}@")) as app:
             database = part_of(app, Database)
+            needed = PROCESS_CONNECTIONS * (1 + OTHER_PROCESSES)
             (line,) = connection_complaints(database, 1)
-            assert f"allows 23 connections, and 1 worker, watch and deliver open up to {3 * 8}: " in line
-            assert f"set max_connections = {3 * 8 + 17} (now 40) (" in line
+            assert f"allows 23 connections, and 1 worker, watch and deliver open up to {needed}: " in line
+            assert f"set max_connections = {needed + 17} (now 40) (" in line
             run_on(server.url, f"GRANT pg_use_reserved_connections TO {ROLE}")
             assert list(connection_complaints(database, 1)) == []
 
 
-def test_documented_warning_is_that_of_a_stock_server() -> None:
+@pytest.mark.postgresql
+def test_stock_server_gives_documented_warning() -> None:
     with postgres_server({"max_connections": "100"}) as server:
         run_on(server.url, f"CREATE ROLE {ROLE} LOGIN")
         with application(server.url.replace("//postgres:@", f"//{ROLE}@")) as app:
@@ -155,7 +160,7 @@ def rows(first_cell: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
-def test_documented_connections_of_a_process_are_the_codes() -> None:
+def test_documented_pools_are_those_of_the_code() -> None:
     figures = [tuple(map(int, row[1:])) for row in rows("connections of a process")]
     assert figures == [
         (READ_CONNECTIONS, READ_CONNECTIONS),

@@ -7,7 +7,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import create_engine, func, select
+from sqlalchemy import create_engine, delete, func, insert, select
 from sqlalchemy.engine import make_url
 
 from app.db.engine import READER_OPTIONS, prepare, reading, writing
@@ -35,13 +35,13 @@ def test_waiting_writer_sees_earlier_write(database_url: str) -> None:
         waiter.start()
         waiting.wait()
         waiter.join(0.3)
-        connection.execute(ChainProgress.__table__.insert().values(chain_id=1, newest_at=NOW))
+        connection.execute(insert(ChainProgress).values(chain_id=1, newest_at=NOW))
     waiter.join()
     engine.dispose()
     assert seen == [1]
 
 
-def test_others_cannot_read_the_embedded_database(tmp_path: Path) -> None:
+def test_others_cannot_read_embedded_database(tmp_path: Path) -> None:
     file = tmp_path / "instance" / "gateway.db"
     _write_a_row(file)
     assert {stat.S_IMODE(each.stat().st_mode) for each in file.parent.iterdir()} == {0o600}
@@ -74,8 +74,8 @@ def test_year_1_is_read_west_of_utc(database_url: str) -> None:
         engine = create_engine(url, **options)
         prepare(engine, CONSOLE)
         with writing(engine) as connection:
-            connection.execute(ChainProgress.__table__.delete())
-            connection.execute(ChainProgress.__table__.insert().values(chain_id=1, newest_at=first))
+            connection.execute(delete(ChainProgress))
+            connection.execute(insert(ChainProgress).values(chain_id=1, newest_at=first))
         with reading(engine) as connection:
             assert connection.scalar(select(ChainProgress.newest_at)) == first
         engine.dispose()

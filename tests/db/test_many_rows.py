@@ -65,14 +65,14 @@ def rows_of(database: Database, model: Any, *columns: str) -> list[tuple[Any, ..
 @contextmanager
 def executed(engine: Engine) -> Iterator[list[str]]:
     """The statements that are executed in the block."""
-    heard: list[str] = []
+    seen: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        heard.append(statement)
+        seen.append(statement)
 
     event.listen(engine, "before_cursor_execute", note)
     try:
-        yield heard
+        yield seen
     finally:
         event.remove(engine, "before_cursor_execute", note)
 
@@ -120,17 +120,17 @@ def test_long_text_is_never_cut(write: Any, database: Database) -> None:
         write(connection, Transfer, [transfer_row(1, symbol="x" * 65)])
 
 
-def test_listeners_hear_of_appended_rows(database: Database) -> None:
+def test_listeners_see_appended_rows(database: Database) -> None:
     engine = database.engine
-    with executed(engine) as heard, writing(engine) as connection:
+    with executed(engine) as statements, writing(engine) as connection:
         append(connection, Event, [log_row(n) for n in range(1, 50)])
-    assert len([statement for statement in heard if " events " in statement]) == 1
+    assert len([statement for statement in statements if " events " in statement]) == 1
 
 
 def test_present_rows_are_set_others_inserted(database: Database) -> None:
     with writing(database.engine) as connection:
         upsert(connection, ChainProgress, [{"chain_id": 1, "highest_block": 5, "newest_at": AT}])
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"chain_id": 1, "highest_block": None, "newest_at": AT + timedelta(microseconds=1)},
             {"chain_id": LAST, "highest_block": LAST, "newest_at": AT},
         ]
@@ -154,7 +154,7 @@ def test_sums_add_up(database: Database) -> None:
     assert rows_of(database, LatencyCount, "bucket", "n") == [(1, -3), (2, 7)]
 
 
-def test_a_table_with_json_is_set_too(database: Database) -> None:
+def test_table_with_json_is_set_too(database: Database) -> None:
     row = {"transfer_id": transfer_row(1)["transfer_id"], "wd_onchain": b"\0\\", "powers": ["AA=="]}
     row |= {"sorted_sigs": ["é"], "signers": []}
     with writing(database.engine) as connection:
@@ -168,7 +168,7 @@ def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
     return {"chain_id": chain_id, "highest_block": block, "newest_at": AT}
 
 
-def test_more_rows_than_a_statement_takes_are_written(database: Database) -> None:
+def test_rows_beyond_one_statement_are_written(database: Database) -> None:
     given = [progress(chain_id) for chain_id in range(1, 2 * ROWS_AT_ONCE + 3)]
     with writing(database.engine) as connection:
         upsert(connection, ChainProgress, given)

@@ -1,4 +1,4 @@
-"""Connections are handed out in the order in which they were asked for."""
+"""Connections are handed out in the order of the requests for them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from app.db.engine import Tickets, connected, pool_options, prepare, tickets_of
 from app.db.timeouts import CONSOLE
 
 
-def test_who_waits_longest_is_next() -> None:
+def test_longest_waiting_caller_is_next() -> None:
     tickets, served = Tickets(1), []
     assert tickets.take(1)
 
-    def ask(number: int) -> None:
+    def call(number: int) -> None:
         assert tickets.take(10)
         served.append(number)
         tickets.give_back()
 
     threads = []
     for number in range(5):
-        threads.append(Thread(target=ask, args=(number,)))
+        threads.append(Thread(target=call, args=(number,)))
         threads[-1].start()
         while len(tickets._waiting) <= number:
             time.sleep(0.001)
@@ -47,18 +47,18 @@ def test_ticket_times_out() -> None:
     assert tickets.take(0)
 
 
-def test_greenlet_that_is_ended_takes_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_greenlet_takes_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while it waits, nor when a ticket was given to it and it has not gone on yet."""
     monkeypatch.setattr(import_module("app.db.engine"), "Lock", allocate_lock)
     tickets = Tickets(1)
 
-    def ask() -> None:
+    def call() -> None:
         if tickets.take(10):
             tickets.give_back()
 
     for is_given in (False, True):
         assert tickets.take(0)
-        waiting = gevent.spawn(ask)
+        waiting = gevent.spawn(call)
         gevent.sleep(0)
         gevent.spawn(waiting.throw)  # at once, before it notices that it was given one
         if is_given:

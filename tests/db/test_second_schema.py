@@ -1,4 +1,4 @@
-"""The gateway's role gets the second schema, or `events verify` says how."""
+"""The gateway's role gets the second schema, or `events verify` prints how."""
 
 from __future__ import annotations
 
@@ -61,25 +61,27 @@ class Roles:
 
 
 @pytest.fixture
-def roles(postgres_server: str) -> Iterator[Roles]:
+def roles(postgres_server: str) -> Roles:
     return Roles(postgres_server)
 
 
-def command_in(said: str) -> str:
+def command_in(output: str) -> str:
     """The statement of the command that is printed."""
-    _, printed, command = said.partition("may not use the schema verifying. Run this once, as a superuser: ")
-    assert printed, said
+    _, printed, command = output.partition(
+        "may not use the schema verifying. Run this once, as a superuser: "
+    )
+    assert printed, output
     assert shlex.split(command)[:2] == ["psql", "-d"]
     return shlex.split(command)[-1]
 
 
-def test_migration_gives_it_to_who_serves(roles: Roles) -> None:
+def test_migration_gives_schema_to_serving_role(roles: Roles) -> None:
     roles.migrate()
-    code, said = roles.verify()
-    assert (code, said.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
+    code, output = roles.verify()
+    assert (code, output.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
 
 
-def test_without_it_the_one_command_is_told(roles: Roles) -> None:
+def test_missing_schema_is_made_by_printed_command(roles: Roles) -> None:
     roles.migrate()
     for taken in (
         "DROP SCHEMA verifying",
@@ -87,31 +89,31 @@ def test_without_it_the_one_command_is_told(roles: Roles) -> None:
         f'REVOKE ALL ON SCHEMA verifying FROM "{roles.serving.replace(chr(34), chr(34) * 2)}"',
     ):
         run_on(roles.admin, *taken.split(";"))
-        code, said = roles.verify()
+        code, output = roles.verify()
         assert code == 1
-        run_on(roles.admin, command_in(said))
+        run_on(roles.admin, command_in(output))
         assert roles.verify()[0] == 0
 
 
-def test_migration_without_the_right_changes_nothing(roles: Roles) -> None:
+def test_migration_without_right_changes_nothing(roles: Roles) -> None:
     run_on(
         roles.admin,
         f"ALTER DATABASE {make_url(roles.admin).database} OWNER TO postgres",
     )
     roles.migrate()
-    code, said = roles.verify()
+    code, output = roles.verify()
     assert code == 1
-    assert command_in(said).startswith("CREATE SCHEMA verifying AUTHORIZATION ")
+    assert command_in(output).startswith("CREATE SCHEMA verifying AUTHORIZATION ")
 
 
-def test_it_goes_down_and_up_again(roles: Roles) -> None:
+def test_schema_goes_down_and_up_again(roles: Roles) -> None:
     for revision in ("head", "0054", "head"):
         roles.migrate(revision)
     assert roles.verify()[0] == 0
 
 
 @pytest.mark.parametrize("path", ["other, public", '"$user", public'])
-def test_stored_tables_are_found_behind_another_schema(roles: Roles, path: str) -> None:
+def test_tables_behind_another_schema_are_found(roles: Roles, path: str) -> None:
     """Which is the current one, where new tables would be."""
     roles.migrate()
     serving = roles.serving.replace('"', '""')
@@ -122,8 +124,8 @@ def test_stored_tables_are_found_behind_another_schema(roles: Roles, path: str) 
         f'GRANT USAGE ON SCHEMA other, "{serving}" TO "{serving}"',
         f'ALTER ROLE "{serving}" SET search_path = {path}',
     )
-    code, said = roles.verify()
-    assert (code, said.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
+    code, output = roles.verify()
+    assert (code, output.splitlines()[-1]) == (0, "verified: 0 transfers, 0 rows differ from the log")
 
 
 @pytest.fixture
@@ -149,7 +151,7 @@ def _projected(file: Path) -> Iterator[None]:
             close_connections()
 
 
-def test_only_one_runs_whatever_links_lead_to_the_database(second_file: Path) -> None:
+def test_only_one_runs_whatever_links_there_are(second_file: Path) -> None:
     link = second_file.with_name("link.db")
     link.symlink_to("a.db")
     with (
@@ -162,7 +164,7 @@ def test_only_one_runs_whatever_links_lead_to_the_database(second_file: Path) ->
 
 
 def test_file_that_was_removed_is_not_used(second_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opened it before it was removed has a lock that nobody else sees."""
+    """A process that opened it before has a lock that no other sees."""
     lock = fcntl.flock
 
     def lock_too_late(descriptor: int, how: int) -> None:

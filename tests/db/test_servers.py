@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,9 +33,8 @@ class Connection:
 
 
 @pytest.fixture
-def server() -> Iterator[OneServer]:
-    """With connections that the test need not hold."""
-    yield OneServer()
+def server() -> OneServer:
+    return OneServer()
 
 
 def opened(server: OneServer, host: str, params: dict[str, Any] = THREE) -> Connection:
@@ -51,7 +49,7 @@ def hosts(server: OneServer) -> list[tuple[str, str]]:
     return list(zip(params["host"].split(","), params["port"].split(","), strict=True))
 
 
-def test_the_present_server_comes_first(server: OneServer) -> None:
+def test_present_server_comes_first(server: OneServer) -> None:
     assert hosts(server) == [("a", "1"), ("b", "2"), ("c", "3")]
     connection = opened(server, "b")
     assert hosts(server) == [("b", "2"), ("a", "1"), ("c", "3")]
@@ -63,7 +61,7 @@ def test_one_port_is_that_of_all(server: OneServer) -> None:
     assert params["port"] == "5432,5432,5432"
 
 
-def test_connections_to_the_former_server_are_closed(server: OneServer) -> None:
+def test_connections_to_former_server_are_closed(server: OneServer) -> None:
     former = [opened(server, "a"), opened(server, "a")]
     present = opened(server, "c")
     assert [each.is_open for each in (*former, present)] == [False, False, True]
@@ -71,7 +69,7 @@ def test_connections_to_the_former_server_are_closed(server: OneServer) -> None:
     assert present.is_open
 
 
-def test_the_server_that_was_left_comes_last(server: OneServer) -> None:
+def test_left_server_comes_last(server: OneServer) -> None:
     connection = opened(server, "a")
     server.leave()
     assert not connection.is_open
@@ -82,14 +80,14 @@ def test_the_server_that_was_left_comes_last(server: OneServer) -> None:
     assert hosts(server) == [("b", "2"), ("c", "3"), ("a", "1")]
 
 
-def test_a_closed_connection_is_no_hindrance(server: OneServer) -> None:
+def test_closed_connection_is_no_hindrance(server: OneServer) -> None:
     closed = opened(server, "a")
     closed.ours.close()
     del closed.info
     assert opened(server, "b").is_open
 
 
-def test_without_the_attribute_connections_may_lead_anywhere(server: OneServer) -> None:
+def test_without_attribute_any_server_will_do(server: OneServer) -> None:
     params = {"host": "a,b,c", "port": "1,2,3"}
     connections = [opened(server, host, params) for host in "abc"]
     assert all(each.is_open for each in connections)

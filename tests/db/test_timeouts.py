@@ -34,7 +34,7 @@ def settings(engine: Engine) -> tuple[str, str]:
         found = connection.execute(
             text("SELECT current_setting('lock_timeout'), current_setting('statement_timeout')")
         )
-        return tuple(found.one())  # type: ignore[return-value]
+        return tuple(found.one())
 
 
 def test_writer_waits_by_kind_of_work(engine: Engine, database: Database) -> None:
@@ -47,7 +47,7 @@ def test_writer_waits_by_kind_of_work(engine: Engine, database: Database) -> Non
         pass  # the connection is as good as new
 
 
-def test_a_patient_writer_gets_the_lock(engine: Engine, database: Database) -> None:
+def test_command_gets_the_lock(engine: Engine, database: Database) -> None:
     set_timeouts(engine, COMMAND)
     with writing(database.engine):
         pass
@@ -56,8 +56,8 @@ def test_a_patient_writer_gets_the_lock(engine: Engine, database: Database) -> N
 
 
 @pytest.mark.postgresql_alone  # SQLite has no such settings
-def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
-    app = create_app(make_settings(database_url))  # no command has made this one patient
+def test_each_kind_has_its_limits_on_postgresql(database_url: str) -> None:
+    app = create_app(make_settings(database_url))  # no command has changed its limits
     database = part_of(app, Database)
     assert settings(database.reads) == ("2s", "5s")
     assert settings(database.engine) == ("2s", "20s")
@@ -76,13 +76,13 @@ def test_slow_statement_is_ended(engine: Engine) -> None:
         connection.execute(text("SELECT pg_sleep(5)"))
 
 
-def test_commands_have_time(database: Database) -> None:
-    kept = [
+def test_commands_have_long_timeouts(database: Database) -> None:
+    before = [
         (engine, engine.get_execution_options())
         for engine in (database.engine, database.reads, database.feed)
     ]
     database.work_as_command()
-    for engine, options in kept:
+    for engine, options in before:
         assert engine.get_execution_options()["gateway_timeouts"] == COMMAND
         set_timeouts(engine, options["gateway_timeouts"])
     assert PUBLIC.statement < FEED.statement
@@ -99,7 +99,7 @@ def test_migration_uses_no_parallel_workers(database_url: str) -> None:
         engine.dispose()
 
 
-def test_connections_that_were_given_up_are_closed() -> None:
+def test_abandoned_connections_are_closed() -> None:
     """At once: a server that comes back would wait for each, and can shut down only after them."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

@@ -49,7 +49,7 @@ def test_times_are_utc_to_the_microsecond(database: Database) -> None:
 
 
 @pytest.mark.parametrize("value", [-1, HUGE + 1])
-def test_an_amount_out_of_range_is_refused(value: int, database: Database) -> None:
+def test_amount_out_of_range_is_refused(value: int, database: Database) -> None:
     with pytest.raises(Exception, match="an amount is 0 to"), writing(database.engine) as connection:
         connection.execute(
             insert(ReportedFee).values(

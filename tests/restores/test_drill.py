@@ -18,7 +18,7 @@ from tests.restores.machine import Machine
 from tests.restores.rehearsal import begin, gateway_on, report, sandbox
 from tests.restores.ways import PgBackRest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 Drill = Callable[[], str]
 

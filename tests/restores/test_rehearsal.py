@@ -63,23 +63,32 @@ def test_sqlite(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.postgresql
 def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
 
 
 @pytest.mark.slow
-def test_a_base_backup_is_verified(debian: Machine) -> None:
+@pytest.mark.system
+def test_base_backup_is_verified(debian: Machine) -> None:
     BaseBackup(debian).back_up()
     assert "successfully verified" in (debian.folder / ".bash.out").read_text()
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_pgbackrest(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["base_backup", "pgbackrest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("base_backup", marks=pytest.mark.postgresql),
+        pytest.param("pgbackrest", marks=pytest.mark.system),
+    ],
+)
 def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
     """Somebody does harm: everything until just before it is restored, and nothing of it."""
     way: Way = request.getfixturevalue(name)

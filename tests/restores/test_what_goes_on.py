@@ -55,7 +55,6 @@ def events(database: Database) -> list[str]:
 
 
 @pytest.mark.parametrize("reorganised", [False, True])
-@pytest.mark.slow
 def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> None:
     backup, clock = file.with_name("backup"), Clock()
     with opened(file, clock) as app:

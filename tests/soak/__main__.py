@@ -52,10 +52,13 @@ class Scale:
     :param transfers: that are there from the start.
     """
 
-    minutes: float = 30
-    every: float = 10
-    top_seconds: float = 60
-    transfers: int = 10_000
+    minutes: float
+    every: float
+    top_seconds: float
+    transfers: int
+
+
+WHOLE: Final = Scale(minutes=30, every=10, top_seconds=60, transfers=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +129,10 @@ def soak(scale: Scale, kept: Path | None = None) -> Outcome:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=Scale.minutes)
-    parser.add_argument("--every", type=float, default=Scale.every, help="seconds between two samples")
-    parser.add_argument("--top-seconds", type=float, default=Scale.top_seconds, help="for the top speed")
-    parser.add_argument("--transfers", type=int, default=Scale.transfers)
+    parser.add_argument("--minutes", type=float, default=WHOLE.minutes)
+    parser.add_argument("--every", type=float, default=WHOLE.every, help="seconds between two samples")
+    parser.add_argument("--top-seconds", type=float, default=WHOLE.top_seconds, help="for the top speed")
+    parser.add_argument("--transfers", type=int, default=WHOLE.transfers)
     parser.add_argument("--samples", type=Path, help="a file for all samples, as JSON")
     return parser.parse_args(arguments)
 

@@ -7,13 +7,12 @@ import random
 import pytest
 
 from tests.programs import program
-from tests.soak.__main__ import Outcome, Scale, paced, soak
+from tests.soak.__main__ import WHOLE, Outcome, Scale, paced, soak
 from tests.soak.samples import OF_THE_MACHINE
 from tests.soak.trends import HELD, MISSED, UNCLEAR, Flat, report, trend
 
 CALLERS = {"load", "reporter", "waits", "events of streams", "gRPC-Web", "API key", "console", "webhooks"}
 A_MINUTE = Scale(minutes=1, every=1, top_seconds=3, transfers=200)
-HALF_AN_HOUR = Scale()
 FAILED = 0.01
 """The part of the answers that may fail next to other tests, where the database may have no time for some."""
 
@@ -39,7 +38,7 @@ def test_everything_at_once_is_answered() -> None:
 @pytest.mark.system
 @pytest.mark.postgresql
 def test_nothing_grows_in_half_an_hour() -> None:
-    assert set(run(HALF_AN_HOUR).grown) <= OF_THE_MACHINE
+    assert set(run(WHOLE).grown) <= OF_THE_MACHINE
 
 
 TIMES = [10.0 * number for number in range(180)]

@@ -17,9 +17,8 @@ from sqlalchemy import delete, func, insert, select, update
 from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys, AuditKeyUnusable
 from app.audit.models import AuditRecord
-from app.audit.rules.records import Actor, AuditedChange, Source, key_id
+from app.audit.rules.records import Actor, AuditedChange, AuditFilter, Source, key_id
 from app.audit.services import (
-    AuditFilter,
     export_audit,
     list_audit,
     record,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 from flask import Flask
-from sqlalchemy import text
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import event, text
 
 from app.audit import queries
 from app.audit.keys import AuditKeys
@@ -79,27 +79,35 @@ def holds(audit_keys: AuditKeys, lines: Sequence[bytes]) -> bool:
     return True
 
 
-def held(database: Database) -> int:
-    """How many connections are in use, for longer than a thread that follows the journal has one."""
-    pools = [engine.pool for engine in database.engines]
-    assert all(isinstance(pool, QueuePool) for pool in pools)
-    until = time.monotonic() + 1
-    while found := sum(pool.checkedout() for pool in pools if isinstance(pool, QueuePool)):
-        if time.monotonic() >= until:
-            break
-        time.sleep(0.01)
-    return found
+@pytest.fixture
+def held(database: Database) -> Iterator[Counter[int]]:
+    """How many connections each thread has: one of an earlier test may still follow the journal."""
+    counts: Counter[int] = Counter()
+
+    def take(*_: object) -> None:
+        counts[get_ident()] += 1
+
+    def give_back(*_: object) -> None:
+        counts[get_ident()] -= 1
+
+    for engine in database.engines:
+        event.listen(engine, "checkout", take)
+        event.listen(engine, "checkin", give_back)
+    yield counts
+    for engine in database.engines:
+        event.remove(engine, "checkout", take)
+        event.remove(engine, "checkin", give_back)
 
 
 @pytest.mark.every_database
-def test_a_slow_reader_holds_no_connection(database: Database) -> None:
+def test_slow_reader_holds_no_connection(database: Database, held: Counter[int]) -> None:
     for wanted in (EVERYTHING, OF_ALICE, AuditFilter(subject="subject 4"), AuditFilter(action="no")):
         expected, lines = whole(database, wanted), []
         for line in export_audit(database, wanted):
-            assert held(database) == 0
+            assert held[get_ident()] == 0
             lines.append(line)
         assert lines == expected
-    assert held(database) == 0
+    assert held == {get_ident(): 0}, "it read by this thread"
 
 
 @pytest.mark.every_database

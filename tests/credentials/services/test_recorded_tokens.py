@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
 from app.audit.services import export_audit
+from app.credentials.models import IngestToken
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import revoke_token
 from app.credentials.services.issuing import issue, new_token
@@ -49,5 +51,5 @@ def test_tokens_are_recorded_without_their_secrets(
     exported = b"".join(export_audit(database))
     assert not any(secret in exported for secret in secrets)
     with reading(database.engine) as connection:
-        digest = connection.exec_driver_sql("SELECT digest FROM ingest_tokens").scalar()
+        digest = connection.scalars(select(IngestToken.digest)).one()
     assert bytes(digest).hex().encode() not in exported

@@ -1,4 +1,4 @@
-"""What the sender sends is believed by the client libraries, by both secrets while they change."""
+"""Client libraries verify what the sender sends, by both secrets while they change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFUSED = {"error": "WebhookError", "says": "no signature is by this secret"}
 
 
 def received(app: Flask) -> list[dict[str, Any]]:
-    """Cases of the deliveries of a transfer that is paid out, and whose payout falls."""
+    """Cases of the deliveries of a transfer that is paid out, and whose payout is retracted."""
     change_part(app, Database, clock=system_clock)
     cases: list[dict[str, Any]] = []
 
@@ -34,8 +34,8 @@ def received(app: Flask) -> list[dict[str, Any]]:
         async with Receiver() as receiver:
             made = to_everything(app, receiver.url())
             new = rotate(*audited_of(app), made.public_id, actor=TESTER)
-            for told in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
-                feed(app, told)
+            for line in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
+                feed(app, line)
                 await send_due(app)
             secrets = {"the old secret": made.secret, "the new secret": new.secret}
             for number, got in enumerate(receiver.seen):
@@ -51,15 +51,16 @@ def received(app: Flask) -> list[dict[str, Any]]:
                     cases.append(case | {"name": f"{number}, changed", "body": f"{body} ", "expect": REFUSED})
 
     asyncio.run(work())
-    said = [case["expect"]["value"]["data"] for case in cases[::4]]
-    assert [(each["status"], "taken_back" in each) for each in said] == [(1, False), (5, False), (1, True)]
+    sent_data = [case["expect"]["value"]["data"] for case in cases[::4]]
+    assert [(each["status"], "taken_back" in each) for each in sent_data] == [(1, False), (5, False), (1, True)]
     return cases
 
 
-def test_python_believes_the_sender(app: Flask) -> None:
+def test_python_verifies_the_sender(app: Flask) -> None:
     workshop.check_python(received(app), {})
 
 
 @pytest.mark.slow
-def test_typescript_believes_the_sender(app: Flask, tmp_path: Path) -> None:
+@pytest.mark.system
+def test_typescript_verifies_the_sender(app: Flask, tmp_path: Path) -> None:
     workshop.check_typescript(received(app), {}, tmp_path)

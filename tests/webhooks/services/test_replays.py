@@ -124,8 +124,8 @@ def test_stored_send_that_contradicts_its_id_counts_for_nothing(
 def test_stored_id_gets_its_one_form(app: Flask, database: Database, audited: Audited) -> None:
     spelled = f"1:0x{'AB' * 32}:{'CD' * 32}:07"
     one = f"1:0x{'ab' * 32}:0x{'cd' * 32}:7"
-    added = {"chain_id": 1, "symbol": "USDT", "amount": "5", "block": 7}
-    line = about(1, "liquidity.added", **added) | {"id": "first"}
+    added = about(1, "liquidity.added", chain_id=1, symbol="USDT", amount="5", block=7)
+    line = added | {"id": "first"}
     feed(app, line)
     with writing(database.engine) as connection:
         connection.execute(update(Event).values(event_id=spelled))
