@@ -1,4 +1,4 @@
-"""How long guessers wait, and what stands for texts that nobody may read."""
+"""How long guessers wait, and what replaces texts that nobody may read."""
 
 from __future__ import annotations
 

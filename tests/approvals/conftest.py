@@ -1,4 +1,4 @@
-"""The small network, everything guarded, and accounts of those who propose and approve."""
+"""The small network, everything guarded, and accounts that propose and approve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People, a clock, and what became of a proposal."""
+"""People, a clock, and stored proposals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PEOPLE = {
 
 
 class Clock:
-    """A clock that goes only when it is told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now: datetime = NOON
@@ -44,7 +44,7 @@ class Clock:
 
 
 def add_people(database: Database, people: Mapping[str, Role]) -> None:
-    """Accounts with passwords that nobody can type."""
+    """Accounts whose password hashes match nothing."""
     rows = [
         {
             "email": email,
@@ -62,7 +62,7 @@ def add_people(database: Database, people: Mapping[str, Role]) -> None:
 
 
 def set_account(database: Database, who: Actor, **columns: Any) -> None:
-    """Change an account behind everybody's back."""
+    """Change an account without a record."""
     with writing(database.engine) as connection:
         connection.execute(update(Operator).where(Operator.email == who.name).values(columns))
 

@@ -1,4 +1,4 @@
-"""Accounts and tokens wait for a second administrator; what is one's own, and stops, do not."""
+"""Accounts and tokens wait for a second administrator; own changes and stops do not."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def propose(editing: Editing, request: AccountRequest) -> int:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_an_account_changes_by_two(
+def test_account_is_changed_by_two(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, name: str
 ) -> None:
     request, becomes = REQUESTS[name]
@@ -110,16 +110,16 @@ def test_an_account_changes_by_two(
     assert entry is not None
     assert entry.record.subject == f"operator {request.email}"
     assert f"proposed by {ALICE.name}, approved by {BOB.name}" in entry.record.detail
-    told = " ".join(f"{record.detail} {record.changes}" for record in records(database))
-    assert "hash" not in told
+    recorded = " ".join(f"{record.detail} {record.changes}" for record in records(database))
+    assert "hash" not in recorded
     assert verify_audit(*audited).fault is None
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_without_setting_change_is_immediate(database: Database, audited: Audited, name: str) -> None:
     request, becomes = REQUESTS[name]
-    alone = TwoPersons(frozenset({"chains"}))
-    saved = request_account(*audited, alone, request, actor=ALICE)
+    unguarded = TwoPersons(frozenset({"chains"}))
+    saved = request_account(*audited, unguarded, request, actor=ALICE)
     assert saved.proposal_id is None
     after = accounts(database)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
@@ -141,7 +141,7 @@ def test_rejection_erases_the_new_hash(database: Database, audited: Audited, edi
         ("a lost second factor", {"tf_totp_secret": "set up again"}),
     ],
 )
-def test_an_account_that_changed_since(
+def test_changed_account_conflicts(
     database: Database,
     two_persons: TwoPersons,
     audited: Audited,
@@ -160,15 +160,15 @@ def test_an_account_that_changed_since(
     assert accounts(database) == before
 
 
-def test_account_or_token_made_meanwhile_is_refused(
+def test_account_made_meanwhile_is_refused(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
-    alone = TwoPersons()
+    unguarded = TwoPersons()
     request = REQUESTS["a new account"][0]
     number = propose(editing, request)
     saved = issue(*editing, new_token("relayer", [], []), actor=ALICE, reason=WHY).saved
-    request_account(*audited, alone, request, actor=BOB)
-    issue(*audited, alone, new_token("relayer"), actor=BOB)
+    request_account(*audited, unguarded, request, actor=BOB)
+    issue(*audited, unguarded, new_token("relayer"), actor=BOB)
     for proposal_id in (number, saved.proposal_id or 0):
         with pytest.raises(ProposalRefused, match="already"):
             preview_proposal(database, two_persons, stored(database, proposal_id))
@@ -178,7 +178,7 @@ def test_account_or_token_made_meanwhile_is_refused(
         propose(editing, request)
 
 
-def test_what_is_ones_own_does_not_wait(database: Database, editing: Editing) -> None:
+def test_own_changes_do_not_wait(database: Database, editing: Editing) -> None:
     own = find_account(database, email=OLGA.name)
     assert own is not None
     for changes in ({"password": "own"}, {"tf_totp_secret": "own"}, {"fs_uniquifier": "own"}):
@@ -261,7 +261,7 @@ def test_token_counts_once_two_made_it(
         authenticate(database, environment_tokens, token.encode())
 
 
-def test_only_administrators_see_account_proposals(
+def test_only_admins_see_account_proposals(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:
     number = propose(editing, REQUESTS["a role"][0])

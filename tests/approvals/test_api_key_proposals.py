@@ -22,7 +22,7 @@ def proposed(editing: Editing) -> tuple[str, int]:
     return text, saved.proposal_id
 
 
-def test_the_second_administrator_makes_it(
+def test_second_administrator_makes_it(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     text, number = proposed(editing)
@@ -42,12 +42,12 @@ def test_the_second_administrator_makes_it(
     assert stored(database, number).secret is None, "the digest is forgotten there"
 
 
-def test_a_name_that_was_taken_meanwhile(
+def test_name_that_was_taken_meanwhile(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     text, number = proposed(editing)
-    alone = TwoPersons()
-    issue(*audited, alone, new_key("wallet", ("webhooks",), ""), actor=OLGA)
+    unguarded = TwoPersons()
+    issue(*audited, unguarded, new_key("wallet", ("webhooks",), ""), actor=OLGA)
     with pytest.raises(ProposalRefused, match="is already used"):
         preview_proposal(database, two_persons, stored(database, number))
     with pytest.raises(ProposalRefused, match="is already used"):

@@ -81,7 +81,7 @@ EDITS: dict[str, Make] = {
     "a block that ends earlier": lambda database: edited(
         database, "blocked_addresses", VILLAIN, expires_at="2027-01-01T00:00:00Z"
     ),
-    "a stop with something beside it": lambda database: edited(
+    "a stop with another change": lambda database: edited(
         database, "tokens", 1, "USDT", xfer_disabled=True, name="Other"
     ),
 }  # fmt: skip
@@ -211,10 +211,10 @@ def test_row_changed_since_is_not_overwritten(
 ) -> None:
     number = propose(editing, fee(database))
     save_edit(*audited, TwoPersons(), fee(database, "9"), actor=BOB)
-    with pytest.raises(Conflict) as told:
+    with pytest.raises(Conflict) as conflict:
         preview_proposal(database, two_persons, stored(database, number))
     assert ("base_fee", "605437528092011966", "9") in [
-        (each.field, each.before, each.after) for each in told.value.meanwhile
+        (each.field, each.before, each.after) for each in conflict.value.meanwhile
     ]
     with pytest.raises(Conflict):
         approve(*audited, number, actor=BOB)
@@ -243,7 +243,7 @@ def test_second_proposal_for_row_conflicts(database: Database, audited: Audited,
     assert document(database)["routes"][0]["base_fee"] == "8"
 
 
-def test_proposal_differing_after_upgrade_conflicts(
+def test_proposal_of_older_version_conflicts(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:
     """What other software would make of it is not what was proposed."""
@@ -371,7 +371,7 @@ def test_two_approvals_at_once_make_it_once(database: Database, audited: Audited
     assert sum(row["symbol"] == "USDC" for row in document(database)["tokens"]) == 1
 
 
-def test_a_proposal_survives_a_restart(database: Database, editing: Editing, open_app: OpenApp) -> None:
+def test_proposal_survives_a_restart(database: Database, editing: Editing, open_app: OpenApp) -> None:
     number = propose(editing, fee(database))
     started = open_app(two_persons=("routes",), clock=database.clock)
     assert [each.id for each in list_waiting(part_of(started, Database), Role.VIEWER)] == [number]
@@ -391,7 +391,7 @@ def test_one_account_cannot_fill_the_list(database: Database, editing: Editing) 
     assert propose(editing, fee(database), OLGA)
 
 
-def test_the_writer_itself_refuses_what_nobody_approved(database: Database, editing: Editing) -> None:
+def test_writer_refuses_unapproved_change(database: Database, editing: Editing) -> None:
     before = document(database)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(database.engine) as connection:
         carry_out(connection, *editing, ALICE, fee(database).planned(connection, database.clock()))

@@ -17,24 +17,24 @@ TABLES += ["Operator", "IngestToken", "ApiKey", "Credential", r"kind\.model"]
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
-UNASKED = ("apply", "import_within", "change_account", "insert_account", "run")
-"""Functions that write guarded rows for a caller who has asked for leave."""
-CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
+UNCHECKED = ("apply", "import_within", "change_account", "insert_account", "run")
+"""Functions that write guarded rows for a caller who has checked for approval."""
+CALL = re.compile(rf"(?<!def )\b({'|'.join(UNCHECKED)})\((?=connection|\n)")
 
 WRITERS = {
     "accounts/services/account_changes.py": {"insert_account", "change_account"},
     "accounts/services/accounts.py": {"Operator", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
     "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in
-    "accounts/services/proposals.py": {"run"},  # a command, for which it has asked
+    "accounts/services/proposals.py": {"run"},  # a command, which it has checked
     "credentials/services/issued.py": {"kind.model"},
     "credentials/services/issuing.py": {"kind.model"},
     "network/document.py": {"apply"},
     "network/edits/save.py": {"apply"},
     "approvals/decide.py": {"run"},
-    "sandbox/services.py": {"import_within"},  # into an empty database alone
+    "sandbox/services.py": {"import_within"},  # only into an empty database
 }
-"""Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""
+"""Every module that writes what can be guarded. A new one has to check for approval."""
 
 
 def test_every_section_can_be_named() -> None:

@@ -39,7 +39,7 @@ WHY = "agreed"
 
 
 @pytest.fixture
-def alone() -> TwoPersons:
+def unguarded() -> TwoPersons:
     """Nobody needs a second person."""
     return TwoPersons()
 
@@ -71,11 +71,11 @@ def test_replacement_token_waits_with_its_expiry(
     editing: Editing,
     two_persons: TwoPersons,
     environment_tokens: EnvironmentTokens,
-    alone: TwoPersons,
+    unguarded: TwoPersons,
 ) -> None:
     ends = database.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    issue(*audited, alone, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
+    issue(*audited, unguarded, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
     with pytest.raises(SecondPersonNeeded):
         issue(*editing, second_token("relayer"), actor=ALICE)
     with pytest.raises(ReasonMissing):
@@ -101,9 +101,9 @@ def test_replacement_needs_an_existing_token(
     environment_tokens: EnvironmentTokens,
     database: Database,
     two_persons: TwoPersons,
-    alone: TwoPersons,
+    unguarded: TwoPersons,
 ) -> None:
-    issue(*audited, alone, new_token("relayer"), actor=BOB)
+    issue(*audited, unguarded, new_token("relayer"), actor=BOB)
     saved = issue(*editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
     revoke_token(*audited, environment_tokens, "relayer", actor=BOB)
     for step in (
@@ -114,7 +114,7 @@ def test_replacement_needs_an_existing_token(
             step()
 
 
-def test_a_first_token_keeps_what_was_proposed(
+def test_first_token_keeps_what_was_proposed(
     database: Database, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
 ) -> None:
     ends = database.clock() + timedelta(days=7)
@@ -129,7 +129,7 @@ def test_a_first_token_keeps_what_was_proposed(
     assert authenticate(database, environment_tokens, token.encode()).expires_at == ends
 
 
-def test_requiring_factor_is_immediate_relaxing_waits(
+def test_only_relaxing_the_factor_waits(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     with pytest.raises(AccountRefused, match="not required"):
@@ -150,9 +150,7 @@ def test_requiring_factor_is_immediate_relaxing_waits(
     assert not everyone_needs_second_factor(database)
 
 
-def test_a_lost_second_factor_takes_passkeys_along(
-    database: Database, audited: Audited, editing: Editing
-) -> None:
+def test_reset_of_factor_removes_passkeys(database: Database, audited: Audited, editing: Editing) -> None:
     olga = id_of(database, OLGA.name)
     add_passkey(database, olga)
     request = AccountRequest(AccountAction.RESET_SECOND_FACTOR, OLGA.name)

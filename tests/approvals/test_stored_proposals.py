@@ -43,9 +43,9 @@ def text_of(row: dict[str, Any]) -> str:
 @pytest.fixture
 def before(app: Flask, database: Database, audited: Audited) -> Flask:
     """What the proposals were based on."""
-    alone = TwoPersons()
+    unguarded = TwoPersons()
     terms = TokenTerms(quota_events=5, quota_seconds=60)
-    issue(*audited, alone, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
+    issue(*audited, unguarded, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
     set_account(database, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
     set_account(database, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
     alice = find_account(database, email=ALICE.name)
@@ -113,7 +113,7 @@ MADE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
-def test_a_stored_proposal_is_approved(
+def test_stored_proposal_is_approved(
     before: Flask, database: Database, two_persons: TwoPersons, audited: Audited, row: dict[str, Any]
 ) -> None:
     number = insert_stored(database, row)
@@ -127,7 +127,7 @@ def test_a_stored_proposal_is_approved(
 
 
 @pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
-def test_a_stored_proposal_is_rejected(
+def test_stored_proposal_is_rejected(
     before: Flask, database: Database, audited: Audited, row: dict[str, Any]
 ) -> None:
     number = insert_stored(database, row)

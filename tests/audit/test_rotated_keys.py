@@ -1,4 +1,4 @@
-"""What docs/operations.md says of each key: both work for a while, then the old one is worth nothing."""
+"""Each key is rotated as docs/operations.md has it: both work for a while, then only the new one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reported(app: Flask, number: int, token: str) -> int:
     return post(app.test_client(), [sent(number)], token).status_code
 
 
-def test_an_ingest_token(at_noon: Callable[..., Flask]) -> None:
+def test_ingest_token(at_noon: Callable[..., Flask]) -> None:
     app = at_noon()
     cli, client = app.test_cli_runner(), app.test_client()
     old = cli.invoke(args=["ingest-tokens", "create", "relayer"]).stdout.strip()
@@ -53,7 +53,7 @@ def test_an_ingest_token(at_noon: Callable[..., Flask]) -> None:
     assert [reported(app, 4, old), reported(app, 4, new)] == [401, 200]
 
 
-def test_a_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
+def test_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
     old, new = "an old token of the tests", "a new token of the tests"
     assert reported(at_noon(ingest_tokens=(old,)), 1, old) == 200
     both = at_noon(ingest_tokens=(old, new))
@@ -62,24 +62,24 @@ def test_a_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
     assert [reported(after, 4, old), reported(after, 4, new)] == [401, 200]
 
 
-def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
+def test_api_key(at_noon: Callable[..., Flask]) -> None:
     app = at_noon()
 
-    def asked(key: str) -> int:
+    def status_with(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
 
     old = issue(*editing_of(app), new_key("wallet", ("read",), ""), actor=TESTER).text
-    assert asked(old) == 200
+    assert status_with(old) == 200
     new = issue(*editing_of(app), new_key("wallet-2", ("read",), ""), actor=TESTER).text
-    assert [asked(old), asked(new)] == [200, 200]
+    assert [status_with(old), status_with(new)] == [200, 200]
     revoke_key(*audited_of(app), "wallet", actor=TESTER)
-    assert [asked(old), asked(new)] == [401, 200]
+    assert [status_with(old), status_with(new)] == [401, 200]
 
 
-def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
-    record_separately(*audited_of(at_noon(audit_key=OLD)), TESTER, "test.deed", "before")
+def test_audit_key(at_noon: Callable[..., Flask]) -> None:
+    record_separately(*audited_of(at_noon(audit_key=OLD)), TESTER, "test.action", "before")
     after = audited_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
-    record_separately(*after, TESTER, "test.deed", "after")
+    record_separately(*after, TESTER, "test.action", "after")
     assert (verify_audit(*after).count, verify_audit(*after).fault) == (2, None)
     forgotten = verify_audit(*audited_of(at_noon(audit_key=NEW)))
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"

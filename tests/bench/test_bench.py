@@ -11,7 +11,7 @@ from tests.programs import program
 @pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.postgresql
-def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
     program("wrk")
     assert http.main(["--quick", "--only", "floor", "status, PostgreSQL, gunicorn"]) == 0
     report = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Two contestants in turns, and what is said about them."""
+"""Two contestants in turns, and the report about them."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def bars(bound: Bound, figure: Callable[[Round], float] = rate) -> list[Bar]:
 
 
 def test_first_pair_warms_up_then_alternates() -> None:
-    asked: list[str] = []
+    turns: list[str] = []
     figures = iter(range(1, 100))
 
     def turn(name: str) -> Round:
-        asked.append(name)
+        turns.append(name)
         return measured(name, next(figures))
 
     made = duel(lambda: turn("a"), lambda: turn("b"), 3)
-    assert "".join(asked) == "abbaabba"
+    assert "".join(turns) == "abbaabba"
     assert [(a.name, b.name) for a, b in made.pairs] == [("a", "b")] * 3
     assert [(a.load.requests, b.load.requests) for a, b in made.pairs] == [(4, 3), (5, 6), (8, 7)]
     assert made.ratios(rate) == [4 / 3, 5 / 6, 8 / 7]
@@ -142,14 +142,14 @@ def test_only_a_missed_bar_fails_the_run(capsys: pytest.CaptureFixture[str]) -> 
     assert print_bars(list(lines(Verdict.MISSED, bound=Bound()))), "it is shown and no bar"
 
 
-def test_a_noisy_machine_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_noisy_machine_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert print_bars([*lines(Verdict.UNCLEAR, others=0.3), *lines(Verdict.HELD)])
     assert "Too noisy to tell: others used up to 30% of the cores (12% at most), in 1 of 2 lines" in (
         capsys.readouterr().out
     )
 
 
-def test_the_bars_are_those_that_were_agreed() -> None:
+def test_bars_are_those_that_were_agreed() -> None:
     agreed = {bar.what: str(bar.bound) for each in MATCHES for bar in each.bars if bar.bound.is_bar}
     assert agreed == {
         "estimate / smallest Flask route": "≥ 0.5",

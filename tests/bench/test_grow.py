@@ -87,7 +87,7 @@ def test_nearly_all_complete_others_vary() -> None:
     assert len({transfer.digest for transfer in many}) == len(many)
 
 
-def test_the_same_are_made_every_time() -> None:
+def test_same_are_made_every_time() -> None:
     assert list(MADE_UP) == list(MADE_UP)
     assert [transfer.digest for transfer in SyntheticTransfers(5, NOW)] == [
         transfer.digest for transfer in MADE_UP
@@ -109,7 +109,7 @@ def test_growing_needs_empty_database(database: Database, audited: Audited, clie
         assert (refused.exit_code, "filled by `sandbox grow`" in refused.stderr) == (1, True), command
 
 
-def test_the_command_tells_how_fast_it_was(app: Flask) -> None:
+def test_command_prints_how_fast_it_was(app: Flask) -> None:
     done = app.test_cli_runner().invoke(grow_transfers, args=["--transfers", "40"])
     assert done.exit_code == 0
     assert done.stdout.startswith("grown: 40 transfers in ")

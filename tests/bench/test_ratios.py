@@ -1,4 +1,4 @@
-"""What the ratios of a few rounds tell about a bar."""
+"""What the ratios of a few rounds show about a bar."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def test_whole_interval_decides_the_bar(low: float, high: float, at_least: Verdi
     assert AT_MOST.verdict(Interval(low, high)) is at_most
 
 
-def test_a_bound_tells_itself() -> None:
+def test_bound_prints_itself() -> None:
     assert (str(AT_LEAST), str(AT_MOST), str(Bound())) == ("≥ 0.7", "≤ 1.2", "")
     assert (AT_LEAST.is_bar, AT_MOST.is_bar, Bound().is_bar) == (True, True, False)
 
 
-def test_few_ratios_tell_nothing() -> None:
+def test_few_ratios_show_nothing() -> None:
     assert bootstrap([1.0] * 5) == ANYWHERE
     assert bootstrap([1.0] * 6) == Interval(1.0, 1.0)
 
 
-def test_the_same_ratios_tell_the_same() -> None:
+def test_same_ratios_show_the_same() -> None:
     ratios = [0.8, 1.3, 0.9, 1.0, 1.1, 0.7, 1.2]
     found = estimate(ratios)
     assert found == estimate(list(ratios))
@@ -74,18 +74,18 @@ def test_interval_covers_truth_as_stated() -> None:
     assert 0.89 < covered / runs <= 1
 
 
-def test_more_rounds_tell_more() -> None:
+def test_more_rounds_show_more() -> None:
     draw = random.Random(8)
     ratios = [draw.lognormvariate(0, 0.1) for _ in range(120)]
     few, many = bootstrap(ratios[:12]), bootstrap(ratios)
     assert many.high - many.low < (few.high - few.low) / 2
 
 
-def test_the_slowest_is_compared_with_the_median() -> None:
+def test_slowest_is_compared_with_the_median() -> None:
     assert slowest_to_median([100, 50, 120]) == 0.5
 
 
-def test_nothing_tells_nothing() -> None:
+def test_no_ratios_are_refused() -> None:
     with pytest.raises(ValueError, match="no ratios"):
         estimate([])
     with pytest.raises(ValueError, match="no rates"):

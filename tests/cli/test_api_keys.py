@@ -23,14 +23,18 @@ def made(app: Flask, *words: str) -> str:
     return result.stdout.strip()
 
 
-def asked(app: Flask, key: str, path: str = "/v2/getTransferConfigs") -> int:
+def status_with(app: Flask, key: str, path: str = "/v2/getTransferConfigs") -> int:
     return app.test_client().get(path, headers={"Authorization": f"Bearer {key}"}).status_code
 
 
 def test_key_is_made_used_listed_revoked(app: Flask, database: Database) -> None:
     key = made(app, "wallet")
     assert key.startswith("gwk_")
-    assert (asked(app, key), asked(app, key[:-1] + "~"), asked(app, key, "/v2/webhooks")) == (200, 401, 403)
+    assert (
+        status_with(app, key),
+        status_with(app, key[:-1] + "~"),
+        status_with(app, key, "/v2/webhooks"),
+    ) == (200, 401, 403)
     listed = run(app, "list").stdout
     assert key not in listed
     head, row = (
@@ -41,7 +45,7 @@ def test_key_is_made_used_listed_revoked(app: Flask, database: Database) -> None
     assert (row[0], row[2:5]) == ("wallet", ["valid", "read", "none"])
     revoked = run(app, "revoke", "wallet")
     assert (revoked.exit_code, revoked.stdout[:22]) == (0, "wallet was revoked at ")
-    assert asked(app, key) == 401
+    assert status_with(app, key) == 401
     assert " revoked 20" in run(app, "list").stdout
     assert run(app, "revoke", "wallet").stdout == revoked.stdout
     actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(database)]
@@ -50,12 +54,12 @@ def test_key_is_made_used_listed_revoked(app: Flask, database: Database) -> None
 
 def test_scopes_and_a_limit(app: Flask) -> None:
     key = made(app, "ledger", "--scope", "webhooks", "--scope", "read", "--limit", "1/hour")
-    assert [asked(app, key, "/v2/webhooks") for _ in range(2)] == [200, 429]
+    assert [status_with(app, key, "/v2/webhooks") for _ in range(2)] == [200, 429]
     assert "read,webhooks  1/hour" in run(app, "list").stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "complaint"),
     [
         (("create", "A b"), "'A b' is not a valid name"),
         (("create", "wallet"), "the name wallet is already used"),
@@ -64,11 +68,11 @@ def test_scopes_and_a_limit(app: Flask) -> None:
         (("revoke", "nobody"), "there is no API key nobody; the names are listed by"),
     ],
 )
-def test_what_is_refused(app: Flask, words: tuple[str, ...], said: str) -> None:
+def test_bad_key_is_refused(app: Flask, words: tuple[str, ...], complaint: str) -> None:
     made(app, "wallet")
     refused = run(app, *words)
     assert refused.exit_code in (1, 2)
-    assert said in refused.stderr
+    assert complaint in refused.stderr
     assert len(run(app, "list").stdout.splitlines()) == 2
 
 

@@ -53,7 +53,7 @@ def test_actions_are_listed_shown_exported(app: Flask) -> None:
     assert run(app, "audit", "export", "--action", "sign_in").stdout == ""
 
 
-def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
+def test_intact_log_prints_its_head(app: Flask) -> None:
     fill(app)
     verified = run(app, "audit", "verify")
     assert verified.exit_code == 0
@@ -84,11 +84,14 @@ def test_old_records_go_into_a_file(app: Flask, tmp_path: Path) -> None:
         "no records are from before that time\n",
         False,
     )
-    for told, wrong in (("exists and has other records", file), ("No such file", tmp_path / "no/folder")):
+    for complaint, wrong in (
+        ("exists and has other records", file),
+        ("No such file", tmp_path / "no/folder"),
+    ):
         refused = run(app, *move, str(wrong))
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert "\nError: nothing was archived: " in refused.stderr
-        assert told in refused.stderr
+        assert complaint in refused.stderr
 
 
 def test_broken_link_ends_verification(app: Flask, database: Database) -> None:
@@ -113,7 +116,7 @@ def test_unreadable_time_ends_with_one_line(app: Flask, database: Database) -> N
         assert line.startswith("Error: record 2 cannot be read: it was changed in the database")
 
 
-def test_export_during_an_archive_ends_with_one_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_during_archive_ends_with_one_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     def export_audit(*_arguments: object) -> Iterator[bytes]:
         yield b"{}\n"
         raise ArchivedMeanwhile("records were archived")
@@ -130,7 +133,7 @@ def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:
     assert (missing.exit_code, missing.stderr) == (1, "Error: there is no record 1\n")
 
 
-def test_a_record_cannot_steer_the_terminal(app: Flask, audited: Audited) -> None:
+def test_record_cannot_steer_the_terminal(app: Flask, audited: Audited) -> None:
     record_separately(*audited, Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
     for command in (("list",), ("show", "1")):
         output = run(app, "audit", *command).stdout

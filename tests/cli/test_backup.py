@@ -30,7 +30,7 @@ def source_of(app: Flask) -> str:
 @pytest.fixture
 def on_sqlite(app: Flask, database: Database) -> Flask:
     if database.engine.dialect.name != "sqlite":
-        pytest.skip("SQLite alone has it")
+        pytest.skip("only SQLite has it")
     return app
 
 
@@ -55,7 +55,7 @@ def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path, app: Fla
     assert target.stat().st_mode & 0o777 == 0o600
     assert target.stat().st_nlink == 1
     assert rows(target) == rows(source_of(on_sqlite))
-    assert list(tmp_path.iterdir()) == [target], "one file, with nothing beside it"
+    assert list(tmp_path.iterdir()) == [target], "one file, and nothing next to it"
 
 
 def test_while_others_write(on_sqlite: Flask, tmp_path: Path) -> None:
@@ -117,7 +117,9 @@ def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: OpenApp, app: Flask) -> None:
+def test_damaged_database_is_reported(
+    on_sqlite: Flask, tmp_path: Path, open_app: OpenApp, app: Flask
+) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     load_into(app)
     assert run(on_sqlite, good).exit_code == 0
@@ -142,14 +144,14 @@ def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: 
 
 
 def test_what_it_is_not_for(open_app: OpenApp, tmp_path: Path) -> None:
-    for url, said in (
+    for url, complaint in (
         ("postgresql://nobody@127.0.0.1:1/none", "pgBackRest"),
         (f"sqlite:///{tmp_path}/none.db", "does not exist"),
     ):
         other = open_app(database_url=url)
         with other.app_context():
             refused = run(other, tmp_path / "copy")
-        assert (refused.exit_code, said in refused.output) == (1, True), refused.output
+        assert (refused.exit_code, complaint in refused.output) == (1, True), refused.output
     empty = tmp_path / "empty.db"
     sqlite3.connect(empty).close()
     other = open_app(database_url=f"sqlite:///{empty}")
@@ -158,6 +160,6 @@ def test_what_it_is_not_for(open_app: OpenApp, tmp_path: Path) -> None:
         assert "never migrated" in run(other, tmp_path / "copy").output
 
 
-def test_a_folder_that_is_not_there(on_sqlite: Flask, tmp_path: Path) -> None:
+def test_folder_that_is_not_there(on_sqlite: Flask, tmp_path: Path) -> None:
     refused = run(on_sqlite, tmp_path / "none" / "copy")
     assert (refused.exit_code, "cannot be written" in refused.output) == (1, True)

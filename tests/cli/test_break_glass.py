@@ -1,4 +1,4 @@
-"""Commands that one person gives although TWO_PERSONS asks for two: refused, or for a reason on record."""
+"""Commands that one person gives although TWO_PERSONS requires two: refused, or for a reason on record."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_import_names_the_guarded_sections(filled: Flask, guard: Guard) -> None:
     document["chains"][0]["name"] = "Mainnet"
     document["pools"][0]["total_cap"] = "8"
     before = run(filled, "network", "export").stdout
-    told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
-    assert told.exit_code == 0
-    assert told.stdout.endswith(
+    dry = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
+    assert dry.exit_code == 0
+    assert dry.stdout.endswith(
         "this import would need a second approval or --break-glass REASON: it changes chains, routes\n"
     )
     refused = run(filled, "network", "import", "-", stdin=text(document))
@@ -84,15 +84,15 @@ def test_import_names_the_guarded_sections(filled: Flask, guard: Guard) -> None:
 
 
 def test_unguarded_import_needs_no_second_person(filled: Flask, guard: Guard) -> None:
-    """Nor one of stops alone."""
+    """Nor one with stops only."""
     guard("chains", "tokens", "pegged_pairs", "blocked_addresses")
     document = changed("routes.0.base_fee", "1")
     document["chains"][0] |= {"disabled": True, "disabled_reason": "incident"}
     document["tokens"][0]["xfer_disabled"] = True
     document["tokens"][1]["pool_disabled"] = document["tokens"][1]["transfer_disabled"] = True
     document["pegged_pairs"][0]["org_token"] = {"xfer_disabled": True}
-    told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
-    assert "break-glass" not in told.stdout
+    dry = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
+    assert "break-glass" not in dry.stdout
     assert run(filled, "network", "import", "-", stdin=text(document)).exit_code == 0
     assert "two_persons.break_glass" not in actions(filled)
     back = run(filled, "network", "import", "-", stdin=text(network()))
@@ -150,7 +150,7 @@ def test_accounts_and_tokens(filled: Flask, guard: Guard, words: tuple[str, ...]
     assert list_accounts(database) != before or words[0] == "ingest-tokens"
 
 
-def test_first_accounts_and_revocation_need_nothing(app: Flask, guard: Guard) -> None:
+def test_first_accounts_and_revoking_need_nothing(app: Flask, guard: Guard) -> None:
     guard("operators", "ingest_tokens")
     for email in ("one@example.org", "two@example.org"):
         assert run(app, "operators", "create", email, "--role", "admin").exit_code == 0

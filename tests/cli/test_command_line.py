@@ -19,10 +19,10 @@ SPARED = (
     "flask_admin", "flask_security", "flask_login", "flask_wtf", "wtforms", "webauthn", "zxcvbn", "argon2",
     "passlib", "redis", "httpx", "flask_migrate", "alembic", "psycopg",
 )  # fmt: skip
-"""What docs/dependencies.md says that a process imports only where it needs it."""
+"""Libraries that a process imports only where it needs them, as docs/dependencies.md has it."""
 
 OF_PAGES = ("flask_babel", "babel", "pytz")
-"""What it says of processes without pages."""
+"""The same for processes without pages."""
 
 DOORS = "api,grpcweb,ingest,wait"
 
@@ -33,7 +33,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"SECRET_KEY": "k" * 40, "DATABASE_URL": url, "DOORS": DOORS, "FLASK_APP": "wsgi"}
 
 
-def test_a_process_imports_what_its_doors_need(bare: dict[str, str]) -> None:
+def test_process_imports_what_its_doors_need(bare: dict[str, str]) -> None:
     for name in ("RATE_LIMIT_STORAGE_URL", "RATE_LIMIT_STORAGE_URL_FILE"):
         bare.pop(name, None)
     code = f"import sys, wsgi; print(*[name for name in {SPARED} if name in sys.modules])"

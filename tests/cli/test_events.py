@@ -57,7 +57,7 @@ def test_ingest_reads_stdin_and_reports_refusals(run: Run) -> None:
 
 
 def test_limited_terminal_ends_no_repair(app: Flask, run: Run, database: Database) -> None:
-    """Symbols are any text, and each row is told while others are still to be repaired."""
+    """Symbols are any text, and each row is reported while others are still to be repaired."""
     run(
         "ingest", "-", input="\n".join(json.dumps(sent(n, symbol=s)) for n, s in ((1, "CAFÉ💰"), (2, "USDT")))
     )
@@ -76,7 +76,7 @@ def test_missing_file_is_reported_plainly(run: Run) -> None:
     assert "No such file" in result.stderr
 
 
-def test_the_export_can_be_ingested_again(run: Run, file: Path, tmp_path: Path) -> None:
+def test_export_can_be_ingested_again(run: Run, file: Path, tmp_path: Path) -> None:
     run("ingest", str(file))
     exported = run("export").stdout
     assert [json.loads(line)["seq"] for line in exported.splitlines()] == [1, 2, 3]
@@ -179,21 +179,21 @@ WRONG_RETRACTIONS = [
     ((*OF_ONE_ID, "--chain", "1"), "has the id 'nope'"),
     ((*OF_ONE_ID, "--route", "USDT:1:56"), "has the id 'nope'"),
 ]
-"""Options that retract nothing, and what is said. All are tried everyday."""
+"""Options that retract nothing, and the complaint."""
 
 
 def test_retract_says_what_it_needs(run: Run) -> None:
-    for args, said in WRONG_RETRACTIONS:
+    for args, complaint in WRONG_RETRACTIONS:
         result = run("retract", *args)
         assert result.exit_code != 0, args
-        assert said in result.stderr
+        assert complaint in result.stderr
 
 
 def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
     run("ingest", str(file))
-    told = run("prune", "--before", "2026-06-02T00:00:00Z", "--dry-run")
-    assert told.exit_code == 0
-    assert told.stdout.splitlines() == [
+    dry = run("prune", "--before", "2026-06-02T00:00:00Z", "--dry-run")
+    assert dry.exit_code == 0
+    assert dry.stdout.splitlines() == [
         "would prune: 1 transfers with 2 events",
         "  from 2026-06-01T11:58:20+00:00 to 2026-06-01T11:59:50+00:00",
         "  1 completed",
@@ -201,7 +201,7 @@ def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
         "  pool USDT on chain 2 keeps their amounts: sent 0, relayed 1000000000000000000000",
     ]
     done = run("prune", "--before", "2026-06-02T00:00:00Z")
-    assert done.stdout == told.stdout.replace("would prune", "pruned")
+    assert done.stdout == dry.stdout.replace("would prune", "pruned")
     assert run("prune", "--before", "2026-06-02T00:00:00Z").stdout == "pruned: 0 transfers with 0 events\n"
     exported = run("export")
     assert len(exported.stdout.splitlines()) == 1
@@ -209,8 +209,8 @@ def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
 
 
 def test_prune_reports_what_must_stay(run: Run) -> None:
-    """What answers need is kept."""
-    told = run("prune", "--before", "2100-01-01T00:00:00Z", "--dry-run")
-    assert told.stdout.startswith("transfers since 20")
+    """What answers need is retained."""
+    dry = run("prune", "--before", "2100-01-01T00:00:00Z", "--dry-run")
+    assert dry.stdout.startswith("transfers since 20")
     wrong = run("prune", "--before", "last week")
     assert (wrong.exit_code, "--before" in wrong.stderr) == (2, True)

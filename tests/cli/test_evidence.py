@@ -67,28 +67,28 @@ def evidence_of(app: Flask, transfer_id: str) -> dict[str, Any]:
     "arguments",
     [("answer.json",), ("0x12",), (COMPLETED, "--set-hash", "0x12"), (COMPLETED, "--chain", "1")],
 )
-def test_what_is_no_transfer(sandbox: Flask, arguments: tuple[str, ...]) -> None:
+def test_wrong_argument_is_refused(sandbox: Flask, arguments: tuple[str, ...]) -> None:
     result = runner(sandbox)(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("kind", REFUNDS)
-def test_a_transfer(sandbox: Flask, kind: str) -> None:
+def test_transfer(sandbox: Flask, kind: str) -> None:
     run, served = runner(sandbox), evidence_of(sandbox, REFUNDS[kind])
     result = run(REFUNDS[kind].upper().removeprefix("0X"))
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"  {kind}\n" in result.stdout
     as_json = run(REFUNDS[kind], "--json")
     assert (as_json.exit_code, json.loads(as_json.stdout)) == (0, served)
-    kept = run(REFUNDS[kind], "--json", "--set-hash", served["validator_set_hash"])
-    assert (kept.exit_code, kept.stdout) == (0, as_json.stdout)
+    known = run(REFUNDS[kind], "--json", "--set-hash", served["validator_set_hash"])
+    assert (known.exit_code, known.stdout) == (0, as_json.stdout)
     other = run(REFUNDS[kind], "--json", "--set-hash", "00" * 32)
     shown = json.loads(other.stdout)
     assert (other.exit_code, shown["valid"], shown["call"]["data"]) == (1, False, None)
     assert "but the contract has 0x0000" in shown["missing"][0]
 
 
-def test_a_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:
+def test_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:
     run = runner(sandbox)
     collecting = run(COLLECTING)
     assert collecting.exit_code == 1
@@ -107,14 +107,14 @@ def test_a_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:
     )
 
 
-def test_a_transfer_that_cannot_be_judged(sandbox: Flask) -> None:
+def test_unknown_transfer_is_reported(sandbox: Flask) -> None:
     run = runner(sandbox)
     unknown = run("ff" * 32)
     assert (unknown.exit_code, unknown.stdout) == (2, "")
     assert "transfer not found; newest events: " in unknown.stderr
 
 
-def test_a_transfer_without_a_database(tmp_path: Path) -> None:
+def test_transfer_without_a_database(tmp_path: Path) -> None:
     for url in ("postgresql+psycopg://nobody@127.0.0.1:1/none", f"sqlite:///{tmp_path}/empty.db"):
         result = runner(create_app(make_settings(url)))(COMPLETED)
         assert (result.exit_code, result.stdout) == (2, "")
@@ -122,7 +122,7 @@ def test_a_transfer_without_a_database(tmp_path: Path) -> None:
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_the_page_shows_what_is_printed(sandbox: Flask) -> None:
+def test_page_shows_what_is_printed(sandbox: Flask) -> None:
     command, printed = (block.code for block in RUN)
     result = sandbox.test_cli_runner().invoke(args=command.removeprefix("flask --app wsgi ").split())
     assert (result.exit_code, result.stdout) == (0, f"{printed}\n")

@@ -33,7 +33,7 @@ def test_file_is_imported_and_exported_unchanged(app: Flask, tmp_path: Path) -> 
     assert (again.exit_code, again.stdout) == (0, "nothing changed\n")
 
 
-def test_a_dry_run_tells_and_does_nothing(app: Flask) -> None:
+def test_dry_run_tells_and_does_nothing(app: Flask) -> None:
     run(app, "import", "-", stdin=text(network()))
     before = run(app, "export").stdout
     dry = run(app, "import", "--dry-run", "-", stdin=text(changed("chains.0.disabled", True)))

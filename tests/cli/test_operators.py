@@ -26,7 +26,7 @@ def run(app: Flask, *words: str, password: str | None = PASSWORD) -> Result:
     return app.test_cli_runner().invoke(args=["operators", *words], env=environment)
 
 
-def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path, database: Database) -> None:
+def test_password_can_come_from_a_file(app: Flask, tmp_path: Path, database: Database) -> None:
     file = tmp_path / "password"
     file.write_text(PASSWORD + "\n")
     create = ["operators", "create", "someone@example.org", "--role", "viewer"]
@@ -64,13 +64,13 @@ def test_account_from_creation_to_end(app: Flask, database: Database, audited: A
     assert after.password != account.password
     assert after.fs_uniquifier != account.fs_uniquifier
     assert not account.must_change_password, "its owner chose it"
-    assert after.must_change_password, "whoever ran the command has seen it"
+    assert after.must_change_password, "the person at the command has seen it"
     records = list_audit(database)
     assert [row.action for row in records] == ["operator.change"] * 4 + ["operator.create"]
     assert verify_audit(*audited).fault is None
-    told = " ".join(str(row) for row in records)
-    assert fresh not in told
-    assert "argon2" not in told
+    recorded = " ".join(str(row) for row in records)
+    assert fresh not in recorded
+    assert "argon2" not in recorded
 
 
 @pytest.mark.parametrize(
@@ -86,25 +86,27 @@ def test_account_from_creation_to_end(app: Flask, database: Database, audited: A
         ("someone@example.org", "someone@example.org1", "easy to guess"),
     ],
 )
-def test_what_is_refused(app: Flask, email: str, password: str, complaint: str, database: Database) -> None:
+def test_bad_account_is_refused(
+    app: Flask, email: str, password: str, complaint: str, database: Database
+) -> None:
     refused = run(app, "create", email, "--role", "viewer", password=password)
     assert refused.exit_code == 1
     assert complaint in refused.output
     assert find_account(database, email=email) is None
 
 
-def test_an_account_is_made_once(app: Flask) -> None:
+def test_account_is_made_once(app: Flask) -> None:
     run(app, "create", "a@example.org", "--role", "viewer")
     again = run(app, "create", "A@example.org", "--role", "admin")
     assert again.exit_code == 1
     assert "an account a@example.org already exists" in again.output
 
 
-def test_without_a_password_it_asks(app: Flask) -> None:
+def test_missing_password_is_prompted_for(app: Flask) -> None:
     words = ["operators", "create", "a@example.org", "--role", "viewer"]
-    asked = app.test_cli_runner().invoke(args=words, input=f"{PASSWORD}\n{PASSWORD}\n")
-    assert asked.exit_code == 0, asked.output
-    assert PASSWORD not in asked.output
+    made = app.test_cli_runner().invoke(args=words, input=f"{PASSWORD}\n{PASSWORD}\n")
+    assert made.exit_code == 0, made.output
+    assert PASSWORD not in made.output
 
 
 def test_lost_second_factor_is_reset_entirely(app: Flask, database: Database, audited: Audited) -> None:
@@ -122,7 +124,7 @@ def test_lost_second_factor_is_reset_entirely(app: Flask, database: Database, au
     assert verify_audit(*audited).fault is None
 
 
-def test_the_last_administrator_stays(app: Flask) -> None:
+def test_last_administrator_is_not_disabled(app: Flask) -> None:
     run(app, "create", "a@example.org", "--role", "admin")
     refused = run(app, "disable", "a@example.org")
     assert refused.exit_code == 1
@@ -130,7 +132,7 @@ def test_the_last_administrator_stays(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("command", ["disable", "enable", "new-password", "reset-second-factor"])
-def test_an_unknown_account(app: Flask, command: str) -> None:
+def test_unknown_account_is_refused(app: Flask, command: str) -> None:
     refused = run(app, command, "nobody@example.org")
     assert refused.exit_code == 1
     assert "there is no account nobody@example.org" in refused.output

@@ -1,4 +1,4 @@
-"""Who uses the gateway during the rehearsal of an upgrade: readers, a reporter, a receiver of webhooks."""
+"""Callers of the gateway during the rehearsal of an upgrade: readers, a reporter, a receiver of webhooks."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ class Connection:
             self._wire.close()
             raise
 
-    def answer(self, question: Question) -> bytes:
-        """The status and the body of the answer to a question."""
-        return self.request(question.method, question.path, question.body)
+    def answer(self, request: Question) -> bytes:
+        """The status and the body of the answer to a prepared request."""
+        return self.request(request.method, request.path, request.body)
 
 
-def answers_to(port: int, questions: Sequence[Question]) -> dict[Question, bytes]:
+def answers_to(port: int, requests: Sequence[Question]) -> dict[Question, bytes]:
     """All answers, requested over several connections."""
 
     def read(part: Sequence[Question]) -> dict[Question, bytes]:
         connection = Connection(port)
-        return {question: connection.answer(question) for question in part}
+        return {request: connection.answer(request) for request in part}
 
     found: dict[Question, bytes] = {}
     with ThreadPoolExecutor(READERS) as pool:
-        for part in pool.map(read, [questions[n::READERS] for n in range(READERS)]):
+        for part in pool.map(read, [requests[n::READERS] for n in range(READERS)]):
             found |= part
     return found
 
 
 class Load:
-    """Readers who compare answers with those of before, and a reporter who repeats what was not taken."""
+    """Readers that compare answers with those of before, and a reporter that repeats what was not taken."""
 
     def __init__(
         self, public: int, operators: int, token: str, account: str, known: Mapping[Question, bytes]
@@ -117,15 +117,15 @@ class Load:
     def _read(self, seed: int) -> None:
         connection, draw = Connection(self._public), random.Random(seed)
         while not self._ended.wait(0.02):
-            question, before = draw.choice(self._known)
+            request, before = draw.choice(self._known)
             self.reads += 1
             try:
-                answer = connection.answer(question)
+                answer = connection.answer(request)
             except (OSError, HTTPException) as error:
                 self.failed[type(error).__name__] += 1
                 continue
             if answer != before and answer.startswith(b"200"):
-                self.differing[question.path.partition("?")[0]] += 1
+                self.differing[request.path.partition("?")[0]] += 1
             elif answer != before:
                 self.failed[answer[:120].decode()] += 1
 
@@ -160,7 +160,7 @@ class Load:
         self.acknowledged |= {str(each["id"]) for each in events}
 
     def _follow(self, completed: Sequence[str]) -> None:
-        """Whether each process says what was acknowledged: the proxy sends the requests to all of them."""
+        """Whether each process answers what was acknowledged: the proxy sends the requests to all of them."""
         self.completed += completed
         time.sleep(FRESH_SECONDS)
         connection = Connection(self._public)
@@ -206,4 +206,4 @@ class _Taken(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""

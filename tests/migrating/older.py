@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 OLDEST_CODE: Final = "77b9d9fcc56730749ac299135dc87faca6d66c7b"
 """The release before this one: 1.0.0."""
 
-ASK_EVERYTHING: Final = """
+REPLAY_REQUESTS: Final = """
 import json, sys
 from pathlib import Path
 from config import Settings
@@ -29,7 +29,7 @@ assert len(exchanges) > 200
 changed = [each for each in exchanges if recorded_answers.ask(app, each["request"]) != each["answer"]]
 print(json.dumps([len(changed), changed[:1]]))
 """
-"""Loads the sandbox, reports events, asks every recorded request, and runs commands."""
+"""Loads the sandbox, reports events, sends every recorded request, and runs commands."""
 
 
 def checked_out(folder: Path, commit: str = OLDEST_CODE) -> Path:
@@ -43,11 +43,11 @@ def checked_out(folder: Path, commit: str = OLDEST_CODE) -> Path:
 
 
 def answers_of(code: Path, url: str) -> str:
-    """What code says on a database: how many answers changed, and one."""
+    """What code answers on a database: how many answers changed, and one of them."""
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
     }
-    command = [sys.executable, "-c", ASK_EVERYTHING, url]
+    command = [sys.executable, "-c", REPLAY_REQUESTS, url]
     done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip().splitlines()[-1]

@@ -121,15 +121,15 @@ class Place:
 
 
 def differing(before: Mapping[Question, bytes], after: Mapping[Question, bytes]) -> list[str]:
-    """The questions that are answered otherwise, and in what."""
+    """The requests with other answers, and what differs."""
     found = []
-    for question, old in before.items():
-        new = after[question]
+    for request, old in before.items():
+        new = after[request]
         changes = [f"status {old[:3]!r}, {new[:3]!r}"] if old[:3] != new[:3] else []
         if old != new:
             changes += _changes(orjson.loads(old[4:]), orjson.loads(new[4:]))
         if changes:
-            found.append(f"{question.path} {question.body} {changes}")
+            found.append(f"{request.path} {request.body} {changes}")
     return found
 
 
@@ -148,7 +148,7 @@ def _changes(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {old!r}, {new!r}"
 
 
-def questions_of(seeded: Seeded) -> list[Question]:
+def requests_of(seeded: Seeded) -> list[Question]:
     """Everything that is compared."""
     pairs = [(src, dst) for src in (1, 2, 3) for dst in (1, 2, 3) if src != dst and (src, dst) != LOADED_PAIR]
     ways = [f"src_chain_id={src}&dst_chain_id={dst}" for src, dst in pairs]
@@ -199,9 +199,7 @@ class Rehearsal:
         self._hooks = self._with_key("GET")
         self.before = self._answers("before")
         stays = {
-            question: answer
-            for question, answer in self.before.items()
-            if not question.path.startswith(MOVING)
+            request: answer for request, answer in self.before.items() if not request.path.startswith(MOVING)
         }
         self.load = Load(self.public, operators, self._token, self.seeded.account, stays)
 
@@ -236,7 +234,7 @@ class Rehearsal:
 
     def _answers(self, when: str) -> dict[Question, bytes]:
         began = time.monotonic()
-        found = answers_to(self.public, questions_of(self.seeded))
+        found = answers_to(self.public, requests_of(self.seeded))
         seconds = round(time.monotonic() - began, 1)
         self.found(f"answers {when}", f"{len(found)} in {seconds} s")
         return found
@@ -283,7 +281,7 @@ class Rehearsal:
         self.place.replace(self.old)
 
     def compare(self, when: str, release: Release) -> None:
-        """All answers with those of the release before; the log, and what a release says of both logs."""
+        """All answers with those of the release before; the log, and what a release reports of both logs."""
         answers = self._answers(when)
         different = differing(self.before, answers)
         self.found(f"{when}: differing answers", len(different), different[:20])

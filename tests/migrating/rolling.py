@@ -31,7 +31,7 @@ SETTINGS: Final = {
     "GUNICORN_CMD_ARGS": "--no-control-socket",
 }
 
-QUESTIONS: Final = [
+REQUESTS: Final = [
     Question("/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"),
     Question(
         "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
@@ -65,8 +65,8 @@ def roll(requests: int, rate: int, commit: str = OLDEST_CODE) -> list[Seen]:
         (folder / "nginx").mkdir()
         nginx = install_busy(folder / "nginx", ports)
         stack.enter_context(running(nginx))
-        questions = write_questions(QUESTIONS, folder / "questions")
-        with steady_load(nginx.ports[PUBLIC], rate, questions, folder) as seen:
+        file = write_questions(REQUESTS, folder / "requests")
+        with steady_load(nginx.ports[PUBLIC], rate, file, folder) as seen:
             end = time.monotonic() + requests / rate
             time.sleep(0.2 * requests / rate)
             _flask(ROOT, settings, "db", "upgrade")

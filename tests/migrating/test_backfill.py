@@ -130,7 +130,7 @@ def run(
 
 
 @pytest.mark.one_database
-def test_the_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
+def test_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
     assert "beginnings: not begun (when transfers began)" in run("--status").stdout
     assert "0 rows looked at, 0 filled" in run().stdout
     assert "beginnings: ended at " in run("--status").stdout
@@ -144,7 +144,7 @@ def test_command_reports_nothing_to_fill(app: Flask) -> None:
 
 
 @pytest.mark.one_database
-def test_a_database_without_a_log_is_refused(run: Callable[..., Result], database: Database) -> None:
+def test_database_without_a_log_is_refused(run: Callable[..., Result], database: Database) -> None:
     with writing(database.engine) as connection:
         connection.execute(insert(GrownDatabase), {"id": 1, "transfers": 1, "grown_at": database.clock()})
     result = run()

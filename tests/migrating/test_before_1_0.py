@@ -65,9 +65,9 @@ def test_older_database_is_refused(
             prepare_database(of_1_0_0)
     assert refused.value.code == 1
     assert schema() == before
-    said = caplog.messages[-1]
-    assert f"nothing was changed: the database has revision {revision}, {WAY}" in said
-    assert "\n" not in said
+    message = caplog.messages[-1]
+    assert f"nothing was changed: the database has revision {revision}, {WAY}" in message
+    assert "\n" not in message
 
 
 def test_refusal_is_one_line_of_the_command(of_1_0_0: Flask) -> None:
@@ -82,7 +82,7 @@ def test_refusal_is_one_line_of_the_command(of_1_0_0: Flask) -> None:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode == 1
-    assert [line for line in said.splitlines() if WAY in line] == said.splitlines()[-1:]
-    assert "Traceback" not in said
+    assert [line for line in output.splitlines() if WAY in line] == output.splitlines()[-1:]
+    assert "Traceback" not in output

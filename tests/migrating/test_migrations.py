@@ -38,7 +38,7 @@ def empty(empty_url: str) -> Iterator[Flask]:
 
 
 def tables() -> list[sa.Table]:
-    """What stands in the database now beside what migrations keep themselves, parents first."""
+    """The tables of the database except for those of the migrations themselves, parents first."""
     metadata = sa.MetaData()
     metadata.reflect(db.engine)
     return [table for table in metadata.sorted_tables if table.name not in BY_MIGRATIONS]
@@ -68,7 +68,7 @@ def value_for(column: sa.Column[Any], n: int) -> Any:
 
 
 def fill(known: list[sa.Table] | None = None) -> None:
-    """Two rows into every table that has none, another one beside a migration's own."""
+    """Two rows into every table that has none, another one next to a migration's own."""
     with db.engine.begin() as connection:
         for table in tables() if known is None else known:
             there = connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
@@ -129,7 +129,7 @@ def test_every_revision_migrates_data_both_ways(empty: Flask, tmp_path: Path) ->
     assert "planted" in contents()
 
 
-def test_the_first_migration_is_not_undone(empty: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_first_migration_is_not_undone(empty: Flask, caplog: pytest.LogCaptureFixture) -> None:
     """That would remove every table."""
     upgrade(directory=DIRECTORY, revision="0048")
     fill()
@@ -140,12 +140,12 @@ def test_the_first_migration_is_not_undone(empty: Flask, caplog: pytest.LogCaptu
     assert contents() == before
 
 
-def test_the_models_and_the_migrated_database_agree(empty: Flask) -> None:
+def test_models_and_migrated_database_agree(empty: Flask) -> None:
     upgrade(directory=DIRECTORY)
     check(directory=DIRECTORY)
 
 
-def test_a_difference_would_be_found(empty: Flask) -> None:
+def test_difference_would_be_found(empty: Flask) -> None:
     upgrade(directory=DIRECTORY)
     with db.engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE tokens ADD COLUMN surplus INTEGER"))

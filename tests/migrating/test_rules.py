@@ -42,7 +42,7 @@ def test_every_migration_declares_its_phase() -> None:
         ("both", set(), "a migration expands or contracts"),
     ],
 )
-def test_a_wrong_phase_would_be_found(phase: str, exempt: Set[str], wrong: str) -> None:
+def test_wrong_phase_would_be_found(phase: str, exempt: Set[str], wrong: str) -> None:
     assert wrong_with(phase, exempt, "ALTER TABLE transfers DROP COLUMN kind") == wrong
 
 
@@ -76,5 +76,5 @@ def test_what_locks_or_takes_away_is_found(sql: str, rule: str) -> None:
     assert rule not in lint_migrations.EVERYWHERE
 
 
-def test_the_template_says_what_a_migration_is() -> None:
+def test_template_says_what_a_migration_is() -> None:
     assert 'PHASE = "expand"' in Path("migrations/script.py.mako").read_text()

@@ -1,4 +1,4 @@
-"""Upgrades take turns, wait shortly for locks, ask again, and leave nothing half done."""
+"""Upgrades take turns, wait shortly for locks, try again, and leave nothing half done."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_lost_turn_stops_further_revisions(
 
 
 def test_waiting_holds_no_snapshot(empty: Flask) -> None:
-    """Nor does whoever holds the lock: otherwise ``CREATE INDEX CONCURRENTLY`` would never end."""
+    """Nor does the holder of the lock: otherwise ``CREATE INDEX CONCURRENTLY`` would never end."""
     engine = create_engine(db.engine.url)
     with taking_turns(engine, lambda _words: None), psycopg.connect(conninfo(), autocommit=True) as other:
         other.execute("SET statement_timeout = '5s'")
@@ -159,7 +159,7 @@ def column_of(table: str) -> str:
     return f'add_columns("{table}", sa.Column("planted", sa.Integer()))'
 
 
-def test_refused_lock_is_retried_without_leftovers(
+def test_refused_lock_is_retried_cleanly(
     empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = plant(tmp_path, f"{column_of('chains')}\n{column_of('route_blocks')}")
@@ -216,7 +216,7 @@ STEPS = (column_of("transfers"), INDEX, RANGES, 'drop_index("ix_transfers_age", 
 
 
 @pytest.mark.parametrize("number", range(1, len(STEPS)))
-def test_a_revision_of_several_steps_begins_anew(
+def test_revision_of_several_steps_begins_again(
     empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Broken off behind any of the places where it commits, it runs to its end the next time."""
@@ -242,7 +242,7 @@ def test_a_revision_of_several_steps_begins_anew(
         assert connection.scalar(text("SELECT count(*) FROM planted WHERE n = 1")) == 1000
 
 
-def test_who_only_looks_waits_for_nobody(empty: Flask) -> None:
+def test_reading_command_waits_for_nobody(empty: Flask) -> None:
     stamp(directory=DIRECTORY, revision=FIRST)
     engine = create_engine(db.engine.url)
     with taking_turns(engine, lambda _words: None):

@@ -60,7 +60,7 @@ def test_oldest_schema_has_every_column(empty_url: str) -> None:
         for name in set(model.columns.keys()) - there.get(table, set())
     }
     engine.dispose()
-    assert not missing, "a migration that this code needs says NEEDED = False"
+    assert not missing, "a migration that this code needs has NEEDED = False"
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_this_code_runs_on_the_oldest_schema(empty_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
+def test_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
     code = checked_out(tmp_path / "code")
     assert answers_of(code, migrated(empty_url)) == UNCHANGED
 
@@ -83,8 +83,8 @@ def test_code_runs_on_expanded_schema(empty_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_floor_would_be_noticed(empty_url: str) -> None:
-    """On a schema that says that this code may not run there, commands refuse and /readyz says no."""
+def test_floor_would_be_noticed(empty_url: str) -> None:
+    """Where the schema does not allow this code, commands and /readyz refuse."""
     migrated(empty_url)
     run(empty_url, *EXPANDS, f"INSERT INTO schema_floors VALUES ('{NEWER}', '{NEWER}')")
     with pytest.raises(AssertionError, match="needs a version that knows 9998"):
@@ -96,7 +96,7 @@ def test_missing_column_would_be_noticed(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, "ALTER TABLE chains DROP COLUMN block_delay")
     try:
-        said = json.loads(answers_of(ROOT, empty_url))[0]
+        noticed = json.loads(answers_of(ROOT, empty_url))[0]
     except AssertionError as error:
-        said = re.search("no such column|UndefinedColumn", str(error)) is not None
-    assert said
+        noticed = re.search("no such column|UndefinedColumn", str(error)) is not None
+    assert noticed

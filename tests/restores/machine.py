@@ -39,7 +39,7 @@ class Machine:
 
     :param programs: the folder of ``initdb``, ``pg_ctl`` and ``pg_basebackup``.
     :param folder: short, for it holds the socket.
-    :param user: who runs it; None for whoever runs this.
+    :param user: who runs it; None for the user of this process.
     """
 
     programs: Path
@@ -94,7 +94,7 @@ class Machine:
         start = ("-o", options, "-l", str(self.folder / "log"), "-t", str(int(TIMEOUT)), "-w", "start")
         self.run(str(self.programs / "pg_ctl"), "-D", str(self.data), *start)
         until = time.monotonic() + TIMEOUT
-        while self.ask("SELECT pg_is_in_recovery()"):
+        while self.query("SELECT pg_is_in_recovery()"):
             if time.monotonic() > until:
                 raise TimeoutError("it does not come out of recovery")
             time.sleep(0.05)
@@ -124,10 +124,10 @@ class Machine:
 
     def archive_all(self) -> None:
         """Have everything that is committed now in the archive."""
-        name = self.ask("SELECT pg_walfile_name(pg_current_wal_lsn())")
-        self.ask("SELECT pg_switch_wal()")
+        name = self.query("SELECT pg_walfile_name(pg_current_wal_lsn())")
+        self.query("SELECT pg_switch_wal()")
         until = time.monotonic() + 60
-        while str(self.ask("SELECT last_archived_wal FROM pg_stat_archiver") or "") < str(name):
+        while str(self.query("SELECT last_archived_wal FROM pg_stat_archiver") or "") < str(name):
             if time.monotonic() > until:
                 raise TimeoutError("nothing is archived")
             time.sleep(0.05)
@@ -151,8 +151,8 @@ class Machine:
             )
         self.run("touch", str(self.data / "recovery.signal"))
 
-    def ask(self, statement: str) -> object:
-        """The first value that a statement answers."""
+    def query(self, statement: str) -> object:
+        """The first value that a statement returns."""
         engine = create_engine(self.url(), isolation_level="AUTOCOMMIT")
         try:
             with engine.connect() as connection:
@@ -166,7 +166,7 @@ class Machine:
 
         :raises RuntimeError: it failed; with what it printed.
         """
-        # Not through pipes: the server that pg_ctl starts would keep them open.
+        # Not through pipes: the server that pg_ctl starts would hold them open.
         output = self.folder / f".{Path(command[0]).name}.out"
         with output.open("w") as file:
             done = subprocess.run(
@@ -178,7 +178,7 @@ class Machine:
                 stderr=file,
                 check=False,
             )
-        said = output.read_text()
+        output_text = output.read_text()
         if check and done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {said}")
-        return said
+            raise RuntimeError(f"{' '.join(command)}: {output_text}")
+        return output_text

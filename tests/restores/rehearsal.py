@@ -1,4 +1,4 @@
-"""A story that is told to a gateway, what it answers, and what a reporter does after a restore."""
+"""Events that are reported to a gateway, its answers, and what a reporter does after a restore."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOKEN = "test-ingest-token"
 PORTION = 100
 """Events that a reporter sends at a time."""
 
-_NO_QUESTIONS = ("/ingest/", "/openapi.json", "/docs", "/readyz")
+_NO_READINGS = ("/ingest/", "/openapi.json", "/docs", "/readyz")
 """Requests of the recorded set that report events, or say nothing of the database."""
 
 
@@ -38,11 +38,11 @@ def sandbox() -> tuple[bytes, tuple[bytes, ...]]:
 
 
 @cache
-def questions() -> tuple[Request, ...]:
-    """The requests whose answers are recorded, by both doors: those that only read."""
+def readings() -> tuple[Request, ...]:
+    """The requests whose answers are recorded, over both interfaces: those that only read."""
     return tuple(
         request for request in requests()
-        if "command" not in request and not request["path"].startswith(_NO_QUESTIONS)
+        if "command" not in request and not request["path"].startswith(_NO_READINGS)
     )  # fmt: skip
 
 
@@ -85,5 +85,5 @@ def _identity(event: dict[str, Any]) -> tuple[str, str]:
 
 
 def answers(app: Flask) -> list[Answer]:
-    """What every question is answered, byte for byte."""
-    return [ask(app, question) for question in questions()]
+    """The answer to every request, byte for byte."""
+    return [ask(app, request) for request in readings()]

@@ -1,4 +1,4 @@
-"""The drill restores the last backup beside the running database, and fails where anything is wrong."""
+"""The drill restores the last backup next to the running database, and fails where anything is wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STAND_IN = """\
 shift 2
 echo "$DATABASE_URL $*" >FOLDER/wanted.part && mv FOLDER/wanted.part FOLDER/wanted
 until [ -e FOLDER/code ]; do sleep 0.05; done
-cat FOLDER/said; code=$(cat FOLDER/code); rm -f FOLDER/code; exit "$code"
+cat FOLDER/printed; code=$(cat FOLDER/code); rm -f FOLDER/code; exit "$code"
 """
 """In place of the gateway's program, which the server's user may not be able to start here."""
 
@@ -71,7 +71,7 @@ def drill(machine: Machine, way: PgBackRest) -> str:
                 wanted.unlink()
                 with gateway_on(url.replace("postgresql:", "postgresql+psycopg:")) as app:
                     result = app.test_cli_runner().invoke(args=words)
-                (folder / "said").write_text(result.output)
+                (folder / "printed").write_text(result.output)
                 (folder / "code.part").write_text(str(result.exit_code))
                 (folder / "code.part").rename(folder / "code")
             time.sleep(0.05)
@@ -87,14 +87,14 @@ def servers(machine: Machine) -> list[str]:
 def test_good_backup_is_restored_verified_removed(backed_up: tuple[PgBackRest, Drill]) -> None:
     way, drilled = backed_up
     machine = way.machine
-    before = machine.ask("SELECT count(*) FROM events")
-    said = drilled()
-    transfers = machine.ask("SELECT count(*) FROM transfers")
-    assert f"verified: {transfers} transfers, 0 rows differ from the log" in said, "with its archive"
-    assert "verified records: " in said
-    assert said.endswith("the last backup can be restored\n")
-    assert machine.ask("SELECT count(*) FROM events") == before, "the running database is left alone"
-    assert machine.ask("SELECT failed_count FROM pg_stat_archiver") == 0
+    before = machine.query("SELECT count(*) FROM events")
+    printed = drilled()
+    transfers = machine.query("SELECT count(*) FROM transfers")
+    assert f"verified: {transfers} transfers, 0 rows differ from the log" in printed, "with its archive"
+    assert "verified records: " in printed
+    assert printed.endswith("the last backup can be restored\n")
+    assert machine.query("SELECT count(*) FROM events") == before, "the running database is left as it is"
+    assert machine.query("SELECT failed_count FROM pg_stat_archiver") == 0
     assert not (machine.folder / "restore-drill").exists()
     assert len(servers(machine)) == 1
     segments = {file.name[:8] for file in (machine.folder / "repo/archive").rglob("*-*.gz")}
@@ -102,18 +102,20 @@ def test_good_backup_is_restored_verified_removed(backed_up: tuple[PgBackRest, D
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("harm", "complaint"),
     [
         ("UPDATE transfers SET status = 4 WHERE status = 5", "rows differ from the log"),
         ("UPDATE audit_records SET detail = 'another' WHERE id = 1", "record 1"),
     ],
 )
-def test_wrong_restore_fails_the_drill(backed_up: tuple[PgBackRest, Drill], harm: str, said: str) -> None:
+def test_wrong_restore_fails_the_drill(
+    backed_up: tuple[PgBackRest, Drill], harm: str, complaint: str
+) -> None:
     way, drilled = backed_up
     with gateway_on(way.url) as app, part_of(app, Database).engine.begin() as connection:
         connection.execute(text(harm))
     way.archive()
-    with pytest.raises(RuntimeError, match=said) as failed:
+    with pytest.raises(RuntimeError, match=complaint) as failed:
         drilled()
     assert "can be restored" not in str(failed.value)
     assert not (way.machine.folder / "restore-drill").exists()
@@ -131,4 +133,4 @@ def test_drill_without_backup_fails_safely(
     assert len(servers(way.machine)) == 1
     with pytest.raises(RuntimeError, match="must be a path that ends"):
         way.machine.run("sh", "-c", f"DRILL={way.machine.folder} sh {way.machine.folder}/drill")
-    assert way.machine.ask("SELECT 1") == 1
+    assert way.machine.query("SELECT 1") == 1

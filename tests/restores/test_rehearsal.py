@@ -1,4 +1,4 @@
-"""What docs/operations.md says about backups, done: the machine is lost, and nothing that was answered is."""
+"""Backups as docs/operations.md has them: the machine is lost, and no answer is."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def rehearse(way: Way) -> None:
 
 
 @pytest.mark.slow
-def test_sqlite(tmp_path: Path) -> None:
+def test_sqlite_is_restored(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
 
 @pytest.mark.slow
 @pytest.mark.postgresql
-def test_base_backup_and_archive(base_backup: Way) -> None:
+def test_base_backup_and_archive_are_restored(base_backup: Way) -> None:
     rehearse(base_backup)
 
 
@@ -77,7 +77,7 @@ def test_base_backup_is_verified(debian: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.system
-def test_pgbackrest(pgbackrest: Way) -> None:
+def test_pgbackrest_is_restored(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
@@ -89,8 +89,8 @@ def test_pgbackrest(pgbackrest: Way) -> None:
         pytest.param("pgbackrest", marks=pytest.mark.system),
     ],
 )
-def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
-    """Somebody does harm: everything until just before it is restored, and nothing of it."""
+def test_point_in_time_is_restored(name: str, request: pytest.FixtureRequest) -> None:
+    """Harm is done: everything until just before it is restored, and nothing of it."""
     way: Way = request.getfixturevalue(name)
     lines = sandbox()[1]
     begin(way.url)

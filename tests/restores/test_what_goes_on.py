@@ -69,7 +69,7 @@ def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> Non
             chain.mine(send(number))
         chain.mine_many(4)
         watched.settle(watched.reader())
-        before, told = answers(watched.database), events(watched.database)
+        before, reported = answers(watched.database), events(watched.database)
         read_to = row(watched.database).live_to
     restored(file, backup)
     with opened(file, clock) as app:
@@ -83,7 +83,7 @@ def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> Non
         again.settle(again.reader())
         assert answers(again.database) == before
         if not reorganised:
-            assert events(again.database) == told
+            assert events(again.database) == reported
         with reading(again.database.engine) as connection:
             doubles = select(Event.event_id).group_by(Event.event_id, Event.type).having(func.count() > 1)
             assert connection.scalars(doubles).all() == []
@@ -101,4 +101,4 @@ def test_due_delivery_keeps_its_id(file: Path) -> None:
     clock.move(CLAIM)
     with opened(file, clock) as app:
         again = {(due.message_id, due.body, due.secrets) for due in take(*audited_of(app), Plenty())}
-        assert again == first, "a receiver tells them from new ones, and the signature is of the same secret"
+        assert again == first, "a receiver knows them, and the signature is of the same secret"

@@ -1,4 +1,4 @@
-"""What keeps a commit from being released, in a repository of the test's own."""
+"""What prevents the release of a commit, in a repository of the test's own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert secret_key(tmp_path / "other") != key
 
 
-def test_an_empty_key_is_no_key(tmp_path: Path) -> None:
+def test_empty_key_is_no_key(tmp_path: Path) -> None:
     (tmp_path / "secret_key").touch()
     with pytest.raises(SystemExit, match=r"SECRET_KEY: .* is empty"):
         secret_key(tmp_path / "secret_key")
@@ -81,13 +81,13 @@ def test_taken_port_stops_before_preparation(taken_port: int) -> None:
         check_address(make_settings("sqlite://", host=LOOPBACK, port=taken_port))
 
 
-def test_a_free_port_is_left_free() -> None:
+def test_free_port_is_left_free() -> None:
     settings = make_settings("sqlite://", host=LOOPBACK, port=0)
     check_address(settings)
 
 
 @pytest.mark.parametrize("host", ["203.0.113.9", "nowhere.invalid"])
-def test_an_address_of_another_machine_is_refused(host: str) -> None:
+def test_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(SystemExit, match=f"HOST: {host}"):
         check_address(make_settings("sqlite://", host=host, port=0))
 
@@ -127,7 +127,7 @@ def test_impossible_folder_is_one_line(tmp_path: Path) -> None:
         prepare_database(app)
 
 
-def test_unreachable_database_is_reported_without_password() -> None:
+def test_report_of_database_has_no_password() -> None:
     app = create_app(make_settings(f"postgresql+psycopg://user:hush@{LOOPBACK}:1/name"))
     with pytest.raises(SystemExit) as ended:
         prepare_database(app)
@@ -137,7 +137,7 @@ def test_unreachable_database_is_reported_without_password() -> None:
 
 
 def test_documentation_waits_for_the_gateway() -> None:
-    """Nobody answers at first: it waits, and for no other process than the one that started it."""
+    """Nobody answers at first: it waits, only for the process that started it."""
     with socket.create_server((LOOPBACK, 0)) as listener:
         command = [sys.executable, "-m", "scripts.docs_site.later", LOOPBACK, str(listener.getsockname()[1])]
         with subprocess.Popen(command, cwd=ROOT) as builder:
@@ -148,7 +148,7 @@ def test_documentation_waits_for_the_gateway() -> None:
             builder.terminate()
 
 
-def test_a_gateway_stays_without_its_documentation(
+def test_gateway_runs_without_documentation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> bool:
@@ -164,8 +164,8 @@ def test_a_gateway_stays_without_its_documentation(
 
 
 @pytest.mark.parametrize(
-    ("doors", "said"), [(("api",), True), (("admin",), True), (("ingest", "wait"), False)]
+    ("doors", "mentioned"), [(("api",), True), (("admin",), True), (("ingest", "wait"), False)]
 )
-def test_it_says_how_webhooks_are_sent(doors: tuple[Door, ...], said: bool) -> None:
+def test_start_prints_how_webhooks_are_sent(doors: tuple[Door, ...], mentioned: bool) -> None:
     line = how_webhooks_are_sent(make_settings("sqlite://", doors=doors))
-    assert ("flask --app wsgi deliver" in line) is said
+    assert ("flask --app wsgi deliver" in line) is mentioned

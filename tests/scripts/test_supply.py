@@ -62,21 +62,21 @@ def test_which_licences_are_accepted(expression: str, accepted: bool) -> None:
     assert is_accepted(expression) == accepted
 
 
-@pytest.mark.parametrize("said", ["GPL-3.0-only", "see the file", None])
-def test_a_package_of_another_licence_is_refused(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
-    monkeypatch.setitem(licences.LOOKED_UP, "flask", said or "")
+@pytest.mark.parametrize("licence", ["GPL-3.0-only", "see the file", None])
+def test_package_of_another_licence_is_refused(monkeypatch: pytest.MonkeyPatch, licence: str | None) -> None:
+    monkeypatch.setitem(licences.LOOKED_UP, "flask", licence or "")
     with pytest.raises(Unaccepted, match=r"flask|Flask"):
         page()
 
 
-def test_a_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(licences.LOOKED_UP, "axe-playwright-python")
     with pytest.raises(Unaccepted, match="axe-playwright-python"):
         page()
 
 
 @pytest.mark.slow
-def test_the_bill_of_materials() -> None:
+def test_bill_of_materials() -> None:
     from scripts.supply.sbom import bill  # noqa: PLC0415  its library takes seconds to import
 
     made = bill()
@@ -97,7 +97,7 @@ SKIPPED = {"name": "three", "skip_reason": "not found"}
 
 
 def program(folder: Path, prints: object, code: int) -> list[str]:
-    """A program that prints this and ends with the code, whatever it is asked."""
+    """A program that prints this and ends with the code, whatever its arguments."""
     file = folder / "program.py"
     text = prints if isinstance(prints, str) else json.dumps(prints)
     file.write_text(f"import sys\nprint({text!r})\nprint('no network', file=sys.stderr)\nsys.exit({code})\n")
@@ -105,7 +105,7 @@ def program(folder: Path, prints: object, code: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("prints", "code", "said", "ends"),
+    ("prints", "code", "summary", "ends"),
     [
         ({"dependencies": [CLEAN]}, 0, "x.txt: no known hole", 0),
         ({"dependencies": [CLEAN, SKIPPED]}, 0, "x.txt: no known hole (1 could not be looked up)", 0),
@@ -116,17 +116,17 @@ def program(folder: Path, prints: object, code: int) -> list[str]:
         ("", 1, "x.txt: skipped: no network", 2),
     ],
 )  # fmt: skip
-def test_what_pip_audit_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, code: int, said: str, ends: int
+def test_report_of_pip_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, code: int, summary: str, ends: int
 ) -> None:
     assert report([audit_python("x.txt", program(tmp_path, prints, code))]) == ends
     printed = capsys.readouterr().out
-    assert printed.startswith(said)
-    assert ("skipped: 1 of 1 lock files" in printed) == ("skipped" in said)
+    assert printed.startswith(summary)
+    assert ("skipped: 1 of 1 lock files" in printed) == ("skipped" in summary)
 
 
 @pytest.mark.parametrize(
-    ("prints", "said", "ends"),
+    ("prints", "summary", "ends"),
     [
         ({"vulnerabilities": {}, "metadata": {"dependencies": {"total": 9}}}, "no known hole", 0),
         (
@@ -141,11 +141,11 @@ def test_what_pip_audit_says(
         ("", "skipped: no network", 2),
     ],
 )
-def test_what_npm_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, said: str, ends: int
+def test_report_of_npm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, summary: str, ends: int
 ) -> None:
     assert report([audit_npm("demo/node", program(tmp_path, prints, 1))]) == ends
-    assert capsys.readouterr().out.startswith(f"demo/node/package-lock.json: {said}")
+    assert capsys.readouterr().out.startswith(f"demo/node/package-lock.json: {summary}")
 
 
 def test_others_do_not_hide_vulnerabilities(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def remember(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "docs", venv.LOCK])
-def test_a_change_counts(checkout: Path, name: str) -> None:
+def test_change_counts(checkout: Path, name: str) -> None:
     assert not venv.is_current(name)
     remember(name)
     assert venv.is_current(name)
@@ -61,7 +61,7 @@ def test_a_change_counts(checkout: Path, name: str) -> None:
     assert not venv.is_current(name)
 
 
-def test_who_has_everything_has_each_part(checkout: Path) -> None:
+def test_everything_has_each_part(checkout: Path) -> None:
     remember(venv.LOCK)
     assert venv.is_current("requirements.txt")
     assert venv.is_current("docs")
@@ -74,7 +74,7 @@ def test_environment_without_python_is_stale(checkout: Path) -> None:
     assert not venv.is_current(venv.LOCK)
 
 
-def test_a_failed_installation_is_not_remembered(
+def test_failed_installation_is_not_remembered(
     checkout: Path, tool: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (checkout / "requirements.txt").write_text("this is no requirement\n")
@@ -85,14 +85,14 @@ def test_a_failed_installation_is_not_remembered(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "complaint"),
     [
         (f"{WHEEL} --hash=sha256:{'0' * 64}", "DO NOT MATCH THE HASHES|Hash mismatch"),
         (WHEEL, "Hashes are required|must have a hash"),
     ],
 )
 def test_package_without_valid_hash_is_refused(
-    checkout: Path, tool: str, capfd: pytest.CaptureFixture[str], line: str, said: str
+    checkout: Path, tool: str, capfd: pytest.CaptureFixture[str], line: str, complaint: str
 ) -> None:
     wheel = checkout / WHEEL.rpartition("/")[2]
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -104,7 +104,7 @@ def test_package_without_valid_hash_is_refused(
     (checkout / "requirements.txt").write_text(line.format(folder=checkout.as_posix()) + "\n")
     with pytest.raises(SystemExit, match=r"requirements.txt could not be installed"):
         venv.install("requirements.txt")
-    assert re.search(said, capfd.readouterr().err)
+    assert re.search(complaint, capfd.readouterr().err)
 
 
 def test_what_is_installed_is_remembered(checkout: Path, tool: str) -> None:
@@ -156,7 +156,7 @@ def test_killed_installation_is_made_again(checkout: Path, tool: str) -> None:
 
 
 @pytest.mark.parametrize(("then", "code"), [((), 128 + signal.SIGTERM), (("then", "-c", "print(7)"), 0)])
-def test_ended_while_it_installs_leaves_nothing(checkout: Path, then: tuple[str, ...], code: int) -> None:
+def test_ended_installation_leaves_nothing(checkout: Path, then: tuple[str, ...], code: int) -> None:
     """What follows is not begun, and ends as it would."""
     pinned = PINNED_UV.search((ROOT / venv.LOCK).read_text())
     assert pinned
@@ -209,7 +209,7 @@ def test_goes_on_with_what_follows(checkout: Path) -> None:
 
 
 def launch(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script that prints 7 by the launcher, in an environment of these variables alone."""
+    """Run a script that prints 7 by the launcher, in an environment of only these variables."""
     return subprocess.run(
         ["/bin/sh", str(launcher), "-c", "print(7)"],
         env=variables,
@@ -228,7 +228,7 @@ def launcher(tmp_path: Path) -> Path:
     return copy
 
 
-def test_a_named_python_is_used(launcher: Path) -> None:
+def test_named_python_is_used(launcher: Path) -> None:
     assert launch(launcher, PATH=os.defpath, PYTHON=sys.executable).stdout == "7\n"
 
 

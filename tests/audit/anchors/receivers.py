@@ -1,4 +1,4 @@
-"""Syslog servers of the tests: what they were sent, as text."""
+"""Syslog servers of the tests: the messages that they got, as text."""
 
 from __future__ import annotations
 

@@ -32,25 +32,25 @@ def heads_in(file: Path) -> list[str]:
         return list(anchored_heads(lines))
 
 
-def test_a_file_only_grows(tmp_path: Path) -> None:
+def test_file_only_grows(tmp_path: Path) -> None:
     file = tmp_path / "heads"
-    file.write_text("what stood there\n")
+    file.write_text("what was there\n")
     noted(Anchors([f"file:{file}"]), FIRST, SECOND)
     assert file.read_text() == (
-        "what stood there\n"
+        "what was there\n"
         f"2026-11-22T12:00:00.000005Z audit head {FIRST}\n2026-11-22T12:00:00.000005Z audit head {SECOND}\n"
     )
     with file.open() as lines:
         assert list(anchored_heads(lines)) == [FIRST, SECOND]
 
 
-def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+def test_file_is_private(tmp_path: Path) -> None:
     noted(Anchors([f"file:{tmp_path}/heads%20of"]), FIRST)
     assert (tmp_path / "heads of").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("kind", ["udp", "tcp", "unix"])
-def test_a_syslog(kind: str, tmp_path: Path) -> None:
+def test_syslog_gets_heads(kind: str, tmp_path: Path) -> None:
     with receiver(kind, tmp_path) as (url, server):
         anchors = Anchors([url])
         noted(anchors, FIRST, SECOND)
@@ -61,7 +61,7 @@ def test_a_syslog(kind: str, tmp_path: Path) -> None:
         assert anchors.complaint() is None
 
 
-def test_a_syslog_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_syslog_that_comes_back_gets_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.1)
     with receiver("tcp", tmp_path) as (url, server):
         assert isinstance(server, Stream)
@@ -89,7 +89,7 @@ def test_newest_missed_head_is_noted_later(
     with caplog.at_level(logging.INFO):
         noted(anchors, FIRST, SECOND)
         assert anchors.complaint() == f"{bad}: No such file or directory"
-        assert heads_in(good) == [FIRST, SECOND], "one place does not hold up another"
+        assert heads_in(good) == [FIRST, SECOND], "one place does not delay another"
         bad.parent.mkdir()
         end = time.monotonic() + 10
         while anchors.complaint():
@@ -100,9 +100,7 @@ def test_newest_missed_head_is_noted_later(
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 
 
-def test_newest_head_is_tried_again_where_an_older_one_fails_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_newest_head_is_retried_after_older_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 0.2)
     place = tmp_path / "not-there" / "heads"
     anchors = Anchors([f"file:{place}"])
@@ -130,9 +128,7 @@ def test_newest_head_is_tried_again_where_an_older_one_fails_later(
     assert heads_in(place) == [THIRD]
 
 
-def test_missed_head_is_reported_after_an_older_one_was_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missed_head_is_reported_after_older_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def append(_place: SplitResult, head: str, _at: datetime) -> None:
         if head == FIRST:
             noted(anchors, SECOND)
@@ -145,7 +141,7 @@ def test_missed_head_is_reported_after_an_older_one_was_noted(
     assert anchors.complaint() == f"{tmp_path}/heads: full"
 
 
-def test_line_after_one_that_was_cut_off_is_whole(tmp_path: Path) -> None:
+def test_line_after_a_cut_one_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "heads"
     anchors = Anchors([f"file:{file}"])
     noted(anchors, FIRST, SECOND)
@@ -182,13 +178,15 @@ def test_syslogs_are_deprecated(caplog: pytest.LogCaptureFixture) -> None:
     Anchors(["file:/var/log/heads"])
     assert not caplog.records
     Anchors(["file:/var/log/heads", "unix:/dev/log", "udp://logs.example.org:514"])
-    (said,) = caplog.messages
-    assert said.startswith("AUDIT_ANCHORS: unix:/dev/log, udp://logs.example.org:514: syslogs are deprecated")
+    (warning,) = caplog.messages
+    assert warning.startswith(
+        "AUDIT_ANCHORS: unix:/dev/log, udp://logs.example.org:514: syslogs are deprecated"
+    )
 
 
-def test_only_heads_that_were_noted_are_read() -> None:
+def test_only_noted_heads_are_read() -> None:
     good = f"2026-11-22T12:00:00.000005Z audit head {FIRST}"
-    assert list(anchored_heads([f"{good}\r\n", good[:-1], f"{good} x", f"said: {good}", ""])) == [FIRST]
+    assert list(anchored_heads([f"{good}\r\n", good[:-1], f"{good} x", f"noted: {good}", ""])) == [FIRST]
     body = '{"type":"%s","timestamp":"x","data":{"subject":"audit log","detail":"%s","holds":true}}'
     lines = [body % ("alert.audit_head", SECOND), body % ("alert.stuck", THIRD), "{", "[]", '{"type": 1}']
     assert list(anchored_heads(lines)) == [SECOND]

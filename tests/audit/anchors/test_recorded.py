@@ -39,7 +39,7 @@ def anchored(open_app: OpenApp, heads: Path) -> Flask:
 
 def write(app: Flask, count: int) -> None:
     for n in range(count):
-        record_separately(*audited_of(app), TESTER, "test.deed", f"subject {n}")
+        record_separately(*audited_of(app), TESTER, "test.action", f"subject {n}")
 
 
 def verified(app: Flask, *options: str) -> tuple[int, str]:
@@ -47,19 +47,19 @@ def verified(app: Flask, *options: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
+def test_removed_records_are_found(anchored: Flask, heads: Path) -> None:
     write(anchored, 4)
     assert verified(anchored, "--anchors", str(heads))[0] == 0
     assert heads.read_text().splitlines()[-1].endswith(verify_audit(*audited_of(anchored)).head)
     with writing(part_of(anchored, Database).engine) as connection:
         connection.execute(delete(AuditSubject).where(AuditSubject.record_id > 2))
         connection.execute(delete(AuditRecord).where(AuditRecord.id > 2))
-    assert verified(anchored)[0] == 0, "the chain alone does not tell"
-    code, said = verified(anchored, "--anchors", str(heads))
-    assert (code, "records after 2 are missing" in said) == (1, True), said
-    record_separately(*audited_of(anchored), TESTER, "test.deed", "another one")
-    code, said = verified(anchored, "--anchors", str(heads))
-    assert (code, "two different heads" in said) == (2, True), said
+    assert verified(anchored)[0] == 0, "the chain by itself does not show it"
+    code, output = verified(anchored, "--anchors", str(heads))
+    assert (code, "records after 2 are missing" in output) == (1, True), output
+    record_separately(*audited_of(anchored), TESTER, "test.action", "another one")
+    code, output = verified(anchored, "--anchors", str(heads))
+    assert (code, "two different heads" in output) == (2, True), output
 
 
 def test_uncommitted_head_is_not_noted(anchored: Flask, heads: Path) -> None:
@@ -71,7 +71,9 @@ def test_uncommitted_head_is_not_noted(anchored: Flask, heads: Path) -> None:
         with writing(database.engine) as connection:
             from app.audit.services import record  # noqa: PLC0415
 
-            record(connection, part_of(anchored, AuditKeys), TESTER, "test.deed", "it", now=database.clock())
+            record(
+                connection, part_of(anchored, AuditKeys), TESTER, "test.action", "it", now=database.clock()
+            )
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -116,17 +118,17 @@ def test_heads_by_webhook(anchored: Flask, tmp_path: Path) -> None:
     assert verified(anchored, "--anchors", str(received))[0] == 1
 
 
-def test_a_file_without_heads_is_no_anchor(anchored: Flask, tmp_path: Path) -> None:
+def test_file_without_heads_is_no_anchor(anchored: Flask, tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
-    code, said = verified(anchored, "--anchors", str(tmp_path / "empty"))
-    assert (code, "at least one noted head" in said) == (2, True)
+    code, output = verified(anchored, "--anchors", str(tmp_path / "empty"))
+    assert (code, "at least one noted head" in output) == (2, True)
 
 
 @pytest.mark.parametrize(
     "value",
     ["heads", "file:heads", "file://host/heads", "udp://host", "tcp://host:601/x", "unix:log", "http://h:1"],
 )
-def test_a_place_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_place_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_ANCHORS", f"file:/var/log/heads,{value}")
     with pytest.raises(ConfigError, match="must be a file such as"):
         load_settings()

@@ -24,9 +24,9 @@ def test_records_of_changes_that_were_made(action: str, database: Database, audi
     with writing(database.engine) as connection:
         number = record(connection, audit_keys, TESTER, action, "chain 56", now=NOON)
     with reading(database.engine) as connection:
-        told = [
+        found = [
             network_record(connection, number) is not None,
             bool(records_of_row(connection, "chain 56")),
             changes_network(action),
         ]
-    assert told == [action in MADE] * 3
+    assert found == [action in MADE] * 3

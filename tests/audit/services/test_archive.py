@@ -35,7 +35,9 @@ def app(app: Flask) -> Flask:
         "chain 1", {"id": 2**70, "name": "Ä\x7f", "on": True}, {"id": 1, "list": [None, {}]}
     )
     with writing(part_of(app, Database).engine) as connection:
-        record(connection, part_of(app, AuditKeys), ALICE, "test.deed", "chain 1", now=NOON, changes=[change])
+        record(
+            connection, part_of(app, AuditKeys), ALICE, "test.action", "chain 1", now=NOON, changes=[change]
+        )
     write(audited_of(app), 2)
     change_part(app, Database, clock=lambda: NOON + timedelta(days=1))
     write(audited_of(app), 2)
@@ -50,7 +52,7 @@ def after(days: int, audited: Audited) -> Audited:
 
 def write(audited: Audited, count: int) -> None:
     for n in range(count):
-        record_separately(*audited, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}")
+        record_separately(*audited, ALICE, "test.action", f"subject {n}", detail=f"action {n}")
 
 
 def archive(audited: Audited, file: Path, days: int = 1) -> Verification | None:
@@ -69,7 +71,7 @@ def fault(audited: Audited, *files: Path) -> str:
     return verify_audit(*audited, archives=files).fault or ""
 
 
-def test_the_chain_goes_through_the_archives(database: Database, audited: Audited, tmp_path: Path) -> None:
+def test_chain_goes_through_the_archives(database: Database, audited: Audited, tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     exported = list(export_audit(database))
     before = verify_audit(*audited)
@@ -93,18 +95,18 @@ def test_the_chain_goes_through_the_archives(database: Database, audited: Audite
     assert fault(later, one).startswith("record 4 is missing; record 7 follows record 3")
 
 
-def test_the_whole_log_may_be_archived(database: Database, audited: Audited, tmp_path: Path) -> None:
+def test_whole_log_may_be_archived(database: Database, audited: Audited, tmp_path: Path) -> None:
     archive(audited, tmp_path / "all", 2)
     assert ids(database) == [6]
     assert not fault(audited)
     assert not fault(audited, tmp_path / "all")
 
 
-def test_an_archive_that_was_changed_is_found(audited: Audited, tmp_path: Path) -> None:
+def test_archive_that_was_changed_is_found(audited: Audited, tmp_path: Path) -> None:
     file = tmp_path / "one"
     archive(audited, file)
     lines = file.read_bytes().splitlines(keepends=True)
-    file.write_bytes(b"".join([lines[0], lines[1].replace(b"deed 0", b"deed 9"), lines[2]]))
+    file.write_bytes(b"".join([lines[0], lines[1].replace(b"action 0", b"action 9"), lines[2]]))
     assert fault(audited, file).startswith("record 2 does not match")
     file.write_bytes(b"".join(lines[:2]))
     assert fault(audited, file).startswith("record 3 is missing; record 4 follows record 2")
@@ -114,9 +116,7 @@ def test_an_archive_that_was_changed_is_found(audited: Audited, tmp_path: Path) 
         assert fault(audited, file) == f"line 3 of {file} is no record"
 
 
-def test_nobody_without_the_key_moves_the_beginning(
-    database: Database, audited: Audited, tmp_path: Path
-) -> None:
+def test_beginning_is_not_moved_without_the_key(database: Database, audited: Audited, tmp_path: Path) -> None:
     with writing(database.engine) as connection:
         connection.execute(delete(AuditRecord).where(AuditRecord.id <= 2))
         mac = connection.scalar(select(AuditRecord.mac).where(AuditRecord.id == 3))
@@ -137,14 +137,14 @@ def test_only_archive_record_moves_log_start(database: Database, audited: Audite
     with reading(database.engine) as connection:
         mac = connection.scalar(select(AuditRecord.mac).where(AuditRecord.id == 2))
     assert mac is not None
-    record_separately(*audited, ALICE, "test.deed", f"records up to 2:{mac.hex()}")
+    record_separately(*audited, ALICE, "test.action", f"records up to 2:{mac.hex()}")
     with writing(database.engine) as connection:
         connection.execute(delete(AuditRecord).where(AuditRecord.id <= 2))
     assert fault(audited).startswith("record 1 is missing; record 3 follows")
 
 
 def test_forged_archive_end_is_found(database: Database, audited: Audited, tmp_path: Path) -> None:
-    """The chain fits from record 5 on, but the record that says where it begins is not the sealed one."""
+    """The chain fits from record 5 on, but the record of where it begins is not the sealed one."""
     archive(audited, tmp_path / "one")
     with writing(database.engine) as connection:
         connection.execute(delete(AuditRecord).where(AuditRecord.id == 4))

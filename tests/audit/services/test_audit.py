@@ -17,7 +17,7 @@ from sqlalchemy import delete, func, insert, select, update
 from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys, AuditKeyUnusable
 from app.audit.models import AuditRecord
-from app.audit.rules.records import Actor, AuditedChange, AuditFilter, Source, key_id
+from app.audit.rules.records import HEADS_LOGGER, Actor, AuditedChange, AuditFilter, Source, key_id
 from app.audit.services import (
     export_audit,
     list_audit,
@@ -56,7 +56,7 @@ def keys(present: str, *old: str) -> AuditKeys:
 
 def write(audited: Audited, count: int) -> None:
     for n in range(count):
-        record_separately(*audited, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}")
+        record_separately(*audited, ALICE, "test.action", f"subject {n}", detail=f"action {n}")
 
 
 def tamper(database: Database, *statements: Any) -> None:
@@ -73,7 +73,7 @@ def drop(record_id: int) -> Any:
     return delete(AuditRecord).where(AuditRecord.id == record_id)
 
 
-def test_an_untouched_log_verifies(database: Database, audited: Audited) -> None:
+def test_untouched_log_verifies(database: Database, audited: Audited) -> None:
     assert verify_audit(*audited).count == 0
     write(audited, 5)
     found = verify_audit(*audited)
@@ -86,7 +86,7 @@ def test_more_records_than_a_chunk_verify(
 ) -> None:
     with writing(database.engine) as connection:
         for n in range(230):
-            record(connection, audit_keys, ALICE, "test.deed", str(n), now=NOON)
+            record(connection, audit_keys, ALICE, "test.action", str(n), now=NOON)
     assert verify_audit(*audited).count == 230
     tamper(database, edit(101, subject="x"))
     assert verify_audit(*audited).count == 100
@@ -106,7 +106,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_changed_field_is_found(database: Database, audited: Audited, field: str) -> None:
+def test_changed_field_is_found(database: Database, audited: Audited, field: str) -> None:
     write(audited, 4)
     tamper(database, edit(3, **{field: FIELDS[field]}))
     found = verify_audit(*audited)
@@ -139,21 +139,21 @@ def test_removed_and_moved_records_are_found(
     assert (found.fault or "").startswith(fault)
 
 
-def test_an_inserted_record_is_found(database: Database, audit_keys: AuditKeys, audited: Audited) -> None:
-    """Also one that is sealed like the others, by who has no key but their own."""
+def test_inserted_record_is_found(database: Database, audit_keys: AuditKeys, audited: Audited) -> None:
+    """Also one that is sealed like the others, with another key."""
     write(audited, 2)
     write((database, keys("f" * 32)), 1)
     tamper(database, edit(3, key_id=key_id(audit_keys.present)))
     assert (verify_audit(*audited).fault or "").startswith("record 3 does not match")
 
 
-def test_a_record_of_another_past_is_found(database: Database, audited: Audited) -> None:
+def test_record_of_another_past_is_found(database: Database, audited: Audited) -> None:
     """One that was sealed with the key and has its number, but followed something else."""
     write(audited, 3)
-    kept = dict(rows(database)[2]._mapping)
+    removed = dict(rows(database)[2]._mapping)
     tamper(database, drop(3), drop(2))
-    record_separately(*audited, ALICE, "test.deed", "something else")
-    tamper(database, insert(AuditRecord).values(kept))
+    record_separately(*audited, ALICE, "test.action", "something else")
+    tamper(database, insert(AuditRecord).values(removed))
     assert (verify_audit(*audited).fault or "").startswith("record 3 does not match")
 
 
@@ -165,9 +165,9 @@ def test_noted_head_reveals_cut_tail(database: Database, audited: Audited) -> No
     assert "records were removed at the end" in (verify_audit(*audited, noted).fault or "")
     write(audited, 1)
     assert "rewritten" not in (verify_audit(*audited, {2: noted[2]}).fault or "")
-    # The same deed at the same time gives the same record; another one shows.
+    # The same action at the same time gives the same record; another one shows.
     tamper(database, drop(3))
-    record_separately(*audited, ALICE, "test.deed", "something else")
+    record_separately(*audited, ALICE, "test.action", "something else")
     assert "record 3 does not match the given head" in (verify_audit(*audited, noted).fault or "")
 
 
@@ -221,17 +221,17 @@ def test_without_a_key_nothing_is_changed(
     assert json.loads(export_network(database))["chains"] == []
 
 
-def test_a_change_that_fails_leaves_no_record(
+def test_change_that_fails_leaves_no_record(
     database: Database, audit_keys: AuditKeys, audited: Audited, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "app.services.audit.record")
+    caplog.set_level(logging.INFO, HEADS_LOGGER)
     with pytest.raises(RuntimeError), writing(database.engine) as connection:
-        record(connection, audit_keys, ALICE, "test.deed", "x", now=NOON)
+        record(connection, audit_keys, ALICE, "test.action", "x", now=NOON)
         raise RuntimeError
     assert rows(database) == []
     assert caplog.messages == []
     write(audited, 1)
-    assert caplog.messages == [f"audit head 1:{rows(database)[0].mac.hex()} test.deed by {ALICE.name}"]
+    assert caplog.messages == [f"audit head 1:{rows(database)[0].mac.hex()} test.action by {ALICE.name}"]
 
 
 def test_writers_at_once_make_one_chain(audited: Audited) -> None:
@@ -243,8 +243,8 @@ def test_writers_at_once_make_one_chain(audited: Audited) -> None:
     assert verify_audit(*audited).count == 20
 
 
-def test_unstorable_texts_are_kept_altered(database: Database, audited: Audited) -> None:
-    """Of what a database cannot keep."""
+def test_unstorable_texts_are_stored_altered(database: Database, audited: Audited) -> None:
+    """Characters that no database stores."""
     odd = Actor("a\0b\ud800" + "x" * 300, Source.CONSOLE, "1" * 100)
     record_separately(*audited, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
     (row,) = rows(database)
@@ -347,7 +347,7 @@ def test_commands_on_the_log_are_recorded(database: Database, intake: Intake, au
     assert last(database)[0].action == "events.replay"
 
 
-def test_the_sandbox_is_recorded(
+def test_sandbox_is_recorded(
     app: Flask, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:
     load_into(app)

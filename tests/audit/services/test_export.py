@@ -55,7 +55,7 @@ def app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
 def write(audited: Audited, *numbers: int) -> None:
     for number in numbers:
         actor = ALICE if number % 2 else TESTER
-        record_separately(*audited, actor, "test.deed", f"subject {number}")
+        record_separately(*audited, actor, "test.action", f"subject {number}")
 
 
 def archive_all(audited: Audited, file: Path) -> None:
@@ -130,7 +130,7 @@ def test_no_record_is_no_line(open_app: OpenApp) -> None:
 
 
 @pytest.mark.parametrize("wanted", [EVERYTHING, OF_ALICE])
-def test_an_export_lacks_no_archived_records(
+def test_export_lacks_no_archived_records(
     database: Database, audited: Audited, tmp_path: Path, wanted: AuditFilter
 ) -> None:
     expected, lines = whole(database, wanted), export_audit(database, wanted)
@@ -142,7 +142,7 @@ def test_an_export_lacks_no_archived_records(
     assert len(list(export_audit(database))) == 1, "the record of the archive"
 
 
-def test_an_archive_of_what_was_exported_does_no_harm(
+def test_archive_of_exported_records_is_harmless(
     database: Database, audited: Audited, tmp_path: Path
 ) -> None:
     expected, lines = whole(database), export_audit(database)
@@ -152,7 +152,7 @@ def test_an_archive_of_what_was_exported_does_no_harm(
     assert (tmp_path / "one").read_bytes() == b"".join(expected)
 
 
-def test_what_comes_before_an_unreadable_record_is_exported(database: Database) -> None:
+def test_records_before_unreadable_are_exported(database: Database) -> None:
     expected = whole(database)
     with database.engine.begin() as connection:
         infinite = {"sqlite": "soon", "postgresql": "infinity"}[database.engine.dialect.name]

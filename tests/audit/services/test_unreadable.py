@@ -28,7 +28,7 @@ UNREADABLE = {
 def test_unreadable_record_is_first_fault(database: Database, audited: Audited) -> None:
     """The one in the middle of a chunk, after records that are good."""
     for number in range(3):
-        record_separately(*audited, TESTER, "test.deed", f"subject {number}")
+        record_separately(*audited, TESTER, "test.action", f"subject {number}")
     with database.engine.connect() as connection:
         sealed = dict(connection.execute(text("SELECT * FROM audit_records WHERE id = 2")).one()._mapping)
     restored = text(

@@ -15,7 +15,7 @@ def key(*scopes: Scope) -> ApiKey:
     return ApiKey("wallet", digest_of(TEXT.encode()), 1, ID, frozenset(scopes))
 
 
-def test_a_key_has_its_public_id() -> None:
+def test_key_has_its_public_id() -> None:
     assert f"gwk_{ID}{SECRET}" == TEXT
     assert key_id_of(TEXT) == ID
 

@@ -24,7 +24,7 @@ SECRET = "A" * 21 + "_-" + "b" * 20
 TOKEN = f"gwi_0123456789abcdef_{SECRET}"
 
 
-def test_a_token_is_its_parts() -> None:
+def test_token_is_its_parts() -> None:
     assert token_text("0123456789abcdef", SECRET) == TOKEN
     assert key_id_of(TOKEN.encode()) == "0123456789abcdef"
 
@@ -51,7 +51,7 @@ def test_digest_is_sha256_of_the_token() -> None:
     assert token.scope is EVERYTHING
 
 
-def test_a_token_of_the_environment() -> None:
+def test_token_of_the_environment() -> None:
     token = environment_token("s3cret")
     assert token.name == "env-" + hashlib.sha256(b"s3cret").hexdigest()[:8]
     assert token.is_(b"s3cret")
@@ -82,6 +82,6 @@ def test_names() -> None:
         (1, MAX_SECONDS + 1, "period"),
     ],
 )
-def test_a_quota_has_bounds(events: int | None, seconds: int | None, fault: str | None) -> None:
-    said = quota_fault(events, seconds)
-    assert said is None if fault is None else fault in str(said)
+def test_quota_has_bounds(events: int | None, seconds: int | None, fault: str | None) -> None:
+    found = quota_fault(events, seconds)
+    assert found is None if fault is None else fault in str(found)

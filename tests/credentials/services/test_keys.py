@@ -39,7 +39,7 @@ def timer() -> Timer:
 
 @pytest.fixture
 def elsewhere(database: Database, timer: Timer) -> Database:
-    """Another process: it does not see the writes of this one, and keeps what it read."""
+    """Another process: it does not see the writes of this one, and has what it read cached."""
     return replace(database, cached=CachedReads(MAX_AGE, Writes(), timer))
 
 
@@ -72,7 +72,7 @@ def presented(database: Database, text: str) -> Any:
     return presented_key(database, f"Bearer {text}")
 
 
-def test_a_key_is_recognised_and_not_kept(database: Database, editing: Editing) -> None:
+def test_key_is_recognised_and_not_stored(database: Database, editing: Editing) -> None:
     text = make(editing, "wallet", "5/minute;20/hour", "read", "webhooks")
     key = presented(database, text)
     assert (key.name, key.rate_limit) == ("wallet", "5/minute;20/hour")
@@ -108,7 +108,7 @@ def test_what_is_no_key(database: Database, editing: Editing, change: str) -> No
     assert presented(database, text).name == "wallet"
 
 
-def test_a_look_up_costs_no_read(
+def test_look_up_costs_no_read(
     elsewhere: Database, audit_keys: AuditKeys, two_persons: TwoPersons, timer: Timer, reads: list[str]
 ) -> None:
     text = make((elsewhere, audit_keys, two_persons))
@@ -122,7 +122,7 @@ def test_a_look_up_costs_no_read(
     assert len(reads) == 2
 
 
-def test_a_revoked_key_counts_no_longer(
+def test_revoked_key_counts_no_longer(
     database: Database, audited: Audited, editing: Editing, elsewhere: Database, timer: Timer
 ) -> None:
     text, other = make(editing), make(editing, "other")
@@ -168,7 +168,7 @@ def test_what_is_not_made(
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
 
-def test_a_name_is_never_given_again(audited: Audited, editing: Editing) -> None:
+def test_name_is_never_given_again(audited: Audited, editing: Editing) -> None:
     make(editing)
     revoke_key(*audited, "wallet", actor=TESTER)
     with pytest.raises(CredentialRefused, match="was used before"):

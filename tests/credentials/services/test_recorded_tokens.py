@@ -38,7 +38,7 @@ def token_revoked(app: Flask) -> list[bytes]:
 @pytest.mark.parametrize(("act", "action", "count"), [
     (token_made, "ingest_token.create", 1), (token_revoked, "ingest_token.revoke", 2),
 ])  # fmt: skip
-def test_tokens_are_recorded_without_their_secrets(
+def test_tokens_are_recorded_without_secrets(
     app: Flask, database: Database, act: Callable[[Flask], list[bytes]], action: str, count: int
 ) -> None:
     secrets = act(app)

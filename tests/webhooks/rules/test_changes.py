@@ -1,4 +1,4 @@
-"""What a change of a status says."""
+"""The message of a changed status."""
 
 import json
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ def between(before: TransferState | None, after: TransferState) -> StatusChange:
     return StatusChange.between(ID, 12, then, StatusThen.of(after))
 
 
-def test_the_body_has_the_documented_fields() -> None:
+def test_body_has_the_documented_fields() -> None:
     after = state(Status.TRANSFER_TO_BE_REFUNDED, refund_reason=XferStatus.BAD_SLIPPAGE)
     change = between(state(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION), after)
     assert json.loads(change_body(change, NOW)) == {
@@ -52,7 +52,7 @@ def test_the_body_has_the_documented_fields() -> None:
     }
 
 
-def test_a_new_transfer_was_unknown() -> None:
+def test_new_transfer_was_unknown() -> None:
     change = between(None, state(Status.TRANSFER_SUBMITTING))
     assert (change.previous_status, change.taken_back) == (Status.TRANSFER_UNKNOWN, False)
 

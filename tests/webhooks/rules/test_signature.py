@@ -12,13 +12,13 @@ KEY, BODY = b"a key outside of the database", b'{"type":"transfer.status"}'
 NEW, OLD = secret_of(KEY, b"n" * 32), secret_of(KEY, b"o" * 32)
 
 
-def test_a_signature_is_verified_by_the_library() -> None:
+def test_signature_is_verified_by_the_library() -> None:
     signed = headers("msg_1", int(time.time()), BODY, [NEW])
     assert Webhook(secret_text(NEW)).verify(BODY, dict(signed)) == json.loads(BODY)
 
 
 @pytest.mark.parametrize("secret", [NEW, OLD])
-def test_both_secrets_verify_while_one_is_replaced(secret: bytes) -> None:
+def test_both_secrets_verify_during_rotation(secret: bytes) -> None:
     signed = headers("msg_1", int(time.time()), BODY, [NEW, OLD])
     assert Webhook(secret_text(secret)).verify(BODY, dict(signed))
 
@@ -31,7 +31,7 @@ def test_both_secrets_verify_while_one_is_replaced(secret: bytes) -> None:
         {"webhook-signature": "v1,AAAA"},
     ],
 )
-def test_what_was_changed_is_not_verified(changed: dict[str, str]) -> None:
+def test_changed_message_is_not_verified(changed: dict[str, str]) -> None:
     signed = dict(headers("msg_1", int(time.time()), BODY, [NEW])) | changed
     with pytest.raises(WebhookVerificationError):
         Webhook(secret_text(NEW)).verify(BODY, signed)

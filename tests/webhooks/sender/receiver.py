@@ -25,7 +25,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """A server on 127.0.0.1 that answers as it is told.
+    """A server on 127.0.0.1 with answers of the test.
 
     :param answer: the status of the answer to each request, and lines of headers.
     """
@@ -60,7 +60,7 @@ class Receiver:
             self.seen.append(received)
             status, more = self.answer(received)
             if status == HANG:
-                await reader.read()  # until the other side has had enough
+                await reader.read()  # until the other side closes
                 return
             writer.write(f"HTTP/1.1 {status} X\r\n{more}Content-Length: 6\r\n\r\nsecret".encode())
             await writer.drain()
@@ -72,14 +72,14 @@ class Receiver:
 
 
 class Names:
-    """A resolver that answers what it is told: the next of the answers each time, the last one for ever."""
+    """A resolver that returns the next of its answers each time, the last one for ever."""
 
     def __init__(self, **names: Sequence[Sequence[str]]) -> None:
         self.names = {name.replace("_", "."): list(answers) for name, answers in names.items()}
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def __call__(self, host: str, _port: int) -> list[str]:
-        self.asked.append(host)
+        self.requested.append(host)
         if host not in self.names:
             if host.replace(".", "").isdecimal() or ":" in host:
                 return [host]

@@ -52,7 +52,11 @@ def received(app: Flask) -> list[dict[str, Any]]:
 
     asyncio.run(work())
     sent_data = [case["expect"]["value"]["data"] for case in cases[::4]]
-    assert [(each["status"], "taken_back" in each) for each in sent_data] == [(1, False), (5, False), (1, True)]
+    assert [(each["status"], "taken_back" in each) for each in sent_data] == [
+        (1, False),
+        (5, False),
+        (1, True),
+    ]
     return cases
 
 

@@ -29,7 +29,7 @@ def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
     assert "no connection" in row.tries
 
 
-def test_a_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
     app = open_app(webhook_allow_networks=("127.0.0.0/8",))
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])

@@ -24,10 +24,10 @@ from tests.applications import audited_of, change_part
 from tests.feed.services.world import about, feed, released, sent
 from tests.webhooks.sender.receiver import Names, Received, Receiver
 from tests.webhooks.sender.sending import send_due, sender_of
-from tests.webhooks.services.hooks import Clock, deliveries, kept, to_everything
+from tests.webhooks.services.hooks import Clock, deliveries, subscription_of, to_everything
 
 
-def test_a_change_arrives_signed_by_both_secrets(app: Flask) -> None:
+def test_change_arrives_signed_by_both_secrets(app: Flask) -> None:
     change_part(app, Database, clock=system_clock)
 
     async def work() -> None:
@@ -57,8 +57,8 @@ def test_status_410_ends_and_redirect_fails(app: Flask, database: Database) -> N
             of_gone, of_moved = to_everything(app, gone.url()), to_everything(app, moved.url())
             feed(app, sent(1))
             await send_due(app)
-            assert kept(database, of_gone).state == State.OFF
-            assert kept(database, of_moved).state == State.ACTIVE
+            assert subscription_of(database, of_gone).state == State.OFF
+            assert subscription_of(database, of_moved).state == State.ACTIVE
 
     asyncio.run(work())
     first, second = deliveries(database)
@@ -141,7 +141,7 @@ def test_stopped_sender_notes_current_attempts(app: Flask, database: Database) -
 
 
 class Failing(Poster):
-    """As a poster whose library fails in a way that nobody thought of."""
+    """As a poster whose library fails in an unexpected way."""
 
     def __init__(self) -> None:
         super().__init__(Names(), ())
@@ -173,7 +173,7 @@ def test_local_failure_is_noted_and_frees_place(
     assert "hidden" not in caplog.text + row.tries
 
 
-def test_sending_what_is_due_can_be_stopped(app: Flask, database: Database) -> None:
+def test_sending_can_be_stopped(app: Flask, database: Database) -> None:
     async def work() -> None:
         poster = Poster(Names(), part_of(app, AllowedNetworks))
         sender = sender_of(app, poster)

@@ -42,13 +42,13 @@ def test_request_uses_checked_address_and_name() -> None:
             assert got.headers["webhook-id"] == "msg_1"
             assert got.headers["content-type"] == "application/json"
             assert got.body == b"{}"
-            assert names.asked == ["hooks.example"]
+            assert names.requested == ["hooks.example"]
 
     run(work)
 
 
 def test_name_changing_address_is_never_connected() -> None:
-    """It was public when the subscription was made. Each attempt asks once, and goes to what was checked."""
+    """It was public when the subscription was made. Each attempt resolves it once."""
 
     async def work() -> None:
         async with Receiver() as receiver:
@@ -57,7 +57,7 @@ def test_name_changing_address_is_never_connected() -> None:
                 with pytest.raises(Unsent, match="refused"):
                     await send(f"https://moves.example:{receiver.port}/", names, opened=False)
             assert receiver.seen == []
-            assert names.asked == ["moves.example"] * 4
+            assert names.requested == ["moves.example"] * 4
 
     run(work)
 
@@ -110,9 +110,7 @@ def test_retry_after_reads_seconds_or_date(header: str, expected: timedelta | No
     run(work)
 
 
-def test_hanging_receiver_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_hanging_receiver_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that never ends its head."""
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.3)
 
@@ -185,7 +183,7 @@ def test_next_address_is_tried() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"SSH-2.0-OpenSSH\r\n"])
-def test_words_of_a_receiver_are_never_repeated(answer: bytes) -> None:
+def test_words_of_receiver_are_never_repeated(answer: bytes) -> None:
     async def odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)

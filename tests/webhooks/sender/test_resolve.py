@@ -14,20 +14,20 @@ from app.webhooks.post import THREADS, NotResolved, Resolver
 def test_hanging_names_delay_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
-    def ask(host: str, _port: int) -> list[str]:
+    def resolve(host: str, _port: int) -> list[str]:
         if host.startswith("hangs"):
-            ended.wait(10)  # longer than whoever asked waits
+            ended.wait(10)  # longer than the caller waits
         return ["192.0.2.1"]
 
-    monkeypatch.setattr(module, "_resolve", ask)
+    monkeypatch.setattr(module, "_resolve", resolve)
     monkeypatch.setattr(module, "RESOLVE_SECONDS", 0.3)
 
     async def work() -> None:
         resolver = Resolver()
         assert await resolver("good.example", 443) == ["192.0.2.1"]
         hanging = [resolver(f"hangs{n}.example", 443) for n in range(2 * THREADS)]
-        told = await asyncio.gather(*hanging, return_exceptions=True)
-        assert {type(each) for each in told} == {NotResolved}
+        results = await asyncio.gather(*hanging, return_exceptions=True)
+        assert {type(each) for each in results} == {NotResolved}
         assert await asyncio.gather(*(resolver("good.example", 443) for _ in range(3))) == [["192.0.2.1"]] * 3
         resolver.close()
 
@@ -38,16 +38,16 @@ def test_hanging_names_delay_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_name_hanging_once_resolves_among_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked_by: list[str] = []
+    resolved_by: list[str] = []
     fails = False
 
-    def ask(_host: str, _port: int) -> list[str]:
-        asked_by.append(threading.current_thread().name.rpartition("_")[0])
+    def resolve(_host: str, _port: int) -> list[str]:
+        resolved_by.append(threading.current_thread().name.rpartition("_")[0])
         if fails:
             raise OSError
         return ["192.0.2.1"]
 
-    monkeypatch.setattr(module, "_resolve", ask)
+    monkeypatch.setattr(module, "_resolve", resolve)
 
     async def work() -> None:
         nonlocal fails
@@ -60,4 +60,4 @@ def test_name_hanging_once_resolves_among_new(monkeypatch: pytest.MonkeyPatch) -
         resolver.close()
 
     asyncio.run(work())
-    assert asked_by == ["resolve-new", "resolve", "resolve-new", "resolve"]
+    assert resolved_by == ["resolve-new", "resolve", "resolve-new", "resolve"]

@@ -1,4 +1,4 @@
-"""Subscriptions and deliveries, as tests make and see them."""
+"""Subscriptions and deliveries, as tests make and read them."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def deliveries(database: Database) -> list[Any]:
         return list(connection.execute(select(Delivery.__table__).order_by(Delivery.id)))
 
 
-def told(app: Flask) -> list[dict[str, Any]]:
-    """What they say."""
+def published(app: Flask) -> list[dict[str, Any]]:
+    """Their data."""
     return [json.loads(row.body)["data"] for row in deliveries(part_of(app, Database))]
 
 
-def kept(database: Database, made: Made) -> Any:
+def subscription_of(database: Database, made: Made) -> Any:
     """The row of a subscription."""
     with reading(database.engine) as connection:
         found = select(Subscription.__table__).where(Subscription.public_id == made.public_id)

@@ -1,4 +1,4 @@
-"""Alerts of operators are told when they begin and when they end, each once."""
+"""Alerts of operators are sent when they begin and when they end, each once."""
 
 from __future__ import annotations
 
@@ -43,41 +43,41 @@ def publish(app: Flask, alerts: Alerts) -> None:
     alerts.publish(part_of(app, Database), part_of(app, SnapshotSource), part_of(app, AuditKeys))
 
 
-def told(database: Database) -> list[tuple[str, str, bool]]:
+def sent_alerts(database: Database) -> list[tuple[str, str, bool]]:
     bodies: list[dict[str, Any]] = [json.loads(row.body) for row in deliveries(database)]
     return [(body["type"], body["data"]["subject"], body["data"]["holds"]) for body in bodies]
 
 
-def test_a_stuck_transfer(app: Flask, database: Database, clock: Clock) -> None:
+def test_stuck_transfer_is_reported(app: Flask, database: Database, clock: Clock) -> None:
     to_alerts(app, AlertKind.STUCK)
     alerts = Alerts()
     feed(app, sent(1), sent(2), released(2))
     publish(app, alerts)
-    assert told(database) == []
+    assert sent_alerts(database) == []
     clock.move(timedelta(hours=2))
     for _ in range(3):
         publish(app, alerts)
     publish(app, Alerts())  # of another sender
     stuck = f"transfer {transfer_id(1)}"
-    assert told(database) == [("alert.stuck", stuck, True)]
+    assert sent_alerts(database) == [("alert.stuck", stuck, True)]
     feed(app, released(1, at=0))
     publish(app, alerts)
-    assert told(database) == [("alert.stuck", stuck, True), ("alert.stuck", stuck, False)]
+    assert sent_alerts(database) == [("alert.stuck", stuck, True), ("alert.stuck", stuck, False)]
 
 
-def test_an_anomaly_until_somebody_acknowledges_it(app: Flask, database: Database) -> None:
+def test_anomaly_holds_until_acknowledged(app: Flask, database: Database) -> None:
     to_alerts(app, AlertKind.ANOMALY)
     alerts = Alerts()
     feed(app, released(1))
     feed(app, about(1, "refund.completed", at=-5, tx_hash="0x" + "aa" * 32))
     publish(app, alerts)
-    began = told(database)
+    began = sent_alerts(database)
     assert began
     assert {holds for _, _, holds in began} == {True}
     with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="x"))
     publish(app, alerts)
-    assert sorted(told(database)[len(began) :]) == sorted(
+    assert sorted(sent_alerts(database)[len(began) :]) == sorted(
         (kind, subject, False) for kind, subject, _ in began
     )
 
@@ -93,32 +93,32 @@ def test_unlisted_alerts_are_not_reported_ended(
         feed(app, released(n))
         feed(app, about(n, "refund.completed", at=-5, tx_hash="0x" + f"{n:02x}" * 32))
         publish(app, alerts)
-    assert [holds for _, _, holds in told(database)] == [True]
+    assert [holds for _, _, holds in sent_alerts(database)] == [True]
 
 
-def test_a_chain_that_nobody_reads(app: Flask, database: Database, clock: Clock) -> None:
+def test_chain_that_nobody_reads_is_reported(app: Flask, database: Database, clock: Clock) -> None:
     to_alerts(app, AlertKind.CHAIN_QUIET)
     publish(app, Alerts())
-    assert told(database) == []  # nothing is watched
+    assert sent_alerts(database) == []  # nothing is watched
     watch_a_chain(app)
     clock.move(timedelta(hours=1))
     for _ in range(2):
         publish(app, Alerts())
-    assert told(database) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
+    assert sent_alerts(database) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
 
 
-def test_a_broken_audit_log(app: Flask, database: Database, clock: Clock) -> None:
+def test_broken_audit_log_is_reported(app: Flask, database: Database, clock: Clock) -> None:
     to_alerts(app, AlertKind.AUDIT_BROKEN)
     alerts = Alerts()
     publish(app, alerts)
     with writing(database.engine) as connection:
         connection.execute(update(AuditRecord).values(detail="another"))
     publish(app, alerts)  # it was verified just now
-    assert told(database) == []
+    assert sent_alerts(database) == []
     clock.move(AUDIT_EVERY)
     publish(app, alerts)
     publish(app, alerts)
-    assert told(database) == [("alert.audit_broken", "audit log", True)]
+    assert sent_alerts(database) == [("alert.audit_broken", "audit log", True)]
 
 
 def test_only_subscribers_of_alert_get_it(
@@ -130,9 +130,9 @@ def test_only_subscribers_of_alert_get_it(
     stuck = to_alerts(app, AlertKind.STUCK, AlertKind.AUDIT_BROKEN)
     to_alerts(app, AlertKind.ANOMALY)
     publish(app, Alerts())
-    assert [kind for kind, _, _ in told(database)] == ["alert.stuck"]
+    assert [kind for kind, _, _ in sent_alerts(database)] == ["alert.stuck"]
     switch(*audited, stuck.public_id, State.REMOVED, actor=TESTER)
     publish(app, Alerts())
     to_alerts(app, AlertKind.STUCK)
     publish(app, Alerts())
-    assert [kind for kind, _, _ in told(database)] == ["alert.stuck"] * 2
+    assert [kind for kind, _, _ in sent_alerts(database)] == ["alert.stuck"] * 2

@@ -1,4 +1,4 @@
-"""What senders take, and what becomes of it."""
+"""Which deliveries senders take, and how these end."""
 
 import json
 from datetime import timedelta
@@ -16,7 +16,14 @@ from app.webhooks.services.subscriptions import rotate, send_test, switch
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
 from tests.feed.services.world import NOW, feed, sent
-from tests.webhooks.services.hooks import Clock, Plenty, deliveries, kept, to_everything, to_subjects
+from tests.webhooks.services.hooks import (
+    Clock,
+    Plenty,
+    deliveries,
+    subscription_of,
+    to_everything,
+    to_subjects,
+)
 
 
 @pytest.fixture
@@ -52,7 +59,7 @@ def test_taken_delivery_is_claimed_meanwhile(app: Flask, audited: Audited, clock
 def test_clock_set_back_delays_nothing(
     app: Flask, database: Database, audited: Audited, clock: Clock
 ) -> None:
-    """Neither what was written by it, nor what is tried again, nor a receiver that asked for a pause."""
+    """Neither what was written by it, nor what is tried again, nor a receiver that requested a pause."""
     to_everything(app)
     clock.move(timedelta(days=40))
     feed(app, sent(1))
@@ -105,7 +112,7 @@ def test_only_available_room_is_taken(app: Flask, audited: Audited) -> None:
     assert take(*audited, room) == []
 
 
-def test_failed_delivery_is_retried_then_abandoned(
+def test_failed_delivery_is_retried_then_dropped(
     app: Flask, database: Database, audited: Audited, clock: Clock
 ) -> None:
     to_everything(app)
@@ -140,7 +147,7 @@ def test_receiver_requesting_pause_gets_it(
     assert take(*audited, Plenty()) == []
     clock.move(timedelta(minutes=1))
     assert len(take(*audited, Plenty())) == 2
-    assert kept(database, made).quiet_until is not None
+    assert subscription_of(database, made).quiet_until is not None
 
 
 def test_410_switches_the_subscription_off(
@@ -150,7 +157,7 @@ def test_410_switches_the_subscription_off(
     feed(app, sent(1), sent(2))
     one, _two = take(*audited, Plenty())
     ended(database, one, 410)
-    row = kept(database, made)
+    row = subscription_of(database, made)
     assert (row.state, "410" in row.state_reason) == (State.OFF, True)
     feed(app, sent(3))
     clock.move(CLAIM)
@@ -218,9 +225,7 @@ def test_replay_resends_with_same_ids(app: Flask, database: Database, audited: A
     assert [(due.message_id, due.attempts) for due in again] == [(taken[1].message_id, 0)]
 
 
-def test_old_deliveries_and_removed_subscriptions_go(
-    app: Flask, database: Database, audited: Audited, clock: Clock
-) -> None:
+def test_old_deliveries_are_deleted(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
     to_everything(app)
     gone = to_subjects(app, transfers=[1])
     feed(app, sent(1))
@@ -233,7 +238,7 @@ def test_old_deliveries_and_removed_subscriptions_go(
     assert deliveries(database) == []
 
 
-def test_everything_too_old_is_deleted(
+def test_more_than_one_turn_deletes_is_deleted(
     app: Flask, database: Database, audited: Audited, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As much as is written between two turns: otherwise the table would grow for ever."""

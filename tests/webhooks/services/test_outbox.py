@@ -1,4 +1,4 @@
-"""Deliveries are written in the transaction of what they tell of."""
+"""Deliveries are written in the transaction of the change that they report."""
 
 import json
 
@@ -17,16 +17,16 @@ from app.webhooks.services.subscriptions import switch
 from tests.actors import TESTER
 from tests.applications import Audited
 from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
-from tests.webhooks.services.hooks import deliveries, kept, to_everything, to_subjects, told
+from tests.webhooks.services.hooks import deliveries, published, subscription_of, to_everything, to_subjects
 
 OTHER = "0x" + "bb" * 20
 
 
 def steps(app: Flask) -> list[tuple[int, int]]:
-    return [(each["previous_status"], each["status"]) for each in told(app)]
+    return [(each["previous_status"], each["status"]) for each in published(app)]
 
 
-def test_without_a_subscription_nothing_is_written(app: Flask, database: Database) -> None:
+def test_nothing_is_written_without_subscription(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1))
     assert deliveries(database) == []
 
@@ -36,7 +36,7 @@ def test_status_change_is_sent_once_with_position(app: Flask, database: Database
     feed(app, sent(1))
     feed(app, sent(1), about(1, "transfer.confirmed", at=-60))
     feed(app, released(1))
-    assert told(app) == [
+    assert published(app) == [
         {"transfer_id": transfer_id(1), "status": s, "previous_status": p, "refund_reason": 0, "seq": seq}
         for p, s, seq in [(0, 1, 1), (1, 3, 2), (3, 5, 3)]
     ]
@@ -50,14 +50,14 @@ def test_reorg_and_retraction_take_status_back(app: Flask, audited: Audited) -> 
     feed(app, sent(2), released(2, event_id="paid"))
     retract_ids(*audited, ["paid"], "was another's", actor=TESTER)
     assert steps(app) == [(0, 3), (3, 0), (0, 5), (5, 1)]
-    assert [each.get("taken_back") for each in told(app)] == [None, True, None, True]
+    assert [each.get("taken_back") for each in published(app)] == [None, True, None, True]
 
 
 @pytest.mark.parametrize("account", [SENDER, SENDER.lower(), SENDER.upper().replace("0X", "0x")])
-def test_an_account_hears_of_its_transfers_alone(app: Flask, account: str) -> None:
+def test_account_gets_only_its_transfers(app: Flask, account: str) -> None:
     to_subjects(app, [account])
     feed(app, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender=OTHER))
-    assert [each["transfer_id"] for each in told(app)] == [transfer_id(1), transfer_id(3)]
+    assert [each["transfer_id"] for each in published(app)] == [transfer_id(1), transfer_id(3)]
 
 
 def test_account_learns_of_unlisted_transfer(app: Flask, audited: Audited) -> None:
@@ -69,26 +69,24 @@ def test_account_learns_of_unlisted_transfer(app: Flask, audited: Audited) -> No
 
 
 def test_subscription_reports_each_transfer_once(app: Flask, database: Database) -> None:
-    first = kept(database, to_subjects(app, [SENDER], [1])).id
-    second = kept(database, to_subjects(app, [OTHER], [1, 2])).id
+    first = subscription_of(database, to_subjects(app, [SENDER], [1])).id
+    second = subscription_of(database, to_subjects(app, [OTHER], [1, 2])).id
     feed(app, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender="x", receiver="y"))
     by = [(row.subscription_id, row.subject) for row in deliveries(database)]
     assert by == [(first, transfer_id(1)), (second, transfer_id(1)), (second, transfer_id(2))]
 
 
-def test_paused_subscription_collects_disabled_does_not(
-    app: Flask, database: Database, audited: Audited
-) -> None:
+def test_only_paused_subscription_collects(app: Flask, database: Database, audited: Audited) -> None:
     paused, off, removed = (to_everything(app) for _ in range(3))
     switch(*audited, to_subjects(app, [SENDER]).public_id, State.OFF, actor=TESTER)
     switch(*audited, paused.public_id, State.PAUSED, actor=TESTER)
     switch(*audited, off.public_id, State.OFF, actor=TESTER)
     switch(*audited, removed.public_id, State.REMOVED, actor=TESTER)
     feed(app, sent(1))
-    assert [row.subscription_id for row in deliveries(database)] == [kept(database, paused).id]
+    assert [row.subscription_id for row in deliveries(database)] == [subscription_of(database, paused).id]
 
 
-def test_a_transaction_that_is_undone_tells_nothing(app: Flask, database: Database, intake: Intake) -> None:
+def test_undone_transaction_publishes_nothing(app: Flask, database: Database, intake: Intake) -> None:
     to_everything(app)
     line = json.dumps(sent(1)).encode()
     with pytest.raises(RuntimeError, match="undone"), writing(database.engine) as connection:
@@ -97,7 +95,7 @@ def test_a_transaction_that_is_undone_tells_nothing(app: Flask, database: Databa
     assert deliveries(database) == []
 
 
-def test_a_replay_of_the_log_tells_nothing(app: Flask, database: Database, audited: Audited) -> None:
+def test_replay_publishes_nothing(app: Flask, database: Database, audited: Audited) -> None:
     to_everything(app)
     feed(app, sent(1), released(1))
     before = deliveries(database)

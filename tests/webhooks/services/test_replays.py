@@ -1,4 +1,4 @@
-"""A replay repairs what release 1.0 answered, and those who follow a transfer hear of it."""
+"""A replay repairs what release 1.0 answered, and clients that follow a transfer get it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.applications import Audited
 from tests.feed.services.world import about, feed, of, proven, released
-from tests.webhooks.services.hooks import deliveries, to_everything, told
+from tests.webhooks.services.hooks import deliveries, published, to_everything
 
 SEND = proven(1)
 KEY: Any = bytes.fromhex(SEND["transfer_id"][2:])
@@ -32,10 +32,10 @@ KEY: Any = bytes.fromhex(SEND["transfer_id"][2:])
 def limited(app: Flask, line: dict[str, Any], *chains: int) -> None:
     """Report an event by a token for some chains."""
     scope = Scope(chains=frozenset(chains))
-    told = ingest_lines(
+    result = ingest_lines(
         part_of(app, Database), part_of(app, Intake), [json.dumps(line).encode()], "limited", scope=scope
     )
-    assert told.refused == []
+    assert result.refused == []
 
 
 def answered_by_1_0(database: Database, **answer: Any) -> None:
@@ -83,11 +83,11 @@ def test_misplaced_release_is_taken_back(app: Flask, database: Database, audited
     before, seen = len(deliveries(database)), len(statuses(database))
     replay(*audited, actor=TESTER)
     assert statuses(database)[seen:] == [(5, 1, True)]
-    assert [each["taken_back"] for each in told(app)[before:]] == [True]
+    assert [each["taken_back"] for each in published(app)[before:]] == [True]
     assert found(database) == []
 
 
-def test_replay_that_changes_nothing_sends_nothing(app: Flask, database: Database, audited: Audited) -> None:
+def test_replay_without_changes_sends_nothing(app: Flask, database: Database, audited: Audited) -> None:
     to_everything(app)
     feed(app, SEND, of(SEND, about(1, "transfer.confirmed")))
     before, seen = len(deliveries(database)), statuses(database)
@@ -99,18 +99,14 @@ def test_replay_that_changes_nothing_sends_nothing(app: Flask, database: Databas
 @pytest.mark.parametrize(
     "spelled", [{"sender": SEND["sender"][2:]}, {"token": SEND["token"][2:].lower()}, {"nonce": "0x01"}]
 )
-def test_stored_event_is_read_in_its_one_form(
-    app: Flask, database: Database, spelled: dict[str, str]
-) -> None:
+def test_stored_event_is_read_in_one_form(app: Flask, database: Database, spelled: dict[str, str]) -> None:
     feed(app, SEND)
     stored_by_1_0(database, SEND["id"], **spelled)
     assert feed(app, SEND).repeated == 1
     assert found(database) == []
 
 
-def test_stored_send_that_contradicts_its_id_counts_for_nothing(
-    app: Flask, database: Database, audited: Audited
-) -> None:
+def test_stored_send_of_other_id_does_not_count(app: Flask, database: Database, audited: Audited) -> None:
     to_everything(app)
     feed(app, SEND)
     stored_by_1_0(database, SEND["id"], nonce="0x2")
@@ -118,7 +114,7 @@ def test_stored_send_that_contradicts_its_id_counts_for_nothing(
     assert "a send contradicts the transfer id" in found(database)[0]
     replay(*audited, actor=TESTER)
     assert statuses(database) == [(0, 1, False), (1, 0, True)]
-    assert [(each["previous_status"], each["status"]) for each in told(app)] == [(0, 1), (1, 0)]
+    assert [(each["previous_status"], each["status"]) for each in published(app)] == [(0, 1), (1, 0)]
 
 
 def test_stored_id_gets_its_one_form(app: Flask, database: Database, audited: Audited) -> None:
