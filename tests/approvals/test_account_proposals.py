@@ -30,7 +30,7 @@ from app.accounts.services.proposals import (
     show_proposal,
     waiting_count,
 )
-from app.approvals.decide import approve, preview_proposal, reject
+from app.approvals.decide import approve, preview_proposal
 from app.audit.rules.records import Actor, Source
 from app.audit.services import Conflict, show_audit
 from app.audit.verification import verify_audit
@@ -123,13 +123,6 @@ def test_without_setting_change_is_immediate(database: Database, audited: Audite
     assert saved.proposal_id is None
     after = accounts(database)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
-
-
-def test_rejection_erases_the_new_hash(database: Database, audited: Audited, editing: Editing) -> None:
-    number = propose(editing, REQUESTS["a new password"][0])
-    assert stored(database, number).secret == "another hash"
-    reject(*audited, number, "she found it", actor=BOB)
-    assert stored(database, number).secret is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""Proposals of API keys: made by two administrators, and not where the name was taken meanwhile."""
+"""Proposals of API keys are made by two administrators, unless the name was taken meanwhile."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.accounts.rules.two_persons import TwoPersons
-from app.accounts.services.proposals import ProposalRefused
+from app.accounts.services.proposals import ProposalRefused, ReasonMissing
 from app.approvals.decide import approve, preview_proposal
+from app.credentials.rules.credential import digest_of
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
 from app.db.database import Database
@@ -22,10 +23,13 @@ def proposed(editing: Editing) -> tuple[str, int]:
     return text, saved.proposal_id
 
 
-def test_second_administrator_makes_it(
+def test_key_counts_once_two_made_it(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
+    with pytest.raises(ReasonMissing):
+        issue(*editing, new_key("wallet", ("read",), ""), actor=ALICE, reason="")
     text, number = proposed(editing)
+    assert stored(database, number).secret == digest_of(text.encode()).hex()
     preview = preview_proposal(database, two_persons, stored(database, number))
     assert [effect.text for effect in preview.effects] == [
         "its holder can use it at once; only the proposer has seen the key"
@@ -42,12 +46,11 @@ def test_second_administrator_makes_it(
     assert stored(database, number).secret is None, "the digest is forgotten there"
 
 
-def test_name_that_was_taken_meanwhile(
+def test_key_with_name_taken_meanwhile_is_refused(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     text, number = proposed(editing)
-    unguarded = TwoPersons()
-    issue(*audited, unguarded, new_key("wallet", ("webhooks",), ""), actor=OLGA)
+    issue(*audited, TwoPersons(), new_key("wallet", ("webhooks",), ""), actor=OLGA)
     with pytest.raises(ProposalRefused, match="is already used"):
         preview_proposal(database, two_persons, stored(database, number))
     with pytest.raises(ProposalRefused, match="is already used"):

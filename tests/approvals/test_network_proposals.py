@@ -235,14 +235,6 @@ def test_impossible_change_is_not_approved(database: Database, audited: Audited,
         approve(*audited, gone, actor=BOB)
 
 
-def test_second_proposal_for_row_conflicts(database: Database, audited: Audited, editing: Editing) -> None:
-    first, second = propose(editing, fee(database)), propose(editing, fee(database, "8"), OLGA)
-    approve(*audited, second, actor=BOB)
-    with pytest.raises(Conflict):
-        approve(*audited, first, actor=BOB)
-    assert document(database)["routes"][0]["base_fee"] == "8"
-
-
 def test_proposal_of_older_version_conflicts(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:

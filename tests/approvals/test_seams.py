@@ -114,21 +114,6 @@ def test_replacement_needs_an_existing_token(
             step()
 
 
-def test_first_token_keeps_what_was_proposed(
-    database: Database, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
-) -> None:
-    ends = database.clock() + timedelta(days=7)
-    issued = issue(
-        *editing,
-        new_token("relayer", [], [1], terms=TokenTerms(expires_at=ends)),
-        actor=ALICE,
-        reason=WHY,
-    )
-    token, saved = issued.text, issued.saved
-    approve(*audited, saved.proposal_id or 0, actor=BOB)
-    assert authenticate(database, environment_tokens, token.encode()).expires_at == ends
-
-
 def test_only_relaxing_the_factor_waits(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:

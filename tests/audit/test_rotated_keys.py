@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -85,16 +84,6 @@ def test_audit_key(at_noon: Callable[..., Flask]) -> None:
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
     leaked = audited_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
     assert "older key" in (verify_audit(*leaked).fault or "")
-
-
-@pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEYS_OLD", "AUDIT_KEYS_OLD", "INGEST_TOKENS"])
-def test_each_may_be_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(name, raising=False)
-    file = tmp_path / "secret"
-    file.write_text(f"{OLD.replace(',', '')}\n")
-    monkeypatch.setenv(f"{name}_FILE", str(file))
-    value = getattr(load_settings(), name.lower())
-    assert (value if isinstance(value, str) else ",".join(value)) == OLD.replace(",", "")
 
 
 def test_old_secret_keys_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:

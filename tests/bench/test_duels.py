@@ -9,14 +9,8 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from bench.contenders import STATUS
 from bench.duels.bars import (
-    MATCHES,
-    SMALL_ANSWER,
-    SMALL_TO_LARGE,
     STEADY,
-    TWO_GATEWAYS,
-    TWO_WORKERS,
     Bar,
 )
 from bench.duels.noise import QUIET, Clocks, read_clocks, share_of_others
@@ -147,23 +141,3 @@ def test_noisy_machine_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Too noisy to tell: others used up to 30% of the cores (12% at most), in 1 of 2 lines" in (
         capsys.readouterr().out
     )
-
-
-def test_bars_are_those_that_were_agreed() -> None:
-    agreed = {bar.what: str(bar.bound) for each in MATCHES for bar in each.bars if bar.bound.is_bar}
-    assert agreed == {
-        "estimate / smallest Flask route": "≥ 0.5",
-        "status / FastAPI with asyncpg": "≥ 0.4",
-        "status, Granian / FastAPI with asyncpg": "≥ 0.6",
-        "status / floor": "≥ 0.65",
-        "status / floor, p99": "≤ 1.6",
-        "latency / floor": "≥ 0.95",
-    }
-    assert STATUS.name == STEADY
-    posts = {bar.what: str(bar.bound) for bar in (SMALL_TO_LARGE, TWO_WORKERS, TWO_GATEWAYS)}
-    assert posts == {
-        "events in posts of 10 / of 1,000": "≥ 0.3",
-        "events in posts of 10, two workers / one": "≥ 0.7",
-        "events in posts of 10, two gateways / one": "≥ 0.55",
-    }
-    assert str(SMALL_ANSWER) == "≤ 100"

@@ -85,12 +85,6 @@ def test_export_can_be_ingested_again(run: Run, file: Path, tmp_path: Path) -> N
     assert json.loads(run("ingest", str(copy)).stdout)["repeated"] == 3
 
 
-def test_replay_says_how_much_it_did(run: Run, file: Path) -> None:
-    assert run("replay").stdout == "replayed: 0 transfers\n"
-    run("ingest", str(file))
-    assert run("replay").stdout == "replayed: 2 transfers\n"
-
-
 def test_verify_prints_differences_replay_repairs(run: Run, file: Path, database: Database) -> None:
     assert (run("verify").exit_code, run("verify").stdout) == (
         0,

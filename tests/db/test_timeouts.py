@@ -47,14 +47,6 @@ def test_writer_waits_by_kind_of_work(engine: Engine, database: Database) -> Non
         pass  # the connection is as good as new
 
 
-def test_command_gets_the_lock(engine: Engine, database: Database) -> None:
-    set_timeouts(engine, COMMAND)
-    with writing(database.engine):
-        pass
-    with writing(engine) as connection:
-        connection.execute(text("SELECT 1"))
-
-
 @pytest.mark.postgresql_alone  # SQLite has no such settings
 def test_each_kind_has_its_limits_on_postgresql(database_url: str) -> None:
     app = create_app(make_settings(database_url))  # no command has changed its limits

@@ -47,6 +47,7 @@ def stamp(revision: str) -> dict[str, str]:
 
 
 def test_schema_of_1_0_0_is_upgraded(of_1_0_0: Flask) -> None:
+    """To that of the models."""
     upgrade(directory="migrations")
     check(directory="migrations")
 

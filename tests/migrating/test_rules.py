@@ -34,18 +34,6 @@ def test_every_migration_declares_its_phase() -> None:
         assert wrong_with(script.module.PHASE, exemptions(script).keys(), sql) is None
 
 
-@pytest.mark.parametrize(
-    ("phase", "exempt", "wrong"),
-    [
-        ("expand", {"ban-drop-column"}, "what takes something away contracts"),
-        ("contract", {"ban-drop-column"}, "code that it takes something from must not be ready"),
-        ("both", set(), "a migration expands or contracts"),
-    ],
-)
-def test_wrong_phase_would_be_found(phase: str, exempt: Set[str], wrong: str) -> None:
-    assert wrong_with(phase, exempt, "ALTER TABLE transfers DROP COLUMN kind") == wrong
-
-
 def test_no_migration_locks_what_is_in_use() -> None:
     assert [str(complaint) for script in revisions() for complaint in complaints_about(script)] == []
 

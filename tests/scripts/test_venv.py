@@ -38,7 +38,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["uv", pytest.param("pip", marks=pytest.mark.slow)])
+@pytest.fixture(params=["uv", "pip"])
 def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What installs: the uv of this environment, or pip where no uv can be had."""
     uv = str(Path(sys.executable).with_name("uv")) if request.param == "uv" else None
@@ -125,7 +125,7 @@ def test_group_is_checked_by_lock_hashes(
     assert "Hash mismatch" in capfd.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.system  # pip downloads it
 def test_without_uv_pip_installs_the_pinned_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     uv = venv.find_uv()

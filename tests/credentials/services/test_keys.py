@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import event, func, select
 
-from app.accounts.models import Proposal
-from app.accounts.rules.two_persons import API_KEYS, TwoPersons
-from app.accounts.services.proposals import ReasonMissing
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys
 from app.audit.models import AuditRecord
 from app.credentials.models import ApiKey
@@ -183,19 +180,3 @@ def test_there_are_not_too_many(audited: Audited, editing: Editing, monkeypatch:
         make(editing, "c")
     revoke_key(*audited, "a", actor=TESTER)
     make(editing, "c")
-
-
-def test_proposed_key_counts_once_made(database: Database, audited: Audited) -> None:
-    guarded = TwoPersons(frozenset({API_KEYS}))
-    with pytest.raises(ReasonMissing):
-        issue(*audited, guarded, new_key("wallet", ("read",), ""), actor=TESTER, reason="")
-    issued = issue(*audited, guarded, new_key("wallet", ("read",), ""), actor=TESTER, reason="a new wallet")
-    text, saved = issued.text, issued.saved
-    assert saved.proposal_id is not None
-    with pytest.raises(Unauthorized):
-        presented(database, text)
-    with reading(database.engine) as connection:
-        row = connection.execute(select(Proposal.__table__)).one()
-    given = orjson.loads(row.input)
-    assert given == {"name": "wallet", "scopes": ["read"], "rate_limit": "", "key_id": text[4:20]}
-    assert bytes.fromhex(row.secret) == digest_of(text.encode())

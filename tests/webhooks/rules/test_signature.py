@@ -12,15 +12,10 @@ KEY, BODY = b"a key outside of the database", b'{"type":"transfer.status"}'
 NEW, OLD = secret_of(KEY, b"n" * 32), secret_of(KEY, b"o" * 32)
 
 
-def test_signature_is_verified_by_the_library() -> None:
-    signed = headers("msg_1", int(time.time()), BODY, [NEW])
-    assert Webhook(secret_text(NEW)).verify(BODY, dict(signed)) == json.loads(BODY)
-
-
 @pytest.mark.parametrize("secret", [NEW, OLD])
 def test_both_secrets_verify_during_rotation(secret: bytes) -> None:
     signed = headers("msg_1", int(time.time()), BODY, [NEW, OLD])
-    assert Webhook(secret_text(secret)).verify(BODY, dict(signed))
+    assert Webhook(secret_text(secret)).verify(BODY, dict(signed)) == json.loads(BODY)
 
 
 @pytest.mark.parametrize(

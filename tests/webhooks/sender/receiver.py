@@ -1,4 +1,4 @@
-"""Receivers of webhooks on this machine, and names that lead to them."""
+"""Receivers of webhooks on this machine, names that lead to them, and a sender."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from app.webhooks.post import NotResolved
+from flask import Flask
+
+from app.audit.keys import AuditKeys
+from app.db.database import Database
+from app.http.application import part_of
+from app.network.snapshot import SnapshotSource
+from app.webhooks.post import NotResolved, Poster
+from app.webhooks.rules.addresses import AllowedNetworks
+from app.webhooks.sender import Sender
 
 HANG = 0
 """The status of a receiver that takes the request and never answers."""
@@ -86,3 +94,14 @@ class Names:
             raise NotResolved
         answers = self.names[host]
         return list(answers.pop(0) if len(answers) > 1 else answers[0])
+
+
+async def send_due(app: Flask) -> None:
+    """Send what is due by the application's clock."""
+    poster = Poster(Names(), part_of(app, AllowedNetworks))
+    await sender_of(app, poster).run_once()
+    await poster.close()
+
+
+def sender_of(app: Flask, poster: Poster) -> Sender:
+    return Sender(part_of(app, Database), part_of(app, SnapshotSource), part_of(app, AuditKeys), poster)

@@ -18,8 +18,7 @@ from tests.actors import TESTER
 from tests.applications import audited_of, change_part
 from tests.clients import workshop
 from tests.feed.services.world import event, feed, released, sent
-from tests.webhooks.sender.receiver import Receiver
-from tests.webhooks.sender.sending import send_due
+from tests.webhooks.sender.receiver import Receiver, send_due
 from tests.webhooks.services.hooks import to_everything
 
 REFUSED = {"error": "WebhookError", "says": "no signature is by this secret"}

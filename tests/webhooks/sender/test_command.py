@@ -29,7 +29,7 @@ def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
     assert "no connection" in row.tries
 
 
-def test_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_authorities_are_reported(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
     app = open_app(webhook_allow_networks=("127.0.0.0/8",))
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])
@@ -37,19 +37,13 @@ def test_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest
     assert "SSL_CERT_FILE: is not a file of certificates in PEM: No such file" in done.output
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.1/8", "is not a network"),
-        ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8,here", "is not a network"),
-    ],
-)
-def test_bad_settings(monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError, match=words):
+@pytest.mark.parametrize("value", ["10.0.0.1/8", "10.0.0.0/8,here"])
+def test_invalid_network_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", value)
+    with pytest.raises(ConfigError, match="is not a network"):
         load_settings()
 
 
-def test_good_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8, fd00::/8")
     assert load_settings().webhook_allow_networks == ("10.0.0.0/8", "fd00::/8")

@@ -7,18 +7,16 @@ import asyncio
 import pytest
 from flask import Flask
 
-from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.http.application import part_of
-from app.network.snapshot import SnapshotSource
 from app.values.times import system_clock
 from app.webhooks import post
 from app.webhooks.post import Poster
 from app.webhooks.rules.addresses import AllowedNetworks
-from app.webhooks.sender import AT_UNPROVEN, Sender
+from app.webhooks.sender import AT_UNPROVEN
 from tests.applications import change_part
 from tests.feed.services.world import feed, sent
-from tests.webhooks.sender.receiver import HANG, Names, Received, Receiver
+from tests.webhooks.sender.receiver import HANG, Names, Received, Receiver, sender_of
 from tests.webhooks.services.hooks import to_everything
 
 RECEIVERS, EVENTS = 20, 30
@@ -43,7 +41,7 @@ def test_half_of_the_receivers_hang(app: Flask, monkeypatch: pytest.MonkeyPatch)
         for receiver in hanging:
             receiver.answer = hangs
         poster = Poster(Names(), part_of(app, AllowedNetworks))
-        sender = Sender(part_of(app, Database), part_of(app, SnapshotSource), part_of(app, AuditKeys), poster)
+        sender = sender_of(app, poster)
         running = asyncio.create_task(sender.run())
         for n in range(EVENTS):
             await asyncio.to_thread(feed, app, sent(n + 1))

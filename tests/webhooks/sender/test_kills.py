@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,21 +27,37 @@ from tests.webhooks.services.hooks import deliveries, to_everything
 
 ROOT = Path(__file__).parents[3]
 
+DELIVER = """
+import sys
+from datetime import timedelta
+from app import create_app
+from app.webhooks.services import delivering
 
-async def started(url: str) -> asyncio.subprocess.Process:
-    environment = os.environ | {"DATABASE_URL": url, "WEBHOOK_ALLOW_NETWORKS": "127.0.0.0/8"}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.webhooks.sender.process", cwd=ROOT, env=environment
-    )
+delivering.CLAIM = timedelta(seconds=2)
+sys.exit(create_app().test_cli_runner().invoke(args=["deliver"]).exit_code)
+"""
+"""``flask deliver``, whose claims end soon after it is killed."""
 
 
 SEED = 1
 TRANSFERS_A_KILL = 8
 
 
-@pytest.mark.parametrize("kills", few_or_many(1, 15))
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("kills", few_or_many(2, 15))
 def test_killed_senders_lose_nothing(app: Flask, database_url: str, kills: int) -> None:
     change_part(app, Database, clock=system_clock)
+    database = part_of(app, Database)
+    environment = os.environ | {
+        "DATABASE_URL": database_url,
+        "AUDIT_KEY": part_of(app, AuditKeys).present.decode(),
+        "WEBHOOK_ALLOW_NETWORKS": "127.0.0.0/8",
+    }
     dice = random.Random(SEED)
     bodies: dict[str, list[bytes]] = defaultdict(list)
     transfers = kills * TRANSFERS_A_KILL
@@ -49,33 +66,31 @@ def test_killed_senders_lose_nothing(app: Flask, database_url: str, kills: int) 
         bodies[received.headers["webhook-id"]].append(received.body)
         return 200, ""
 
+    async def started() -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(sys.executable, "-c", DELIVER, cwd=ROOT, env=environment)
+
     async def work() -> None:
-        os.environ["AUDIT_KEY"] = part_of(app, AuditKeys).present.decode()
         async with Receiver(answer) as receiver:
             to_everything(app, receiver.url())
-            senders = [await started(database_url) for _ in range(2)]
+            senders = [await started() for _ in range(2)]
             for n in range(1, transfers + 1):
                 await asyncio.to_thread(feed, app, sent(n))
                 await asyncio.to_thread(feed, app, released(n))
+                if n == 1:
+                    await until(lambda: bool(bodies))  # a sender is at work
                 await asyncio.sleep(0.05)
                 if n % TRANSFERS_A_KILL == 0:
                     victim = dice.randrange(2)
                     senders[victim].kill()
                     await senders[victim].wait()
-                    senders[victim] = await started(database_url)
-            for _ in range(300):
-                if all(row.state == DeliveryState.DELIVERED for row in deliveries(part_of(app, Database))):
-                    break
-                await asyncio.sleep(0.1)
+                    senders[victim] = await started()
+            await until(lambda: all(row.state == DeliveryState.DELIVERED for row in deliveries(database)))
             for sender in senders:
                 sender.terminate()
                 # One that was started a moment ago does not listen to signals yet.
                 assert await sender.wait() in (0, -signal.SIGTERM)
 
-    try:
-        asyncio.run(work())
-    finally:
-        os.environ.pop("AUDIT_KEY", None)
-    rows = deliveries(part_of(app, Database))
+    asyncio.run(work())
+    rows = deliveries(database)
     assert len(rows) == 2 * transfers
     assert {row.message_id: {row.body.encode()} for row in rows} == {i: set(b) for i, b in bodies.items()}

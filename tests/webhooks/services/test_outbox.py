@@ -9,7 +9,6 @@ from sqlalchemy import event as sql_event
 from app.db.database import Database
 from app.db.engine import writing
 from app.feed.services.ingest import Intake, ingest_within
-from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.http.application import part_of
 from app.webhooks.rules.subscription import State
@@ -93,15 +92,6 @@ def test_undone_transaction_publishes_nothing(app: Flask, database: Database, in
         assert ingest_within(connection, database, intake, [line], "test").accepted == 1
         raise RuntimeError("undone")
     assert deliveries(database) == []
-
-
-def test_replay_publishes_nothing(app: Flask, database: Database, audited: Audited) -> None:
-    to_everything(app)
-    feed(app, sent(1), released(1))
-    before = deliveries(database)
-    replay(*audited, actor=TESTER)
-    assert len(before) == 1
-    assert deliveries(database) == before
 
 
 def statements(app: Flask, *events: dict[str, object]) -> list[str]:
