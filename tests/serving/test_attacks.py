@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
@@ -59,18 +60,17 @@ def server(url: str, log: Path) -> Iterator[Server]:
 
 
 def test_connections_come_out_even(server: Server) -> None:
-    """One worker took all 16 of them."""
-    master = psutil.Process(server.process.pid)
-    connections = [server.connect() for _ in range(16)]
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda each: each.request("GET", "/healthz"), connections))
-    assert {each.getresponse().status for each in connections} == {200}
-    held = [
-        sum(each.status == "ESTABLISHED" for each in worker.net_connections()) for worker in master.children()
-    ]
+    """One worker took all of 16. A busy machine may wake one too late for some, so more may be needed."""
+    workers = server.workers(2)
+    connections, held = list[HTTPConnection](), [0]
+    while len(connections) < 64 and (len(connections) < 16 or min(held) < len(connections) / 3):
+        connections.append(server.connect())
+        connections[-1].request("GET", "/healthz")
+        assert connections[-1].getresponse().read() and connections[-1].sock, "it stays open"
+        held = [sum(each.status == "ESTABLISHED" for each in one.net_connections()) for one in workers]
     for each in connections:
         each.close()
-    assert min(held) >= 5, held
+    assert min(held) >= len(connections) / 3, held
 
 
 def test_slow_clients_hold_up_nobody(server: Server) -> None:
