@@ -6,10 +6,8 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.accounts.rules.two_persons import API_KEYS, TwoPersons
 from app.audit.services import list_audit
 from app.db.database import Database
-from app.http.application import add_part
 
 
 def run(app: Flask, *words: str) -> Result:
@@ -74,16 +72,3 @@ def test_bad_key_is_refused(app: Flask, words: tuple[str, ...], complaint: str) 
     assert refused.exit_code in (1, 2)
     assert complaint in refused.stderr
     assert len(run(app, "list").stdout.splitlines()) == 2
-
-
-def test_guarded_keys_need_second_person(
-    app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
-) -> None:
-    add_part(app, TwoPersons, TwoPersons(frozenset({API_KEYS})))
-    refused = run(app, "create", "wallet")
-    assert refused.exit_code == 1
-    assert "requires a second approval" in refused.stderr
-    assert len(run(app, "list").stdout.splitlines()) == 1
-    made(app, "wallet", "--break-glass", "both administrators are on a plane")
-    actions = [row.action for row in list_audit(database)]
-    assert actions == ["api_key.create", "two_persons.break_glass"]
