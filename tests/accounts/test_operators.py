@@ -34,7 +34,7 @@ def test_name_reveals_nothing_typed() -> None:
 @pytest.mark.parametrize(
     "text", ["a@b.c\0", "a\x1b@b.c", "a@b\u2028c", "a@b\x85c", "\ud800@b.c", "a@\u202eb.c", "a b@c"]
 )
-def test_what_cannot_be_shown_is_no_email(text: str) -> None:
+def test_unshowable_text_is_no_email(text: str) -> None:
     assert normal_email(text) is None
 
 

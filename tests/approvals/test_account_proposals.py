@@ -116,7 +116,7 @@ def test_account_is_changed_by_two(
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_without_setting_change_is_immediate(database: Database, audited: Audited, name: str) -> None:
+def test_unguarded_change_is_immediate(database: Database, audited: Audited, name: str) -> None:
     request, becomes = REQUESTS[name]
     unguarded = TwoPersons(frozenset({"chains"}))
     saved = request_account(*audited, unguarded, request, actor=ALICE)

@@ -158,7 +158,7 @@ def test_blocking_several_never_waits(database: Database, editing: Editing) -> N
     assert [row["address"] for row in document(database)["blocked_addresses"]] == [VILLAIN, VAULT]
 
 
-def test_only_what_is_named_waits(database: Database, audited: Audited) -> None:
+def test_only_named_section_waits(database: Database, audited: Audited) -> None:
     one = *audited, TwoPersons(frozenset({"chains"}))
     assert save_edit(*one, fee(database), actor=ALICE).proposal_id is None
     chain = edited(database, "chains", 1, name="Mainnet")
@@ -166,7 +166,7 @@ def test_only_what_is_named_waits(database: Database, audited: Audited) -> None:
 
 
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 501])
-def test_without_a_reason_nothing_is_proposed(database: Database, editing: Editing, reason: str) -> None:
+def test_proposal_needs_a_reason(database: Database, editing: Editing, reason: str) -> None:
     with pytest.raises(ReasonMissing):
         save_edit(*editing, fee(database), actor=ALICE, reason=reason)
     assert list_waiting(database, Role.ADMIN) == []
@@ -181,7 +181,7 @@ def test_without_a_reason_nothing_is_proposed(database: Database, editing: Editi
         (NOBODY, "needs the role operator"),
     ],
 )
-def test_who_may_not_approve(
+def test_approval_is_refused_to_others(
     database: Database, audited: Audited, editing: Editing, actor: Actor, complaint: str
 ) -> None:
     before = document(database)
@@ -246,7 +246,7 @@ def test_proposal_of_older_version_conflicts(
         preview_proposal(database, two_persons, other)
 
 
-def test_base_fees_of_many_routes(
+def test_base_fees_of_many_routes_wait(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     before, edit = document(database), FeeEdit(56, None, None, Fraction(3, 2))

@@ -33,7 +33,7 @@ def reported(app: Flask, number: int, token: str) -> int:
     return post(app.test_client(), [sent(number)], token).status_code
 
 
-def test_ingest_token(at_noon: Callable[..., Flask]) -> None:
+def test_ingest_token_is_rotated(at_noon: Callable[..., Flask]) -> None:
     app = at_noon()
     cli, client = app.test_cli_runner(), app.test_client()
     old = cli.invoke(args=["ingest-tokens", "create", "relayer"]).stdout.strip()
@@ -52,7 +52,7 @@ def test_ingest_token(at_noon: Callable[..., Flask]) -> None:
     assert [reported(app, 4, old), reported(app, 4, new)] == [401, 200]
 
 
-def test_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
+def test_token_of_environment_is_rotated(at_noon: Callable[..., Flask]) -> None:
     old, new = "an old token of the tests", "a new token of the tests"
     assert reported(at_noon(ingest_tokens=(old,)), 1, old) == 200
     both = at_noon(ingest_tokens=(old, new))
@@ -61,7 +61,7 @@ def test_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
     assert [reported(after, 4, old), reported(after, 4, new)] == [401, 200]
 
 
-def test_api_key(at_noon: Callable[..., Flask]) -> None:
+def test_api_key_is_rotated(at_noon: Callable[..., Flask]) -> None:
     app = at_noon()
 
     def status_with(key: str) -> int:
@@ -75,7 +75,7 @@ def test_api_key(at_noon: Callable[..., Flask]) -> None:
     assert [status_with(old), status_with(new)] == [401, 200]
 
 
-def test_audit_key(at_noon: Callable[..., Flask]) -> None:
+def test_audit_key_is_rotated(at_noon: Callable[..., Flask]) -> None:
     record_separately(*audited_of(at_noon(audit_key=OLD)), TESTER, "test.action", "before")
     after = audited_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
     record_separately(*after, TESTER, "test.action", "after")

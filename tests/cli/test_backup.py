@@ -58,7 +58,7 @@ def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path, app: Fla
     assert list(tmp_path.iterdir()) == [target], "one file, and nothing next to it"
 
 
-def test_while_others_write(on_sqlite: Flask, tmp_path: Path) -> None:
+def test_copy_made_while_others_write_is_whole(on_sqlite: Flask, tmp_path: Path) -> None:
     """Two tables that are always changed together are never seen apart."""
     live = sqlite3.connect(source_of(on_sqlite), isolation_level=None, check_same_thread=False)
     for name in ("one", "two"):
@@ -143,7 +143,7 @@ def test_damaged_database_is_reported(
     assert not (tmp_path / "copy").exists()
 
 
-def test_what_it_is_not_for(open_app: OpenApp, tmp_path: Path) -> None:
+def test_database_without_copy_is_refused(open_app: OpenApp, tmp_path: Path) -> None:
     for url, complaint in (
         ("postgresql://nobody@127.0.0.1:1/none", "pgBackRest"),
         (f"sqlite:///{tmp_path}/none.db", "does not exist"),

@@ -73,7 +73,7 @@ def test_wrong_argument_is_refused(sandbox: Flask, arguments: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("kind", REFUNDS)
-def test_transfer(sandbox: Flask, kind: str) -> None:
+def test_evidence_of_transfer_is_printed(sandbox: Flask, kind: str) -> None:
     run, served = runner(sandbox), evidence_of(sandbox, REFUNDS[kind])
     result = run(REFUNDS[kind].upper().removeprefix("0X"))
     assert (result.exit_code, result.stderr) == (0, "")

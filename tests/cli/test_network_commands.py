@@ -56,7 +56,7 @@ def test_refused_document_exits_with_lines(app: Flask, option: tuple[str, ...]) 
     assert json.loads(run(app, "export").stdout)["chains"] == []
 
 
-def test_what_is_no_json_is_refused(app: Flask) -> None:
+def test_import_refuses_other_than_json(app: Flask) -> None:
     refused = run(app, "import", "-", stdin=b"chains: []")
     assert refused.exit_code == 1
     assert refused.stderr.startswith("the document is not JSON")

@@ -52,7 +52,7 @@ def table(database: Database) -> set[tuple[int, int, int, int]]:
         return {(row[0], row[1], row[2], row[3]) for row in connection.execute(select(*columns))}
 
 
-def test_uses_by_day(database: Database, keys: list[int], uses: KeyUses) -> None:
+def test_uses_are_counted_by_day(database: Database, keys: list[int], uses: KeyUses) -> None:
     first, second = keys
     for limited in (False, True, False):
         uses.used(first, limited=limited)

@@ -127,7 +127,7 @@ def test_console_says_when_to_try_again(app: Flask, client: FlaskClient, disk: D
         assert answers == {503}  # SQLite's last page may have room for it
 
 
-def test_other_failures_say_nothing_about_writing(database: Database) -> None:
+def test_other_failure_is_no_refused_write(database: Database) -> None:
     writes = writes_of(database.engine)
     writes.note(ValueError("a fault of the code"))
     assert writes.complaint(database.engine) is None

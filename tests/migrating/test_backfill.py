@@ -82,7 +82,7 @@ def unknown(database: Database) -> int:
 
 
 @pytest.mark.every_database
-def test_what_older_code_left_out_is_filled(fed: Flask, database: Database) -> None:
+def test_backfill_fills_what_older_code_left_out(fed: Flask, database: Database) -> None:
     forget(database)
     assert unknown(database) == TRANSFERS // 3
     done = run_backfill(database, BEGINNINGS, rows=5, sleep=lambda _s: None)
@@ -97,7 +97,7 @@ def test_downgrade_reopens_all_backfills(fed: Flask, database: Database) -> None
     assert progress_of(database) == {}
 
 
-def test_it_goes_on_where_it_stopped(fed: Flask, database: Database) -> None:
+def test_backfill_goes_on_where_it_stopped(fed: Flask, database: Database) -> None:
     looked_at: list[bytes] = []
 
     def look(connection: Connection, after: bytes, size: int, now: object) -> Range | None:
@@ -152,9 +152,8 @@ def test_database_without_a_log_is_refused(run: Callable[..., Result], database:
     assert "filled by `sandbox grow`" in result.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.postgresql_alone
-def test_it_survives_being_killed(fed: Flask, database: Database, shared_database: SharedDatabase) -> None:
+def test_backfill_survives_kills(fed: Flask, database: Database, shared_database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
     forget(database)
     keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": shared_database.url}

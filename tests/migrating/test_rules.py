@@ -58,7 +58,7 @@ def test_exemption_has_reason_and_is_needed() -> None:
         ("DROP TABLE transfers;", "ban-drop-table"),
     ],
 )
-def test_what_locks_or_takes_away_is_found(sql: str, rule: str) -> None:
+def test_locking_or_removing_sql_is_found(sql: str, rule: str) -> None:
     found = {each.rule for each in complaints_in("9999", f"SET lock_timeout = '1s';\nBEGIN;\n{sql}\nCOMMIT;")}
     assert rule in found
     assert rule not in lint_migrations.EVERYWHERE

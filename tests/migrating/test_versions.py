@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from flask_migrate import upgrade
 from sqlalchemy import create_engine, inspect, text
 
@@ -61,19 +60,16 @@ def test_oldest_schema_has_every_column(empty_url: str) -> None:
     assert not missing, "a migration that this code needs has NEEDED = False"
 
 
-@pytest.mark.slow
 def test_this_code_runs_on_the_oldest_schema(empty_url: str) -> None:
     """Whatever a later revision added, an answer does without, and so do the feed and the commands."""
     assert answers_of(ROOT, migrated(empty_url, oldest_schema())) == UNCHANGED
 
 
-@pytest.mark.slow
 def test_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
     code = checked_out(tmp_path / "code")
     assert answers_of(code, migrated(empty_url)) == UNCHANGED
 
 
-@pytest.mark.slow
 def test_code_runs_on_expanded_schema(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, *EXPANDS)

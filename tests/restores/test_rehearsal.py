@@ -57,7 +57,6 @@ def rehearse(way: Way) -> None:
         assert answers(app) == before, "what is sent once more counts once"
 
 
-@pytest.mark.slow
 def test_sqlite_is_restored(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 

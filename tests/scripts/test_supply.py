@@ -44,7 +44,7 @@ def test_licence_page_is_up_to_date() -> None:
     assert PAGE.read_text() == page(), "run `make licences`"
 
 
-def test_what_is_run_has_accepted_licences() -> None:
+def test_dependencies_have_accepted_licences() -> None:
     for each in pinned("requirements.txt"):
         assert is_accepted(licence_of(each.name)), each.name
 
@@ -58,7 +58,7 @@ def test_what_is_run_has_accepted_licences() -> None:
         ("MIT AND (GPL-2.0-only OR GPL-3.0-only)", False),
     ],
 )  # fmt: skip
-def test_which_licences_are_accepted(expression: str, accepted: bool) -> None:
+def test_licence_is_accepted_or_not(expression: str, accepted: bool) -> None:
     assert is_accepted(expression) == accepted
 
 
@@ -162,7 +162,7 @@ def test_nothing_known_is_no_success(capsys: pytest.CaptureFixture[str]) -> None
     assert report([good, good]) == 0
 
 
-def test_without_the_program_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_is_skipped_without_program(monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit_npm("demo/node", [str(ROOT / "no such program")])
     assert not found.holes
     assert not found.looked_up

@@ -107,7 +107,7 @@ def test_package_without_valid_hash_is_refused(
     assert re.search(complaint, capfd.readouterr().err)
 
 
-def test_what_is_installed_is_remembered(checkout: Path, tool: str) -> None:
+def test_installation_is_remembered(checkout: Path, tool: str) -> None:
     venv.main(["requirements.txt"])
     assert venv.is_current("requirements.txt")
     assert not venv.is_current(venv.LOCK)
@@ -126,7 +126,7 @@ def test_group_is_checked_by_lock_hashes(
 
 
 @pytest.mark.system  # pip downloads it
-def test_without_uv_pip_installs_the_pinned_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_installs_the_pinned_uv(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     uv = venv.find_uv()
     assert uv == str(venv.VENV / "bin" / "uv")

@@ -95,7 +95,7 @@ def test_chain_goes_through_the_archives(database: Database, audited: Audited, t
     assert fault(later, one).startswith("record 4 is missing; record 7 follows record 3")
 
 
-def test_whole_log_may_be_archived(database: Database, audited: Audited, tmp_path: Path) -> None:
+def test_whole_log_is_archived(database: Database, audited: Audited, tmp_path: Path) -> None:
     archive(audited, tmp_path / "all", 2)
     assert ids(database) == [6]
     assert not fault(audited)
@@ -184,7 +184,7 @@ def test_interrupted_run_can_be_repeated(
     assert not fault(audited, file)
 
 
-def test_what_is_not_intact_stays(database: Database, audited: Audited, tmp_path: Path) -> None:
+def test_broken_log_is_not_archived(database: Database, audited: Audited, tmp_path: Path) -> None:
     with writing(database.engine) as connection:
         connection.execute(update(AuditRecord).where(AuditRecord.id == 2).values(detail="nothing"))
     with pytest.raises(ArchiveRefused, match="record 2 does not match"):

@@ -209,9 +209,7 @@ def test_concurrent_processes_agree_on_key(tmp_path: Path) -> None:
     assert len(set(seen)) == 1
 
 
-def test_without_a_key_nothing_is_changed(
-    database: Database, two_persons: TwoPersons, tmp_path: Path
-) -> None:
+def test_nothing_is_changed_without_key(database: Database, two_persons: TwoPersons, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     audit_keys = AuditKeys("", (), tmp_path / "file" / "audit_key")
     with pytest.raises(AuditKeyUnusable, match="AUDIT_KEY is not set, and"):

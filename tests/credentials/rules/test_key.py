@@ -25,7 +25,7 @@ def test_key_has_its_public_id() -> None:
     ["", "gwk_", TEXT[:-1], TEXT + "x", TEXT + "\n", f"gwk_{ID.upper()}{SECRET}", f"gwi_{ID}{SECRET}"]
     + [f"gwk_{ID}{SECRET[:-1]}{sign}" for sign in "_-é٣"],
 )
-def test_anything_else_is_none(text: str) -> None:
+def test_other_text_is_no_key(text: str) -> None:
     assert key_id_of(text) is None
 
 
@@ -49,11 +49,11 @@ def test_only_the_whole_key_is_the_key() -> None:
         (f"Bearer gwi_{ID}_{SECRET}", None),
     ],
 )
-def test_what_a_header_presents(header: str, presented: str | None) -> None:
+def test_header_presents_key(header: str, presented: str | None) -> None:
     assert key_in(header) == presented
 
 
-def test_scopes() -> None:
+def test_scope_allows_its_operations() -> None:
     assert [key(Scope.READ).may(scope) for scope in Scope] == [True, False, False]
     assert [key(Scope.WEBHOOKS).may(scope) for scope in Scope] == [False, True, False]
     assert [key(Scope.ALL_WEBHOOKS).may(scope) for scope in Scope] == [False, True, True]

@@ -51,7 +51,7 @@ def test_digest_is_sha256_of_the_token() -> None:
     assert token.scope is EVERYTHING
 
 
-def test_token_of_the_environment() -> None:
+def test_token_of_environment_has_a_name() -> None:
     token = environment_token("s3cret")
     assert token.name == "env-" + hashlib.sha256(b"s3cret").hexdigest()[:8]
     assert token.is_(b"s3cret")
@@ -61,7 +61,7 @@ def test_token_of_the_environment() -> None:
     assert not_text.is_(b"\xff\xfe")
 
 
-def test_names() -> None:
+def test_token_name_is_valid_or_not() -> None:
     for name in ("a", "0", "relayer-1", "bsc.watcher_2", "client", "environment", "a" * 64):
         assert is_token_name(name), name
     for name in ("", "A", "-a", ".a", "a b", "a/b", "a\n", "é", "a" * 65, "cli", "sandbox", "env-", "env-1"):

@@ -90,7 +90,7 @@ def test_every_key_is_another(editing: Editing) -> None:
 
 
 @pytest.mark.parametrize("change", ["end", "begin", "unknown", "short"])
-def test_what_is_no_key(database: Database, editing: Editing, change: str) -> None:
+def test_wrong_key_is_refused(database: Database, editing: Editing, change: str) -> None:
     text = make(editing)
     last = "b" if text[-1] == "a" else "a"
     wrong = {
@@ -156,7 +156,7 @@ NOT_MADE = [
 
 
 @pytest.mark.parametrize(("name", "scopes", "limit", "words"), NOT_MADE)
-def test_what_is_not_made(
+def test_invalid_key_is_not_made(
     database: Database, editing: Editing, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
     with pytest.raises(CredentialRefused, match=words):
@@ -172,7 +172,9 @@ def test_name_is_never_given_again(audited: Audited, editing: Editing) -> None:
         make(editing)
 
 
-def test_there_are_not_too_many(audited: Audited, editing: Editing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_keys_is_bounded(
+    audited: Audited, editing: Editing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(issuing, "MOST_VALID_KEYS", 2)
     make(editing, "a")
     make(editing, "b")
