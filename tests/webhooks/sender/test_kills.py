@@ -44,7 +44,7 @@ TRANSFERS_A_KILL = 8
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not condition():
             await asyncio.sleep(0.05)
 
@@ -69,28 +69,35 @@ def test_killed_senders_lose_nothing(app: Flask, database_url: str, kills: int) 
     async def started() -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(sys.executable, "-c", DELIVER, cwd=ROOT, env=environment)
 
-    async def work() -> None:
-        async with Receiver(answer) as receiver:
-            to_everything(app, receiver.url())
-            senders = [await started() for _ in range(2)]
-            for n in range(1, transfers + 1):
-                await asyncio.to_thread(feed, app, sent(n))
-                await asyncio.to_thread(feed, app, released(n))
-                if n == 1:
-                    await until(lambda: bool(bodies))  # a sender is at work
-                await asyncio.sleep(0.05)
-                if n % TRANSFERS_A_KILL == 0:
-                    victim = dice.randrange(2)
-                    senders[victim].kill()
-                    await senders[victim].wait()
-                    senders[victim] = await started()
-            await until(lambda: all(row.state == DeliveryState.DELIVERED for row in deliveries(database)))
-            for sender in senders:
-                sender.terminate()
-                # One that was started a moment ago does not listen to signals yet.
-                assert await sender.wait() in (0, -signal.SIGTERM)
+    async def work(receiver: Receiver, senders: list[asyncio.subprocess.Process]) -> None:
+        to_everything(app, receiver.url())
+        senders += [await started() for _ in range(2)]
+        for n in range(1, transfers + 1):
+            await asyncio.to_thread(feed, app, sent(n))
+            await asyncio.to_thread(feed, app, released(n))
+            if n == 1:
+                await until(lambda: bool(bodies))  # a sender is at work
+            await asyncio.sleep(0.05)
+            if n % TRANSFERS_A_KILL == 0:
+                victim = dice.randrange(2)
+                senders[victim].kill()
+                await senders[victim].wait()
+                senders[victim] = await started()
+        await until(lambda: all(row.state == DeliveryState.DELIVERED for row in deliveries(database)))
 
-    asyncio.run(work())
+    async def work_and_end() -> None:
+        senders: list[asyncio.subprocess.Process] = []
+        async with Receiver(answer) as receiver:
+            try:
+                await work(receiver, senders)
+            finally:
+                for sender in senders:
+                    sender.terminate()
+                ends = [await sender.wait() for sender in senders]
+        # One that was started a moment ago does not listen to signals yet.
+        assert set(ends) <= {0, -signal.SIGTERM}
+
+    asyncio.run(work_and_end())
     rows = deliveries(database)
     assert len(rows) == 2 * transfers
     assert {row.message_id: {row.body.encode()} for row in rows} == {i: set(b) for i, b in bodies.items()}
