@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.database import Database
@@ -19,8 +19,8 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Event
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited
-from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
 from tests.feed.services.world import about, event, feed, projections, sent
 
@@ -30,7 +30,7 @@ def some_events(draw: st.DrawFn) -> Events:
     return draw(st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=25, unique_by=repr))
 
 
-@settings(max_examples=volume(120, 12))
+@costly
 @given(data=st.data())
 def test_without_reorgs(app: Flask, data: st.DataObject) -> None:
     events = data.draw(some_events())
@@ -39,7 +39,7 @@ def test_without_reorgs(app: Flask, data: st.DataObject) -> None:
     assert answers_after(app, one_way) == answers_after(app, other_way)
 
 
-@settings(max_examples=volume(80, 8))
+@costly
 @given(data=st.data())
 def test_between_two_reorgs(app: Flask, data: st.DataObject) -> None:
     first, second, third = (data.draw(some_events()) for _ in range(3))
@@ -52,7 +52,7 @@ def test_between_two_reorgs(app: Flask, data: st.DataObject) -> None:
     assert once() == once()
 
 
-@settings(max_examples=volume(80, 8))
+@costly
 @given(data=st.data())
 def test_replay_finds_how_far_chains_were_read(
     app: Flask, database: Database, audited: Audited, data: st.DataObject

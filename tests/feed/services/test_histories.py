@@ -1,7 +1,4 @@
-"""Whatever happened to a gateway, a replay of its log changes nothing.
-
-Everyday some random histories are tried, and 2,000 on each database by ``make soak``.
-"""
+"""Whatever happened to a gateway, a replay of its log changes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from app.transfers.models import Event
 from app.transfers.rules.events.keys import OPERATORS
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of, change_part
-from tests.everyday import SEED, volume
+from tests.feed.seeds import seeds
 from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
@@ -40,6 +37,7 @@ from tests.feed.services.world import (
     about,
     event,
     feed,
+    forget_events,
     prepared,
     request,
     sent,
@@ -48,17 +46,14 @@ from tests.feed.services.world import (
     transfer_id,
 )
 
-COUNT = volume(2_000, 10)
 DEPTHS = (40, 1000)
 """Blocks that a reorganisation may reach back: with few, heads leave the log."""
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
-AT_ONCE = 10
-"""Histories of one test, so that everyday's choice of cases is a few dozen of them."""
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
-def test_a_replay_changes_nothing(app: Flask, first: int) -> None:
-    for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
+@pytest.mark.parametrize("tried", seeds(10))
+def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
+    for seed in tried:
         change_part(app, Database, clock=Clock())
         change_part(app, Intake, max_reorg_blocks=DEPTHS[seed % 2])
         database = part_of(app, Database)
@@ -80,16 +75,15 @@ def test_a_replay_changes_nothing(app: Flask, first: int) -> None:
             assert rows == again[name], (seed, name, happened)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
+@pytest.mark.parametrize("tried", seeds(5))
 def test_heads_that_left_the_log_change_nothing(
-    app: Flask, first: int, monkeypatch: pytest.MonkeyPatch
+    app: Flask, tried: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a gateway whose log keeps everything; neither does pruning at the end."""
     change_part(app, Database, clock=Clock())
     change_part(app, Intake, max_reorg_blocks=DEPTHS[0])
     database = part_of(app, Database)
-    for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
+    for seed in tried:
         with monkeypatch.context() as keeping:
             keeping.setattr("app.feed.services.write.drop_heads", lambda *_: None)
             keeping.setattr("app.feed.services.load.dropped_before", lambda *_: frozenset())
@@ -111,21 +105,25 @@ def test_heads_that_left_the_log_change_nothing(
         assert progress == whole["chain_progress"], (seed, happened)
 
 
-@pytest.mark.parametrize("seed", range(SEED * 100_000, SEED * 100_000 + volume(400, 16)))
-def test_pages_show_any_history(app: Flask, database: Database, snapshots: SnapshotSource, seed: int) -> None:
-    """Of whatever is reported of a transfer, true or not: the public page, its JSON, and the operator's."""
-    rng = random.Random(seed)
-    n = rng.choice((1, 2, 3))
-    reported = [each for each in of_transfer(n) if rng.random() < 0.7]
-    feed(app, *SHARED, *rng.sample(reported, len(reported)))
-    feed(app, *rng.sample(REORGS, rng.randrange(3)))
-    for path in ("/transfer/", "/v2/getTransfer?key="):
-        answer = app.test_client().get(f"{path}{transfer_id(n)}")
-        assert answer.status_code == 200, (seed, answer.text)
-    detail = transfer_detail(database, snapshots, bytes.fromhex(transfer_id(n)[2:]))
-    shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
-    assert shown == {event_id for stage in detail.stages for event_id in stage.event_ids}
-    assert reply_to_user(detail)
+@pytest.mark.parametrize("tried", seeds(10, many=400))
+def test_pages_show_any_history(
+    app: Flask, database: Database, snapshots: SnapshotSource, tried: range
+) -> None:
+    """Of all that is reported of a transfer, true or not: the public page, its JSON, and the operator's."""
+    for seed in tried:
+        forget_events(app)
+        rng = random.Random(seed)
+        n = rng.choice((1, 2, 3))
+        reported = [each for each in of_transfer(n) if rng.random() < 0.7]
+        feed(app, *SHARED, *rng.sample(reported, len(reported)))
+        feed(app, *rng.sample(REORGS, rng.randrange(3)))
+        for path in ("/transfer/", "/v2/getTransfer?key="):
+            answer = app.test_client().get(f"{path}{transfer_id(n)}")
+            assert answer.status_code == 200, (seed, answer.text)
+        detail = transfer_detail(database, snapshots, bytes.fromhex(transfer_id(n)[2:]))
+        shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
+        assert shown == {event_id for stage in detail.stages for event_id in stage.event_ids}, seed
+        assert reply_to_user(detail), seed
 
 
 def events_of(database: Database) -> set[tuple[str, str]]:

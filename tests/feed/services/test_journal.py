@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import delete, select
@@ -28,9 +28,9 @@ from app.transfers.models import Event, Transfer
 from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited, Editing
 from tests.builders import network as build
-from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
 from tests.feed.services.world import (
     KEYS,
@@ -92,7 +92,7 @@ def fed(app: Flask, batches: list[Events]) -> tuple[Rows, Rows]:
     return log(database), rows(database)
 
 
-@settings(max_examples=volume(200, 12))
+@costly
 @given(data=st.data())
 def test_rows_are_the_same_in_any_batches(app: Flask, data: st.DataObject) -> None:
     told = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))

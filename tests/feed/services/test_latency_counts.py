@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
@@ -25,8 +25,8 @@ from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindo
 from app.latency.queries import twice_median
 from app.latency.rules.median import window
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
-from tests.everyday import volume
 from tests.feed.services.world import NOW, event, feed, released, sent
 
 WEEK = 7 * 86_400
@@ -81,7 +81,7 @@ def assert_median(database: Database, now: datetime) -> None:
 
 
 @given(acts=st.lists(ACT, min_size=1, max_size=12))
-@settings(max_examples=volume(50))
+@costly
 def test_counts_are_right_after_whatever_happens(app: Flask, acts: list[tuple[Any, ...]]) -> None:
     stage = Stage(app)
     for act in acts:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -37,8 +37,8 @@ from app.http.application import part_of
 from app.refunds.models import SignatureAside
 from app.transfers.models import Event
 from app.values.errors import Unauthorized
+from tests.amounts import costly
 from tests.applications import change_part
-from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.everything import everything
 from tests.feed.services.histories import EVENTS, REPORTERS, Clock
@@ -103,7 +103,7 @@ def posts_of_reporters(draw: st.DrawFn) -> list[Told]:
     return draw(st.lists(st.tuples(st.sampled_from(sorted(REPORTERS)), events), min_size=1, max_size=12))
 
 
-@settings(max_examples=volume(2_000, 15))
+@costly
 @given(data=st.data())
 def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> None:
     change_part(app, Database, clock=Clock())

@@ -31,8 +31,8 @@ from app.transfers.services.status import transfer_status
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
-from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
 from tests.feed.services.pruning import LATER, OF_TRANSFERS, Rows, prune_later, pruned_ids, without
 from tests.feed.services.world import (
@@ -53,9 +53,7 @@ def state(database: Database) -> Rows:
         return projections(connection)
 
 
-@settings(
-    max_examples=volume(40, 5), phases=(Phase.explicit, Phase.generate)
-)  # finding a smaller example takes minutes
+@settings(costly, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
 @given(data=st.data())
 def test_no_answer_changes(app: Flask, database: Database, data: st.DataObject) -> None:
     add_part(app, Database, database)  # as late as before the last example

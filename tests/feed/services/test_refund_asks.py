@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
@@ -23,8 +23,8 @@ from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
 from app.values.codes import XferStatus
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited
-from tests.everyday import volume
 from tests.feed.services.any_order import arrival, ingest, of_transfer
 from tests.feed.services.world import (
     NOW,
@@ -111,7 +111,7 @@ def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: S
     assert status(1).status_since == NOW - timedelta(seconds=5)
 
 
-@settings(max_examples=volume(25))
+@costly
 @given(data=st.data())
 def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
     """The ask among everything that can be said of its transfer, at any place."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.database import Database
 from app.feed.services.ingest import Intake
+from tests.amounts import costly
 from tests.applications import change_part
-from tests.everyday import volume
 from tests.feed.services.belated import DAY, Line, answers, head, liquidity, others, reorg
 from tests.feed.services.everything import everything
 from tests.feed.services.world import about, event, feed, forget_events, released, sent
@@ -79,7 +79,7 @@ def stories(draw: st.DrawFn) -> list[Line]:
     return chain.lines
 
 
-@settings(max_examples=volume(100, 6))
+@costly
 @given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
 def test_a_reporter_that_sends_everything_again_changes_nothing(
     app: Flask, database: Database, story: list[Line], since: int, batch: int, times: int

@@ -1,8 +1,7 @@
 """Whatever happens, a status is what the table says that was written down apart (``status_table``).
 
 A Hypothesis state machine feeds, reorganises, retracts, requests refunds, rotates validators and changes the
-network, through the services only. Everyday it lives through a few histories, by ``make soak`` through 2,000
-on each database; ``SOAK_SEED`` gives others.
+network, through the services only.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final
 
 import pytest
 from flask import Flask
-from hypothesis import seed, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -40,9 +39,9 @@ from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import audited_of, editing_of
 from tests.builders import network as build
-from tests.everyday import SEED, volume
 from tests.feed.services.any_order import Events, of_transfer
 from tests.feed.services.histories import EVENTS, NETWORKS, REORGANISATIONS
 from tests.feed.services.status_table import BAD, Answer, Request, Table, key_of, send_of
@@ -60,9 +59,6 @@ from tests.feed.services.world import (
     transfer_id,
 )
 
-COUNT = volume(2_000, 4)
-AT_ONCE = volume(50, 4)
-"""Histories of one test."""
 STEPS: Final = 12
 
 TRANSFERS: Final = {1: SendKind.DEPOSIT, 2: SendKind.BURN, 3: SendKind.POOL}
@@ -271,8 +267,8 @@ def _answer(told: TransferStatus | GatewayError) -> Answer | None:
     return Answer(int(told.status), int(told.refund_reason), told.wd_onchain)
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
-def test_every_status_is_the_tables(app: Flask, first: int) -> None:
+@pytest.mark.parametrize("examples", few_or_many(5, 2_000))
+def test_every_status_is_the_tables(app: Flask, examples: int) -> None:
     machine = type("Histories", (Histories,), {"app": app})
-    chosen = settings(max_examples=AT_ONCE, stateful_step_count=STEPS, database=None)
-    seed(SEED * 100_000 + first)(get_state_machine_test(machine, settings=chosen))()
+    chosen = settings(max_examples=examples, stateful_step_count=STEPS)
+    get_state_machine_test(machine, settings=chosen)()

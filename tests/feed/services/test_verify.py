@@ -46,9 +46,9 @@ from app.transfers.models import (
     TrendCount,
 )
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import Audited
 from tests.databases import SharedDatabase
-from tests.everyday import volume
 from tests.feed.services.any_order import REORGS
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import EVENTS
@@ -216,7 +216,6 @@ def test_it_waits_for_no_writer(filled: Flask, database: Database) -> None:
         connection.rollback()
 
 
-@pytest.mark.slow
 def test_a_transfer_without_a_log_goes(filled: Flask, database: Database, audited: Audited) -> None:
     with writing(database.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
@@ -227,7 +226,6 @@ def test_a_transfer_without_a_log_goes(filled: Flask, database: Database, audite
         assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
 
 
-@pytest.mark.slow
 def test_feed_continues_during_replay(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +256,6 @@ class Killed(BaseException):
     """In the place of SIGKILL: tests/faults/test_replay_killed.py sends that."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 3, 6])
 def test_one_that_was_ended_is_started_again(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch, after: int
@@ -286,7 +283,6 @@ def test_one_that_was_ended_is_started_again(
             assert after_all[name] == before[name], name
 
 
-@pytest.mark.slow
 def test_a_sum_is_repaired_while_it_changes(filled: Flask, database: Database, audited: Audited) -> None:
     """Found as it was at one moment, and added when more was reported."""
     with writing(database.engine) as connection:
@@ -392,11 +388,11 @@ def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterato
     assert not failed
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("times", few_or_many(2, 15))
 def test_what_is_written_meanwhile_is_no_difference(
-    database: Database, audit_keys: AuditKeys, busy: threading.Event
+    database: Database, audit_keys: AuditKeys, busy: threading.Event, times: int
 ) -> None:
-    for _ in range(volume(15, 4)):
+    for _ in range(times):
         assert differing(database) == []
     patient = replace(database, engine=database.feed)  # which waits longer for its turn
     replay(patient, audit_keys, actor=TESTER)

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from flask import Flask
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import select, update
@@ -24,8 +24,8 @@ from app.transfers.models import Event
 from app.transfers.rules.events.canonical import canonical_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import audited_of, change_part
-from tests.everyday import volume
 from tests.feed.services.in_memory import every_reorg, liquidity
 from tests.feed.services.world import about, event, feed, forget_events, sent, transfer_id
 
@@ -73,7 +73,7 @@ def reorg(block: int) -> dict[str, Any]:
 @example(told=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
 @example(told=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)
 @example(told=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
-@settings(max_examples=volume(60, 10))
+@costly
 @given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
 def test_as_in_memory(app: Flask, database: Database, told: list[dict[str, Any]], batch: int) -> None:
     forget_events(app)
@@ -88,7 +88,7 @@ def test_as_in_memory(app: Flask, database: Database, told: list[dict[str, Any]]
     again=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), about(1, "transfer.confirmed")],
     batch=2,
 )
-@settings(max_examples=volume(200, 15))
+@costly
 @given(
     first=st.lists(lines(), min_size=6, max_size=25),
     again=st.lists(lines(), min_size=6, max_size=25),

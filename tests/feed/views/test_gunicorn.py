@@ -214,7 +214,6 @@ def test_what_is_too_large_is_answered(feed: Feed) -> None:
     assert post(feed.server.connect(), bomb, Content_Encoding="gzip")[0] == 413
 
 
-@pytest.mark.slow
 def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
     token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
     workers = connections_to_each_worker(feed.server, 1)
@@ -241,7 +240,6 @@ def test_what_was_reported_is_answered(feed: Feed) -> None:
     connection.close()
 
 
-@pytest.mark.slow
 def test_operator_precedes_waiting_reporters(feed: Feed) -> None:
     """On SQLite, which lets anybody go next, this went well by chance once in five times."""
     connections = [feed.server.connect() for _ in range(4)]

@@ -110,7 +110,6 @@ def test_body_is_never_held_whole(client: FlaskClient) -> None:
         assert peak < 8 * MEGABYTE
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_a_gzip_bomb_ends_at_the_limit(client: FlaskClient) -> None:
     packer = zlib.compressobj(9, wbits=31)
