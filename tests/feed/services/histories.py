@@ -45,6 +45,7 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
+    id_of,
     network,
     of,
     prepared,
@@ -55,7 +56,6 @@ from tests.feed.services.world import (
     signature,
     signed,
     token,
-    transfer_id,
 )
 
 TRANSFERS: Final = range(1, 11)
@@ -330,19 +330,21 @@ def _retract_some(app: Flask, choice: random.Random, which: ColumnElement[bool])
 
 def _ask_for_refund(app: Flask, choice: random.Random) -> object:
     """At any status, also where the transfer is not known: later a reorganisation may bring it there."""
-    key = bytes.fromhex(transfer_id(choice.choice(TRANSFERS))[2:])
+    transfer = id_of(choice.choice(TRANSFERS))
     with writing(part_of(app, Database).engine) as connection:
         if (
             connection.scalar(
-                select(UserRefundRequest.transfer_id).where(UserRefundRequest.transfer_id == key)
+                select(UserRefundRequest.transfer_id).where(UserRefundRequest.transfer_id == transfer)
             )
             is None
         ):
             connection.execute(
-                insert(UserRefundRequest), {"transfer_id": key, "at": NOW - timedelta(seconds=20)}
+                insert(UserRefundRequest), {"transfer_id": transfer, "at": NOW - timedelta(seconds=20)}
             )
-            project_again(connection, [key], load_network_facts(connection), part_of(app, Database).clock())
-    return "asked for", key.hex()[-2:]
+            project_again(
+                connection, [transfer], load_network_facts(connection), part_of(app, Database).clock()
+            )
+    return "asked for", transfer.hex()[-2:]
 
 
 def _move_clock(app: Flask, choice: random.Random) -> object:

@@ -32,6 +32,7 @@ from tests.feed.services.world import (
     about,
     event,
     feed,
+    id_of,
     projections,
     released,
     sent,
@@ -148,7 +149,7 @@ def test_pruned_transfer_is_unlisted_and_answered(
     one, two, unknown = transfer_statuses(
         database,
         snapshots,
-        [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
+        [TransferId(id_of(n)) for n in (1, 2, 3)],
     )
     assert isinstance(one, GatewayError)
     assert one.msg == refused.value.msg

@@ -22,7 +22,7 @@ from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
-from tests.feed.services.world import about, event, feed, projections, sent
+from tests.feed.services.world import about, event, feed, projections, sent, state
 
 
 @st.composite
@@ -97,8 +97,7 @@ def test_nor_after_a_replay(app: Flask, database: Database, audited: Audited) ->
     before = answers_after(app, [told])
     assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
     replay(*audited, actor=TESTER)
-    with reading(database.engine) as connection:
-        assert projections(connection) == before
+    assert state(database) == before
 
 
 BURN = {"kind": "burn", "symbol": "CELR"}

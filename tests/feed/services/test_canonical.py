@@ -27,7 +27,7 @@ from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import audited_of, change_part
 from tests.feed.services.in_memory import every_reorg, liquidity
-from tests.feed.services.world import about, event, feed, forget_events, sent, transfer_id
+from tests.feed.services.world import about, event, feed, forget_events, id_of, sent
 
 HUGE = 2**255
 KINDS = ("added", "withdrawn", "reorg")
@@ -131,7 +131,7 @@ def compare(database: Database) -> None:
             rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain))
             kept = {row[0]: PoolCounters(added=row[1], withdrawn=row[2]) for row in rows}
             assert {name: sums for name, sums in kept.items() if sums} == expected
-        ids = [bytes.fromhex(transfer_id(1)[2:])]
+        ids = [id_of(1)]
         reorgs = every_reorg(connection, {1, 2}, 0)
         for history in load_histories(connection, ids).values():
             whole = replace(history, reorgs=reorgs)

@@ -20,10 +20,10 @@ from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, audited_of
 from tests.builders import network as build
-from tests.feed.services.world import NOW, SENDER, about, event, feed, network, released, sent, transfer_id
+from tests.feed.services.world import NOW, SENDER, about, event, feed, id_of, network, released, sent
 from tests.steps import steps
 
-KEY = bytes.fromhex(transfer_id(1)[2:])
+KEY = id_of(1)
 MANY = 1_500
 ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
 

@@ -38,6 +38,7 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
+    id_of,
     prepared,
     request,
     sent,
@@ -120,7 +121,7 @@ def test_pages_show_any_history(
         for path in ("/transfer/", "/v2/getTransfer?key="):
             answer = app.test_client().get(f"{path}{transfer_id(n)}")
             assert answer.status_code == 200, (seed, answer.text)
-        detail = transfer_detail(database, snapshots, bytes.fromhex(transfer_id(n)[2:]))
+        detail = transfer_detail(database, snapshots, id_of(n))
         shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
         assert shown == {event_id for stage in detail.stages for event_id in stage.event_ids}, seed
         assert reply_to_user(detail), seed

@@ -15,7 +15,6 @@ from flask.testing import FlaskClient
 
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
-from app.db.engine import reading
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
@@ -36,12 +35,12 @@ from tests.feed.services.world import (
     forget_events,
     of,
     prepared,
-    projections,
     proven,
     released,
     request,
     signature,
     signed,
+    state,
 )
 
 Events = list[dict[str, Any]]
@@ -270,9 +269,7 @@ def test_the_order_of_different_reporters_changes_nothing(
         for _ in range(2):  # what is refused is sent again
             for reporter, line in order:
                 told_by(app, reporter, line)
-        with reading(database.engine) as connection:
-            found.append(projections(connection))
+        found.append(state(database))
         replay(*audited, actor=TESTER)
-        with reading(database.engine) as connection:
-            assert projections(connection) == found[-1]
+        assert state(database) == found[-1]
     assert found[0] == found[1]

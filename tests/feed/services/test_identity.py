@@ -30,9 +30,9 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
-    projections,
     released,
     sent,
+    state,
     transfer_id,
 )
 
@@ -44,11 +44,6 @@ BY_ANOTHER: list[dict[str, Any]] = [
     sent(9, src_chain_id=3) | {"id": TAKEN},
     event("chain.reorged", TAKEN, chain_id=3, from_block=1),
 ]
-
-
-def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(database.engine) as connection:
-        return projections(connection)
 
 
 @pytest.mark.parametrize("taken", BY_ANOTHER, ids=[each["type"] for each in BY_ANOTHER])

@@ -39,6 +39,7 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
+    id_of,
     network,
     prepared,
     released,
@@ -207,10 +208,6 @@ def test_missing_last_row_is_reported(app: Flask, database: Database, audited: A
     replay(*audited, actor=TESTER)
     verify(database, lambda found: pytest.fail(str(found)))
     assert rows(database)[1][1:5] == (3, True, 1, 5)
-
-
-def id_of(n: int) -> bytes:
-    return bytes.fromhex(transfer_id(n)[2:])
 
 
 def heads(database: Database) -> Heads:

@@ -34,23 +34,18 @@ from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
-from tests.feed.services.pruning import LATER, OF_TRANSFERS, Rows, prune_later, pruned_ids, without
+from tests.feed.services.pruning import LATER, OF_TRANSFERS, prune_later, pruned_ids, without
 from tests.feed.services.world import (
     NOW,
     about,
     address,
     event,
     feed,
-    projections,
+    id_of,
     released,
     sent,
-    transfer_id,
+    state,
 )
-
-
-def state(database: Database) -> Rows:
-    with reading(database.engine) as connection:
-        return projections(connection)
 
 
 @settings(costly, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
@@ -107,7 +102,7 @@ def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
         (1, "USDT"): (1_000_000_000, 0),
         (2, "USDT"): (0, 1_000_000_000 * 10**12),
     }
-    assert pruned_ids(database) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 3, 4)}
+    assert pruned_ids(database) == {id_of(n) for n in (1, 3, 4)}
 
 
 def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
@@ -176,7 +171,7 @@ def test_its_status_says_where_it_went(app: Flask, database: Database, snapshots
     feed(app, sent(1), released(1))
     prune_later(app, LATER)
     with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
-        transfer_status(database, snapshots, bytes.fromhex(transfer_id(1)[2:]))
+        transfer_status(database, snapshots, id_of(1))
 
 
 def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:

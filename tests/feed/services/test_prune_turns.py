@@ -19,7 +19,7 @@ from app.feed.services.remove import Remains
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
 from tests.feed.services.pruning import LATER, pruned_ids
-from tests.feed.services.world import about, event, feed, released, sent, transfer_id
+from tests.feed.services.world import about, event, feed, id_of, released, sent
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_transfer_changed_before_turn_stays(
     reports_meanwhile(app, monkeypatch, about(1, "transfer.confirmed", at=-60))
     found = prune(*audited, intake, LATER, actor=TESTER)
     assert (found.transfers.total(), found.events) == (1, 2)
-    assert pruned_ids(database) == {bytes.fromhex(transfer_id(2)[2:])}
+    assert pruned_ids(database) == {id_of(2)}
     assert prune(*audited, intake, LATER, actor=TESTER).events == 3
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(PrunedEvent)) == 5
@@ -90,7 +90,7 @@ def test_transfer_changed_between_turns_stays(
     turns = between_turns(app, monkeypatch, about(3, "transfer.confirmed", at=-70))
     found = prune(*audited, intake, LATER, actor=TESTER)
     assert (found.transfers.total(), found.events, turns) == (2, 4, [1, 1, 1])
-    assert pruned_ids(database) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 2)}
+    assert pruned_ids(database) == {id_of(n) for n in (1, 2)}
 
 
 def test_rest_is_reread_after_reorg(

@@ -32,12 +32,12 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
+    id_of,
     prepared,
-    projections,
     released,
     request,
     sent,
-    transfer_id,
+    state,
 )
 
 Status = Callable[[int], Any]
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.every_database
 
 def keep_ask(database: Database, n: int, at: float = -20) -> None:
     """The ask as the service keeps it, at any status."""
-    key = bytes.fromhex(transfer_id(n)[2:])
+    key = id_of(n)
     with writing(database.engine) as connection:
         connection.execute(insert(UserRefundRequest), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
         project_again(connection, [key], load_network_facts(connection), NOW)
@@ -125,8 +125,7 @@ def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
         ingest(app, batches[:place])
         keep_ask(database, 1)
         ingest(app, batches)
-        with reading(database.engine) as connection:
-            return projections(connection)
+        return state(database)
 
     assert once() == once()
 
@@ -134,11 +133,9 @@ def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
 def test_a_replay_leaves_it(app: Flask, database: Database, audited: Audited, status: Status) -> None:
     feed(app, sent(1), bad(1), sent(2), bad(2))
     keep_ask(database, 1)
-    with reading(database.engine) as connection:
-        before = projections(connection)
+    before = state(database)
     replay(*audited, actor=TESTER)
-    with reading(database.engine) as connection:
-        assert projections(connection) == before
+    assert state(database) == before
     assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
 
 

@@ -29,18 +29,13 @@ from tests.feed.services.world import (
     event,
     feed,
     prepared,
-    projections,
     released,
     request,
     sent,
     signature,
     signed,
+    state,
 )
-
-
-def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(database.engine) as connection:
-        return projections(connection)
 
 
 def retract(audited: Audited, *events: dict[str, Any] | str) -> list[str]:

@@ -17,7 +17,7 @@ from app.network.models import ReportedValidatorSet
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.feed.services.world import feed, forget_events, projections, rotation
+from tests.feed.services.world import feed, forget_events, projections, rotation, state
 
 ORDERED: dict[str, list[dict[str, Any]]] = {
     "the log index, not the text of the id": [
@@ -52,8 +52,7 @@ def test_the_latest_counts_everywhere_in_any_order(
             found.append(projections(connection))
     assert all(each == found[0] for each in found)
     replay(*audited, actor=TESTER)
-    with reading(database.engine) as connection:
-        assert projections(connection) == found[0]
+    assert state(database) == found[0]
     shown = validator_sets(database, ChainId(1))
     assert [version.event_id for version in shown] == [
         *(each["id"] for each in reversed(rotations)),

@@ -38,17 +38,17 @@ from tests.feed.services.world import (
     event,
     feed,
     forget_events,
+    id_of,
     prepared,
-    projections,
     request,
     sent,
     signature,
     signed,
-    transfer_id,
+    state,
 )
 
 WD = request(1)
-ID = bytes.fromhex(transfer_id(1)[2:])
+ID = id_of(1)
 NEW = KEYS[4:7]
 
 
@@ -72,11 +72,6 @@ BY_NEW = [signed(1, signature(WD, key)) for key in NEW]
 def count(database: Database, table: Any) -> int:
     with reading(database.engine) as connection:
         return connection.scalar(select(func.count()).select_from(table)) or 0
-
-
-def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(database.engine) as connection:
-        return projections(connection)
 
 
 def another_signature(key: bytes, nonce: int) -> bytes:

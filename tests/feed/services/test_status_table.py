@@ -52,6 +52,7 @@ from tests.feed.services.world import (
     contract,
     feed,
     forget_events,
+    id_of,
     request,
     signature,
     signed,
@@ -217,7 +218,7 @@ class Histories(RuleBasedStateMachine):
     @rule(n=st.sampled_from(list(TRANSFERS)))
     def request_refund(self, n: int) -> None:
         before = self.table.answer(transfer_id(n))
-        asked = WithdrawRequest(TransferId(bytes.fromhex(transfer_id(n)[2:])), 0)
+        asked = WithdrawRequest(TransferId(id_of(n)), 0)
         try:
             request_refund(
                 part_of(self.app, Database), part_of(self.app, SnapshotSource), self.unlimited, asked, None
@@ -243,7 +244,7 @@ class Histories(RuleBasedStateMachine):
             assert _answer(told) == self.table.answer(transfer_id(n)), n
 
     def _statuses(self) -> list[TransferStatus | GatewayError]:
-        keys = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in TRANSFERS]
+        keys = [TransferId(id_of(n)) for n in TRANSFERS]
         return transfer_statuses(part_of(self.app, Database), part_of(self.app, SnapshotSource), keys)
 
     @invariant()
@@ -256,7 +257,7 @@ class Histories(RuleBasedStateMachine):
                 last[row.transfer_id] = row.status, row.refund_reason
         for n in TRANSFERS:
             answer = self.table.answer(transfer_id(n)) or Answer(0)
-            found = last.get(bytes.fromhex(transfer_id(n)[2:]), (0, 0))
+            found = last.get(id_of(n), (0, 0))
             assert found == (answer.status, answer.refund_reason), n
 
 

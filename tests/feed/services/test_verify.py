@@ -53,14 +53,10 @@ from tests.feed.services.any_order import REORGS
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import EVENTS
 from tests.feed.services.whole import differing, full, stored
-from tests.feed.services.world import NOW, feed, released, sent, transfer_id, write_network
+from tests.feed.services.world import NOW, feed, id_of, released, sent, transfer_id, write_network
 
 ALL = projected_models()
 TABLES = sorted({model.__tablename__ for model in ALL} - {"signatures_not_needed"})
-
-
-def id_of(n: int) -> bytes:
-    return bytes.fromhex(transfer_id(n)[2:])
 
 
 Damage = Callable[[Connection], object]

@@ -12,7 +12,7 @@ from flask import Flask
 from sqlalchemy import Connection, Engine, select, text
 
 from app.db.database import Database
-from app.db.engine import writing
+from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines
@@ -137,6 +137,11 @@ def transfer_id(n: int) -> str:
     return "0x" + f"{n:064x}"
 
 
+def id_of(n: int) -> bytes:
+    """The transfer id as tables have it."""
+    return n.to_bytes(32, "big")
+
+
 def event(event_type: str, /, event_id: str | None = None, at: float = 0, **fields: Any) -> dict[str, Any]:
     """An event at so many seconds before (negative) or after NOW; its id is its content."""
     return _events.event(event_type, event_id, at, **fields)
@@ -234,7 +239,7 @@ def feed(app: Flask, *events: dict[str, Any], reporter: str = "test") -> IngestR
 
 
 def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that answers are made of, in a comparable form."""
+    """All projections that answers are made of, in a comparable form."""
     tables = (
         Transfer,
         Refund,
@@ -263,6 +268,12 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     rows = connection.execute(select(*columns).order_by(Anomaly.subject, Anomaly.kind))
     dump["anomalies"] = [tuple(map(_comparable, row)) for row in rows]
     return dump
+
+
+def state(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """The projections as they are committed."""
+    with reading(database.engine) as connection:
+        return projections(connection)
 
 
 def rows_of(connection: Connection, model: Any) -> list[tuple[Any, ...]]:

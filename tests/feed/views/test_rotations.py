@@ -22,7 +22,7 @@ from app.transfers.models import Anomaly
 from app.transfers.rules.events import bounds
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.feed.services.world import projections, rotation, sent
+from tests.feed.services.world import rotation, sent, state
 from tests.feed.views.kit import post, verdict
 
 pytestmark = pytest.mark.every_database
@@ -110,11 +110,9 @@ def test_any_split_equals_replay(
     reported = [*rotations(0, 30), *PLACED]
     for batch in [*(reported[start : start + split] for start in range(0, len(reported), split)), last]:
         assert not verdict(post(client, batch))["refused"]
-    with reading(database.engine) as connection:
-        found = projections(connection)
+    found = state(database)
     replay(*audited, actor=TESTER)
-    with reading(database.engine) as connection:
-        assert projections(connection) == found
+    assert state(database) == found
     assert told_of(database)[0] == 33
 
 
