@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -15,7 +14,6 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
-from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Transfer, TransferAccount
@@ -25,7 +23,7 @@ from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
-from tests.applications import Audited, audited_of
+from tests.applications import Audited
 from tests.feed.services.world import (
     NOW,
     SENDER,
@@ -33,7 +31,6 @@ from tests.feed.services.world import (
     event,
     feed,
     id_of,
-    projections,
     released,
     sent,
     transfer_id,
@@ -56,10 +53,13 @@ def listed(database: Database) -> set[tuple[str, int, str]]:
 
 def test_the_sender_and_the_receiver_each_once(app: Flask, database: Database) -> None:
     feed(app, sent(1, at=-100.0009), sent(2, receiver=OTHER))
+    feed(app, sent(3, sender="İSTANBUL", receiver="straße"))
     assert listed(database) == {
         (ME, -100_001, transfer_id(1)),
         (ME, -100_000, transfer_id(2)),
         ("somebody.near", -100_000, transfer_id(2)),
+        ("i̇stanbul", -100_000, transfer_id(3)),
+        ("strasse", -100_000, transfer_id(3)),
     }
 
 
@@ -87,27 +87,6 @@ def test_unknown_transfer_is_not_listed(app: Flask, database: Database, audited:
     assert listed(database) == set()
 
 
-def tell(app: Flask) -> None:
-    feed(
-        app,
-        about(1, "transfer.submitted", at=-110.0005, src_chain_id=1, sender=OTHER),
-        sent(1),
-        released(1),
-        sent(2, kind="deposit", symbol="CELR", dst_chain_id=2, sender="İSTANBUL", receiver="straße"),
-        released(2, amount="999"),
-        sent(3, kind="burn", symbol="CELR", src_chain_id=2, dst_chain_id=3, amount="7"),
-        released(3),
-        sent(4, kind="burn", symbol="NEW", src_chain_id=2, dst_chain_id=1),
-        released(4),
-        sent(5, event_id="wrong", at=-120),
-        sent(5, at=-90),
-        event("chain.reorged", at=-60, chain_id=1, from_block=100),
-        about(6, "transfer.submitted", at=-70, src_chain_id=1),
-        about(7, "network.status", xfer_status=4),
-    )
-    retract_ids(*audited_of(app), ["wrong"], "wrong", actor=TESTER)
-
-
 def received(database: Database) -> dict[str, int | None]:
     with reading(database.reads) as connection:
         rows = connection.execute(select(Transfer.transfer_id, Transfer.received_amount))
@@ -116,21 +95,20 @@ def received(database: Database) -> dict[str, int | None]:
 
 def test_what_was_received(app: Flask, database: Database) -> None:
     """What the release says, else the amount in destination units: of a pool of 18 decimals, of pairs too."""
-    tell(app)
-    amounts = (10**21, 999, 7, None, None, None, None)
+    feed(
+        app,
+        sent(1),
+        released(1),
+        sent(2, kind="deposit", symbol="CELR", dst_chain_id=2),
+        released(2, amount="999"),
+        sent(3, kind="burn", symbol="CELR", src_chain_id=2, dst_chain_id=3, amount="7"),
+        released(3),
+        sent(4, kind="burn", symbol="NEW", src_chain_id=2, dst_chain_id=1),
+        released(4),
+        sent(5),
+    )
+    amounts = (10**21, 999, 7, None, None)
     assert received(database) == {transfer_id(n): amount for n, amount in enumerate(amounts, start=1)}
-
-
-def kept(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    with reading(database.reads) as connection:
-        return {name: rows for name, rows in projections(connection).items() if name.startswith("transfer")}
-
-
-def test_replay_finds_the_same(app: Flask, database: Database, audited: Audited) -> None:
-    tell(app)
-    before = kept(database)
-    replay(*audited, actor=TESTER)
-    assert kept(database) == before
 
 
 def test_pruned_transfer_is_unlisted_and_answered(

@@ -17,12 +17,11 @@ from app.feed.projection import shared
 from app.feed.queries import chains as chain_progress
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.transfers.models import Event
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
-from tests.feed.services.world import about, event, feed, projections, sent, state
+from tests.feed.services.world import about, event, feed, projections, sent
 
 
 @st.composite
@@ -76,82 +75,62 @@ def _blocks_read(database: Database) -> list[tuple[int, int | None]]:
         return [row[:2] for row in projections(connection)["chain_progress"]]
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_submission_does_not_mark_chain_read(app: Flask, order: tuple[int, ...]) -> None:
-    """How far a chain was read says which reorganisations are too deep to be believed."""
-    told = [
-        about(2, "transfer.submitted", at=-102, src_chain_id=1),
-        about(2, "transfer.failed", block=60_000_000),
-        sent(2, block=100, kind="burn", src_chain_id=2, dst_chain_id=1, symbol="CELR"),
-    ]
-    found = answers_after(app, [[told[number]] for number in order])
-    assert [row[:2] for row in found["chain_progress"]] == [(2, 60_000_000)]
-
-
-def test_nor_after_a_replay(app: Flask, database: Database, audited: Audited) -> None:
-    told = [
-        event("chain.head", chain_id=1, block=120),
-        about(2, "transfer.submitted", at=-102, src_chain_id=1),
-        about(2, "transfer.failed", block=60_000_000),
-    ]
-    before = answers_after(app, [told])
-    assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
-    replay(*audited, actor=TESTER)
-    assert state(database) == before
-
-
 BURN = {"kind": "burn", "symbol": "CELR"}
-FIRST, SECOND = ({**BURN, "src_chain_id": a, "dst_chain_id": 3 - a} for a in (2, 1))
+FROM_2, FROM_1 = ({**BURN, "src_chain_id": chain, "dst_chain_id": 3 - chain} for chain in (2, 1))
+FAR = 60_000_000
+FAILED = about(2, "transfer.failed", block=FAR)
+READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
+    "a submission says no block of its chain": (
+        [],
+        [about(2, "transfer.submitted", at=-102, src_chain_id=1), FAILED, sent(2, block=100, **FROM_2)],
+        {2: FAR},
+    ),
+    "of conflicting sends the first in a block counts": (
+        [],
+        [
+            sent(2, at=-102, block=80, **FROM_2),
+            sent(2, at=-101, block=90, **FROM_1),
+            FAILED,
+            sent(3, block=95, **FROM_1),
+            event("chain.head", chain_id=1, block=80),
+        ],
+        {1: 95, 2: FAR},
+    ),
+    "sends from one chain to two": (
+        [],
+        [
+            sent(2, at=-102, block=80),
+            sent(2, at=-101, block=90, dst_chain_id=3),
+            about(2, "transfer.delayed", block=FAR),
+        ],
+        {1: 90, 2: FAR},
+    ),
+    "sends from two chains to one": (
+        [],
+        [
+            sent(2, at=-102, block=80, dst_chain_id=3),
+            sent(2, at=-101, block=90, src_chain_id=2, dst_chain_id=3),
+            FAILED,
+        ],
+        {1: FAR, 2: 90},
+    ),
+    "what a reorganisation took back counts no more": (
+        [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)],
+        [sent(2, at=-102, block=80, **FROM_2), sent(2, at=-101, block=90, **FROM_1), FAILED],
+        {1: 149, 2: FAR},
+    ),
+}
+"""By case: what came before, what comes in any order, and how far each chain is read then."""
 
 
-@pytest.mark.parametrize("order", list(permutations(range(5))))
-def test_conflicting_sends_read_no_chain_too_far(app: Flask, order: tuple[int, ...]) -> None:
-    told = [
-        sent(2, at=-102, block=80, **FIRST),
-        sent(2, at=-101, block=90, **SECOND),
-        about(2, "transfer.failed", block=60_000_000),
-        sent(3, block=95, **SECOND),
-        event("chain.head", chain_id=1, block=80),
-    ]
-    found = answers_after(app, [[told[number]] for number in order])
-    assert [row[:2] for row in found["chain_progress"]] == [(1, 95), (2, 60_000_000)]
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-@pytest.mark.parametrize(
-    ("chains", "event_type", "read"),
-    [
-        (((1, 2), (1, 3)), "transfer.delayed", {1: 90, 2: 60_000_000}),
-        (((1, 3), (2, 3)), "transfer.failed", {1: 60_000_000, 2: 90}),
-    ],
-)
-def test_sends_sharing_chain_read_none_too_far(
-    app: Flask,
-    chains: tuple[tuple[int, int], ...],
-    event_type: str,
-    read: dict[int, int],
-    order: tuple[int, ...],
+@pytest.mark.parametrize(("before", "reported", "read"), READ.values(), ids=READ)
+def test_chains_are_read_as_far_in_any_order(
+    app: Flask, before: Events, reported: Events, read: dict[int, int | None]
 ) -> None:
-    told = [
-        sent(2, at=at, block=block, src_chain_id=source, dst_chain_id=destination)
-        for at, block, (source, destination) in zip((-102, -101), (80, 90), chains, strict=True)
-    ]
-    told.append(about(2, event_type, block=60_000_000))
-    found = answers_after(app, [[told[number]] for number in order])
-    assert {row[0]: row[1] for row in found["chain_progress"] if row[1] is not None} == read
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_nor_after_a_reorg(app: Flask, order: tuple[int, ...]) -> None:
-    """What the reorg took back counts no more, however much of it is above."""
-    before = [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)]
-    told = [
-        sent(2, at=-102, block=80, **FIRST),
-        sent(2, at=-101, block=90, **SECOND),
-        about(2, "transfer.failed", block=60_000_000),
-    ]
-    found = answers_after(app, [before], [[told[number]] for number in order])
-    assert [row[:2] for row in found["chain_progress"]] == [(1, 149), (2, 60_000_000)]
+    """How far a chain was read decides which reorganisations are too deep to be believed."""
+    for order in permutations(reported):
+        found = answers_after(app, [before], [[each] for each in order])["chain_progress"]
+        assert {row[0]: row[1] for row in found if row[1] is not None} == read, order
 
 
 def test_everything_taken_by_reorg_is_skipped(
@@ -165,12 +144,3 @@ def test_everything_taken_by_reorg_is_skipped(
     feed(app, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
     retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
     assert _blocks_read(database) == [(1, 160)]
-
-
-def test_everything_is_taken_in_some_order(app: Flask, database: Database) -> None:
-    """The pool of events is not refused away: nearly all of it is accepted in its own order."""
-    verdict = feed(app, *EVERYTHING)
-    assert len(EVERYTHING) == verdict.accepted + verdict.repeated + len(verdict.refused)
-    assert len(verdict.refused) <= 15
-    with reading(database.engine) as connection:
-        assert connection.execute(Event.__table__.select()).all()

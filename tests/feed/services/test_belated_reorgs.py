@@ -12,43 +12,106 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
 
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
-from app.db.engine import writing
-from app.db.models import db
+from app.db.engine import reading
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
+from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
+from app.feed.verifying.comparing import Difference
+from app.feed.verifying.run import verify
 from app.http.application import add_part, part_of
+from app.transfers.models import Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
-from tests.applications import Audited, change_part
-from tests.feed.services.belated import (
-    DAY,
-    FAR,
-    answers,
-    from_nothing,
-    head,
-    liquidity,
-    log,
-    others,
-    reorg,
-    rotation,
-    withdrawn,
-)
+from tests.amounts import costly
+from tests.applications import Audited, audited_of, change_part
+from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.pruning import prune_later
 from tests.feed.services.world import (
-    NETWORK_TABLES,
     NOW,
     about,
     event,
     feed,
+    forget_events,
     released,
     sent,
 )
 
 pytestmark = pytest.mark.every_database
+
+DAY = 86_400
+FAR = 500_000
+Line = dict[str, Any]
+
+
+def reorg(from_block: int = 1000, name: str = "R", **changes: Any) -> Line:
+    return event(
+        "chain.reorged", name, **{"at": -30 * DAY, "chain_id": 2, "from_block": from_block} | changes
+    )
+
+
+def head(block: int, **changes: Any) -> Line:
+    return event("chain.head", **{"at": -60, "chain_id": 2, "block": block} | changes)
+
+
+def liquidity(name: str, block: int, amount: int = 7, kind: str = "added", **changes: Any) -> Line:
+    pool = {"chain_id": 2, "symbol": "USDT", "amount": str(amount)}
+    return event(f"liquidity.{kind}", name, at=-29 * DAY, block=block, **pool | changes)
+
+
+def withdrawn(name: str, block: int, **changes: Any) -> Line:
+    used = {"chain_id": 2, "withdraw_id": "0x" + "d7" * 32}
+    return event("withdraw.done", name, at=-29 * DAY, block=block, **used | changes)
+
+
+def rotation(name: str, block: int, member: int) -> Line:
+    signers = ["0x" + f"{member:02x}" * 20]
+    return event("validators.updated", name, chain_id=2, block=block, signers=signers, powers=["1"])
+
+
+def others(chain: int = 2) -> list[Line]:
+    """What another reporter has said since, far above."""
+    return [
+        *(sent(n, at=-3 * DAY, block=100) for n in (1, 2, 3)),
+        *(released(n, at=-3 * DAY + 60, block=FAR + n) for n in (1, 2, 3)),
+        liquidity("L", FAR),
+        withdrawn("W", FAR),
+        rotation("V", FAR, 9),
+        head(FAR + 5000),
+    ]
+
+
+def answers(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
+    """All that follows from the log, which a replay from nothing tells as well."""
+    database = part_of(app, Database)
+    before = everything(database)
+    told: list[Difference] = []
+    verify(database, told.append)
+    assert not told, [str(each) for each in told]
+    replay(*audited_of(app), actor=TESTER)
+    assert everything(database) == before
+    return before
+
+
+def from_nothing(app: Flask) -> None:
+    """The log that is left tells the same."""
+    database = part_of(app, Database)
+    before = everything(database)
+    forget_projections(database)
+    replay(*audited_of(app), actor=TESTER)
+    assert everything(database) == before
+
+
+def log(database: Database) -> list[tuple[str, int]]:
+    with reading(database.engine) as connection:
+        rows = connection.execute(select(Event.event_id, Event.occurrence).order_by(Event.seq))
+        return [(row.event_id, row.occurrence) for row in rows]
 
 
 def test_what_others_reported_stays(app: Flask, status: Callable[[int], Any]) -> None:
@@ -230,13 +293,6 @@ def test_what_counts_again_and_was_the_highest(app: Flask) -> None:
     assert answers(app) == before
 
 
-def forget_log(database: Database) -> None:
-    with writing(database.engine) as connection:
-        for table in reversed(db.metadata.sorted_tables):
-            if table.name not in NETWORK_TABLES:
-                connection.execute(table.delete())
-
-
 def read_in(app: Flask, lines: list[bytes]) -> None:
     verdict = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused == []
@@ -252,7 +308,7 @@ def test_an_export_tells_the_same(app: Flask, database: Database, intake: Intake
     assert [each.get("belated") for each in told if each["id"] == "R"] == [None, True, True]
     for most in (1000, 10**9):
         change_part(app, Intake, max_reorg_blocks=most)
-        forget_log(database)
+        forget_events(app)
         read_in(app, lines)
         assert answers(app) == before
     add_part(app, Intake, intake)
@@ -363,3 +419,88 @@ def test_an_id_that_another_token_used_first(
     assert log(database)[-1] == ("R", 1)
     assert status(1).status == 5
     from_nothing(app)
+
+
+class Chain:
+    """What a reporter tells of a chain that grows and reorganises, also back to blocks of before."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.branch: list[int] = []
+        """The number of each block, from block 1000 on."""
+        self.former: list[list[int]] = []
+        self.blocks = 0
+
+    def grow(self) -> None:
+        self.blocks += 1
+        self.branch = [*self.branch, self.blocks]
+        self._tell(len(self.branch) - 1)
+
+    def reorganise(self, depth: int, *, back: bool) -> None:
+        kept = self.branch[: max(len(self.branch) - depth, 0)]
+        earlier = [b for b in self.former if b[: len(kept)] == kept and 0 < len(b) - len(kept) <= DEPTH]
+        if len(kept) == len(self.branch) or (back and not earlier):
+            return
+        old, self.branch = self.branch, [*kept, self.blocks + 1]
+        if not back:
+            self.blocks += 1
+        elif earlier[-1][len(kept)] == old[len(kept)]:  # they have further blocks in common
+            self.branch = old
+            return
+        else:
+            self.branch = earlier[-1]
+        self.former.append(old)
+        first = len(kept)
+        name = f"{old[-1]}:{self.branch[first]}"
+        self.lines.append(reorg(1000 + first, name))
+        for place in range(first, len(self.branch)):
+            self._tell(place)
+
+    def _tell(self, place: int) -> None:
+        n, block = self.branch[place], 1000 + place
+        at = {"at": -29 * DAY + n, "block": block}
+        self.lines += [
+            head(block, event_id=f"head:{n}", at=-29 * DAY + n),
+            liquidity(f"liquidity:{n}", block, n),
+            sent(n % 5 + 1, event_id=f"sent:{n}", src_chain_id=2, dst_chain_id=1, **at),
+            about(n % 5 + 1, "transfer.confirmed", event_id=f"confirmed:{n}", **at),
+            released(n % 4 + 11, event_id=f"paid:{n}", dst_tx_hash=f"0x{n:064x}", chain_id=2, **at),
+            sent(n % 4 + 11, event_id="sent", at=-29 * DAY, block=50),
+            event("withdraw.done", f"used:{n}", chain_id=2, withdraw_id=f"0x{n % 3:064x}", **at),
+        ]
+
+
+DEPTH = 4
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> list[Line]:
+    chain = Chain()
+    for _ in range(draw(st.integers(4, 14))):
+        match draw(st.sampled_from(["grow", "grow", "reorganise", "back"])):
+            case "grow":
+                chain.grow()
+            case kind:
+                chain.reorganise(draw(st.integers(1, DEPTH)), back=kind == "back")
+    return chain.lines
+
+
+@costly
+@given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
+def test_a_reporter_that_sends_everything_again_changes_nothing(
+    app: Flask, database: Database, story: list[Line], since: int, batch: int, times: int
+) -> None:
+    """However its chain had reorganised, and whatever another reporter said of the last blocks since then."""
+    change_part(app, Intake, max_reorg_blocks=10)
+    forget_events(app)
+    assert feed(app, *story, reporter="a").refused == []
+    told = [each | {"id": f"b:{each['id']}"} for each in others()]
+    last = [1000 + since % 5, 1000 + since % 7]
+    told += [liquidity("b:low", last[0], 5), released(3, event_id="b:paid", block=last[1], chain_id=2)]
+    assert feed(app, *told, reporter="b").refused == []
+    before = everything(database)
+    for _ in range(times):
+        for start in range(0, len(story), batch):
+            assert feed(app, *story[start : start + batch], reporter="a").refused == []
+        assert everything(database) == before
+    answers(app)

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from collections.abc import Collection
 from contextlib import suppress
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from flask import Flask
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
-from app.feed.queries.pools import canonical_liquidity, load_liquidity
+from app.feed.queries.pools import LIQUIDITY, canonical_liquidity, load_liquidity
 from app.feed.services.ingest import Intake
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.rules.pools import PoolCounters
 from app.refunds.queries import load_histories
 from app.transfers.models import Event
+from app.transfers.queries.logged import retracted_keys
 from app.transfers.rules.events.canonical import canonical_of_transfer
+from app.transfers.rules.events.codec import decode_event
+from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.event_types import ChainReorged, LiquidityAdded, LiquidityWithdrawn
+from app.transfers.rules.events.keys import EventKey, subject_of_chain
+from app.transfers.rules.events.reorganisations import Reorg
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import audited_of, change_part
-from tests.feed.services.in_memory import every_reorg, liquidity
 from tests.feed.services.world import about, event, feed, forget_events, id_of, sent
 
 HUGE = 2**255
@@ -119,6 +127,56 @@ def tell(app: Flask, told: list[dict[str, Any]], batch: int) -> None:
         else:
             for start in range(0, len(some), batch):
                 feed(app, *some[start : start + batch])
+
+
+def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:
+    """Every standing reorg of the chains that was accepted after a position in the log."""
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.chain_id, Event.block, Event.body)
+        .where(Event.type == ChainReorged.type)
+        .where(Event.chain_id.in_(chain_ids))
+        .order_by(Event.seq)
+    ).all()
+    keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]
+    retracted = retracted_keys(connection, dict.fromkeys(keys))
+    first: dict[EventKey, int] = {}
+    found: list[Reorg] = []
+    for key, row in zip(keys, rows, strict=True):
+        if row.seq <= retracted.get(key, 0):
+            continue
+        if row.block is not None:
+            found.append(Reorg(row.seq, row.chain_id, row.block))
+            first.setdefault(key, row.seq)
+        else:
+            from_block = json.loads(row.body)["from_block"]
+            found.append(Reorg(row.seq, row.chain_id, from_block, first.get(key, 0)))
+    return [reorg for reorg in found if reorg.seq > after_seq]
+
+
+def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
+    """The sums of the chain's standing liquidity events, by symbol."""
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.type, Event.body)
+        .where(Event.chain_id == chain_id, Event.type.in_(LIQUIDITY))
+        .order_by(Event.seq)
+    )
+    first: dict[str, int] = {}
+    latest: dict[str, Logged[LiquidityAdded | LiquidityWithdrawn]] = {}
+    for row in rows:
+        event = cast("LiquidityAdded | LiquidityWithdrawn", decode_event(row.event_id, row.type, row.body))
+        first.setdefault(event.id, row.seq)
+        latest[event.id] = Logged(row.seq, event, first=first[event.id])
+    reorgs = every_reorg(connection, {chain_id}, 0)
+    retracted = retracted_keys(connection, [logged.event.key for logged in latest.values()])
+    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
+    for logged in latest.values():
+        event, is_retracted = logged.event, logged.seq <= retracted.get(logged.event.key, 0)
+        if is_retracted or any(r.reaches(chain_id, event.block, logged) for r in reorgs):
+            continue
+        added = isinstance(event, LiquidityAdded)
+        counted = PoolCounters(added=event.amount) if added else PoolCounters(withdrawn=event.amount)
+        sums[event.symbol] += counted
+    return sums
 
 
 def compare(database: Database) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +21,7 @@ from app.transfers.models import ChainProgress, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
-from tests.feed.services.world import NOW, about, event, feed, forget_events, sent
+from tests.feed.services.world import NOW, event, feed, forget_events
 
 DEPTH = 10
 
@@ -173,17 +172,6 @@ def test_head_after_deep_reorgs_counts(app: Flask, database: Database) -> None:
         one_by_one(app, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
     one_by_one(app, head(75, name="new"))
     assert read_to(database) == (75, 0)
-
-
-def test_an_export_gives_the_same(app: Flask, database: Database) -> None:
-    one_by_one(app, *heads(1, 100), sent(1, block=3), about(1, "transfer.confirmed"))
-    before = read_to(database)
-    lines = [json.loads(line) for line in export_log(database)]
-    assert len(lines) <= DEPTH + 4
-    assert feed(app, *lines).repeated == len(lines)
-    forget_events(app)
-    assert feed(app, *lines).accepted == len(lines)
-    assert read_to(database) == before
 
 
 def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:

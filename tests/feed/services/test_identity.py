@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.transfers.models import Anomaly, Event, Transfer
+from app.transfers.models import Anomaly, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -94,36 +93,12 @@ def test_changed_content_is_refused_and_raised(app: Flask, database: Database) -
     assert sum(row.transfer_id is not None for row in rows) == sum(row.chain_id is not None for row in rows)
 
 
-class TestWhatIsLeftOut:
-    FULL = event("liquidity.added", "l", chain_id=1, symbol="USDT", amount="5", block=90, log_index=1)
-    REPORTS = (
-        FULL,
-        {name: value for name, value in FULL.items() if name not in ("block", "log_index")},
-        {name: value for name, value in FULL.items() if name != "log_index"},
-    )
-    SUBMITTED = about(1, "transfer.submitted", src_chain_id=1) | {"id": "s"}
-    SUBMISSIONS = (SUBMITTED, SUBMITTED | {"dst_chain_id": 2}, SUBMITTED | {"amount": "7", "extra": [1]})
-
-    def test_it_is_no_difference_and_counts_once(self, app: Flask, database: Database) -> None:
-        found = []
-        for seed in range(12):
-            reports = Random(seed).sample((*self.REPORTS, *self.SUBMISSIONS), 6)
-            forget_events(app)
-            verdict = feed(app, *reports[:3])
-            verdict.add(feed(app, *reports[3:]))
-            assert (verdict.accepted, verdict.repeated, verdict.refused) == (2, 4, [])
-            found.append(state(database))
-            with reading(database.engine) as connection:
-                told = connection.execute(select(Transfer.dst_chain_id, Transfer.amount)).one()
-                assert tuple(told) == (2, 7)
-                assert connection.scalar(select(PoolCounter.added)) == 5
-        assert all(each == found[0] for each in found)
-
-    def test_reorg_reaches_block_reported_later(self, app: Flask, database: Database) -> None:
-        feed(app, self.REPORTS[1], self.FULL)
-        feed(app, event("chain.reorged", chain_id=1, from_block=90))
-        with reading(database.engine) as connection:
-            assert connection.scalar(select(PoolCounter.added)) == 0
+def test_reorg_reaches_block_reported_later(app: Flask, database: Database) -> None:
+    full = event("liquidity.added", "l", chain_id=1, symbol="USDT", amount="5", block=90)
+    feed(app, {name: value for name, value in full.items() if name != "block"}, full)
+    feed(app, event("chain.reorged", chain_id=1, from_block=90))
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(PoolCounter.added)) == 0
 
 
 class TestRetract:

@@ -162,16 +162,6 @@ def test_wrong_counts_stop_nothing(app: Flask, database: Database, audited: Audi
     assert_median(database, database.clock())
 
 
-def test_what_leaves_the_window_leaves_the_median(app: Flask, database: Database) -> None:
-    for n in range(1, 6):
-        feed(app, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
-    later = NOW + timedelta(days=7, seconds=-1500)  # two of five have left it
-    change_part(app, Database, clock=lambda: later)
-    feed(app, event("chain.head", at=0, chain_id=1, block=1))
-    assert sum(counts(database).values()) == 6
-    assert_median(database, later)
-
-
 def test_count_ends_with_the_window(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1, at=-10))
     assert sum(counts(database).values()) == 2

@@ -25,17 +25,15 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.http.application import add_part
 from app.network.models import Pool
-from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, Event
-from app.transfers.services.status import transfer_status
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.errors import GatewayError
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
 from tests.feed.services.pruning import LATER, OF_TRANSFERS, prune_later, pruned_ids, without
 from tests.feed.services.world import (
+    NO_LIQUIDITY,
     NOW,
     about,
     address,
@@ -116,11 +114,8 @@ def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
 
 def test_epoch_of_capped_pool_is_kept(app: Flask, database: Database) -> None:
     with writing(database.engine) as connection:
-        values = dict.fromkeys(
-            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
-        )
         days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
-        connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", total_cap=None, **days, **values))
+        connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", **days, **NO_LIQUIDITY))
     assert prune_later(app, LATER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
 
 
@@ -165,13 +160,6 @@ def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
     assert (again.repeated, again.refused) == (4, [])
     others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
     assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
-
-
-def test_its_status_says_where_it_went(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
-    feed(app, sent(1), released(1))
-    prune_later(app, LATER)
-    with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
-        transfer_status(database, snapshots, id_of(1))
 
 
 def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:

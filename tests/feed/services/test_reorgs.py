@@ -13,7 +13,7 @@ from app.estimates.models import PoolCounter
 from app.feed.models import TransferBlock
 from app.feed.services.reprojection import replay
 from app.latency.models import LatencyRecord
-from app.transfers.models import ChainProgress, Event
+from app.transfers.models import Event
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -107,26 +107,11 @@ def test_repetition_counts_once_chain_is_known(app: Flask, status: Callable[[int
     assert status(1).status == 5
 
 
-def test_too_deep_a_reorg_is_refused(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), event("chain.head", chain_id=1, block=1200))
-    refused = feed(app, reorg(199)).refused
-    assert [r.line for r in refused] == [1]
-    assert "1001 blocks below" in refused[0].reason
-    assert feed(app, reorg(200)).refused == []
-    assert status(1).status == 1
-
-
 def test_accepted_reorg_repeats_at_any_depth(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
     verdict = feed(app, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
     assert (verdict.accepted, verdict.repeated, verdict.refused) == (1, 2, [])
     assert status(1).status == 0
-
-
-def test_heads_fall_with_the_reorg(app: Flask, database: Database) -> None:
-    feed(app, event("chain.head", chain_id=1, block=1200), reorg(900))
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(ChainProgress.highest_block)) == 899
 
 
 def test_liquidity_falls_and_comes_again(app: Flask, database: Database) -> None:

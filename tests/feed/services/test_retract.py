@@ -11,12 +11,10 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.database import Database
-from app.db.engine import reading, writing
-from app.db.models import db
+from app.db.engine import reading
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
-from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.transfers.models import ChainProgress
 from app.transfers.rules.events.event_types import EVENT_CLASSES
@@ -28,6 +26,7 @@ from tests.feed.services.world import (
     about,
     event,
     feed,
+    forget_events,
     prepared,
     released,
     request,
@@ -217,23 +216,11 @@ def everything(app: Flask) -> None:
     retract(audited_of(app), first)
 
 
-def test_replay_changes_nothing(app: Flask, database: Database, audited: Audited) -> None:
-    everything(app)
-    before = state(database)
-    assert replay(*audited, actor=TESTER) == 4
-    after = state(database)
-    assert {**after, "chain_progress": []} == {**before, "chain_progress": []}
-    assert before["anomalies"]
-
-
 def test_exported_log_gives_same_answers(app: Flask, database: Database, intake: Intake) -> None:
     everything(app)
     before = state(database)
     lines = list(export_log(database))
-    with writing(database.engine) as connection:
-        for table in reversed(db.metadata.sorted_tables):
-            if table.name not in ("chains", "tokens", "pegged_pairs", "opening_validators"):
-                connection.execute(table.delete())
+    forget_events(app)
     verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused == []
     assert {**state(database), "chain_progress": []} == {**before, "chain_progress": []}

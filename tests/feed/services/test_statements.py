@@ -7,6 +7,9 @@ from typing import Any
 from flask import Flask
 
 from app.db.database import Database
+from app.db.engine import writing
+from app.transfers.queries.logged import retracted_keys
+from app.transfers.rules.events.keys import EventKey
 from tests.feed.services.world import about, event, feed, released, sent
 from tests.steps import statements
 
@@ -34,3 +37,11 @@ def test_what_no_event_needs_is_not_read(app: Flask, database: Database) -> None
     read = " ".join(executed)
     assert not any(table in read for table in ("tokens", "transfer_blocks", "pruned_events", "fed_fees"))
     assert 0 < len(executed) <= 10
+
+
+def test_more_ids_than_statement_parameters(app: Flask, database: Database) -> None:
+    """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
+    feed(app, sent(1))
+    with writing(database.engine) as connection:
+        keys = (EventKey("route:1:2:USDT", f"fee {n}") for n in range(70_000))
+        assert retracted_keys(connection, keys) == {}

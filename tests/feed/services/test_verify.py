@@ -27,11 +27,12 @@ from app.feed.services.ingest import IngestResult, Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
+from app.feed.verifying import run
 from app.feed.verifying.comparing import Difference, key_of
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.latency.models import LatencyCount, LatencyRecord
-from app.network.models import ReportedValidatorSet
+from app.network.models import Pool, ReportedValidatorSet
 from app.refunds.models import WithdrawDone, WithdrawId
 from app.transfers.models import (
     Anomaly,
@@ -47,13 +48,28 @@ from app.transfers.models import (
 )
 from tests.actors import TESTER
 from tests.amounts import few_or_many
-from tests.applications import Audited
+from tests.applications import Audited, audited_of
 from tests.databases import SharedDatabase
-from tests.feed.services.any_order import REORGS
+from tests.feed.services.any_order import EVERYTHING, REORGS, members
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import EVENTS
-from tests.feed.services.whole import differing, full, stored
-from tests.feed.services.world import NOW, feed, id_of, released, sent, transfer_id, write_network
+from tests.feed.services.world import (
+    KEYS,
+    NO_LIQUIDITY,
+    NOW,
+    about,
+    event,
+    feed,
+    id_of,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+    write_network,
+)
 
 ALL = projected_models()
 TABLES = sorted({model.__tablename__ for model in ALL} - {"signatures_not_needed"})
@@ -91,6 +107,45 @@ WRONG: dict[str, Damage] = {
     "latency_counts": lambda c: c.execute(update(LatencyCount).values(n=LatencyCount.n + 1)),
 }
 """By table, what is not as the log says."""
+
+
+def differing(database: Database) -> list[str]:
+    """What differs, in words."""
+    found: list[str] = []
+    verify(database, lambda difference: found.append(str(difference)))
+    return found
+
+
+def full(app: Flask) -> None:
+    """Something of everything."""
+    wd = request(5, seqnum=99)
+    with writing(part_of(app, Database).engine) as connection:
+        connection.execute(insert(Pool).values(chain_id=3, symbol="USDT", epoch_seconds=1, **NO_LIQUIDITY))
+    feed(app, *EVERYTHING, *REORGS)
+    feed(app, *EVERYTHING)
+    feed(
+        app,
+        *(each for n in (10, 11, 12) for each in (sent(n), released(n, at=-10 - n))),
+        event("validators.updated", "now", at=-1, chain_id=1, block=300, **members(0, 1, 2, 3)),
+        sent(5),
+        prepared(5, wd),
+        *(signed(5, signature(wd, key)) for key in KEYS[:4]),
+        signed(5, signature(wd, KEYS[0]), at=-29),
+        sent(6, src_chain_id=3),
+        about(6, "refund.completed"),
+        event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
+        event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
+    )
+    retract_ids(*audited_of(app), ["wrong"], "wrong", actor=TESTER)
+
+
+def stored(database: Database) -> dict[str, Any]:
+    """Every projection, and what else is compared, as it is stored."""
+    found: dict[str, Any] = everything(database)
+    with reading(database.engine) as connection:
+        counts = connection.execute(select(LatencyCount.__table__))
+        found["latency_counts"] = sorted(map(tuple, counts))
+    return found
 
 
 @pytest.fixture
@@ -322,9 +377,9 @@ def test_only_one_runs_at_a_time(filled: Flask, database: Database, audited: Aud
     """Else both might add what a sum lacks."""
 
     def another(_transfers: int) -> None:
-        for run in (lambda: verify(database, print), lambda: replay(*audited, actor=TESTER)):
+        for start in (lambda: verify(database, print), lambda: replay(*audited, actor=TESTER)):
             with pytest.raises(NoSecondSchema, match="another events verify or replay runs"):
-                run()
+                start()
 
     _damage(database)
     replay(*audited, another, actor=TESTER)
@@ -343,6 +398,29 @@ def test_acknowledged_anomalies_stay_so(filled: Flask, database: Database, audit
     replay(*audited, actor=TESTER)
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
+
+
+def test_lock_is_released_between_sums(
+    app: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool has a volume for each minute of years, and all of them may be missing."""
+    monkeypatch.setattr(run, "ROWS_AT_ONCE", 2)
+    at_once: dict[type[Any], list[int]] = {}
+    repair = run.repair
+
+    def repaired(connection: Connection, model: type[Any], found: list[Any], *args: Any, **more: Any) -> Any:
+        at_once.setdefault(model, []).append(len(found))
+        return repair(connection, model, found, *args, **more)
+
+    monkeypatch.setattr(run, "repair", repaired)
+    feed(app, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
+    before = everything(database)
+    with writing(database.engine) as connection:
+        connection.execute(delete(PoolVolume))
+        connection.execute(delete(TrendCount))
+    replay(*audited, actor=TESTER)
+    assert at_once == {PoolVolume: [2, 2, 1], TrendCount: [2] * 5}
+    assert everything(database) == before
 
 
 @pytest.fixture

@@ -47,6 +47,11 @@ POWERS = [40, 30, 20, 10]
 NETWORK_TABLES = {"chains", "tokens", "pegged_pairs", "opening_validators", "network_parts"}
 SENDER = checksum_address(bytes.fromhex("aa" * 20))
 
+NO_LIQUIDITY = dict.fromkeys(
+    ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
+)
+"""The opening values of a pool that has nothing."""
+
 _events = EventBuilder(
     NOW,
     transfer={

@@ -138,12 +138,3 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"in batches of up to {BATCH};",
     ):
         assert shown in PAGE, shown
-
-
-def test_the_file_of_the_examples_is_json() -> None:
-    assert "`events.ndjson`:\n\n```ndjson" in PAGE
-    assert [json.loads(line)["type"] for line in FILE.code.splitlines()] == [
-        "transfer.sent",
-        "transfer.confirmed",
-        "network.status",
-    ]

@@ -94,14 +94,6 @@ def test_lines_may_end_either_way(client: FlaskClient, between: bytes, end: byte
     assert verdict(post(client, body))["accepted"] == 2
 
 
-def test_repeated_event_is_accepted_after_retraction(client: FlaskClient) -> None:
-    reorg = event("chain.reorged", chain_id=1, from_block=100)
-    post(client, [sent(1), reorg])
-    assert status_of(client, 1) == 0
-    assert verdict(post(client, [sent(1)]))["accepted"] == 1
-    assert status_of(client, 1) == 1
-
-
 def test_the_answer_comes_after_the_commit(client: FlaskClient, database: Database, monkeypatch: Any) -> None:
     """Seen from another connection while the answer is being made."""
     seen: list[int | None] = []
