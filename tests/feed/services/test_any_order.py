@@ -86,13 +86,12 @@ READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
         {2: FAR},
     ),
     "of conflicting sends the first in a block counts": (
-        [],
+        [event("chain.head", chain_id=1, block=80)],
         [
             sent(2, at=-102, block=80, **FROM_2),
             sent(2, at=-101, block=90, **FROM_1),
             FAILED,
             sent(3, block=95, **FROM_1),
-            event("chain.head", chain_id=1, block=80),
         ],
         {1: 95, 2: FAR},
     ),

@@ -278,8 +278,14 @@ class TestQueue:
 
         return work
 
-    def waiting(self, queue: PostQueue, posts: Sequence[Post], most: int = 1_000) -> list[list[Post]]:
-        """Commit the posts, all but the first while that is under way."""
+    def waiting(
+        self,
+        queue: PostQueue,
+        posts: Sequence[Post],
+        work_of: Callable[[list[list[Post]]], Callable[[Take], None]],
+        most: int = 1_000,
+    ) -> list[list[Post]]:
+        """Commit the posts, all but the first while that is under way. Returns the groups that were taken."""
         taken: list[list[Post]] = []
         under_way, go_on = threading.Event(), threading.Event()
 
@@ -288,7 +294,7 @@ class TestQueue:
             under_way.set()
             assert go_on.wait(SECONDS)
 
-        works = [first, *[self.all_of(taken)] * (len(posts) - 1)]
+        works = [first, *[work_of(taken)] * (len(posts) - 1)]
         threads = []
         for number, (post, work) in enumerate(zip(posts, works, strict=True)):
             run = lambda post=post, work=work: queue.commit(post, work, most=most, seconds=SECONDS)  # noqa: E731
@@ -303,23 +309,20 @@ class TestQueue:
             assert not thread.is_alive()
         return taken
 
-    def test_all_that_wait_are_taken_at_once(self) -> None:
-        queue, posts = PostQueue(), [self.post() for _ in range(5)]
-        assert self.waiting(queue, posts) == [posts[:1], posts[1:]]
-
-    def test_a_transaction_has_so_many_lines(self) -> None:
-        queue, posts = PostQueue(), [self.post(lines) for lines in (1, 4, 4, 4, 9, 1)]
-        assert self.waiting(queue, posts, most=8) == [
-            posts[:1],
-            posts[1:3],
-            posts[3:4],
-            posts[4:5],
-            posts[5:],
-        ]
-
-    def test_post_going_alone_ends_the_group(self) -> None:
-        queue, posts = PostQueue(), [self.post(goes_alone=n == 2) for n in range(5)]
-        assert self.waiting(queue, posts) == [posts[:1], posts[1:2], posts[2:3], posts[3:]]
+    @pytest.mark.parametrize(
+        ("sizes", "alone", "groups"),
+        [
+            pytest.param([1] * 5, None, [1, 4], id="all that wait are taken at once"),
+            pytest.param([1, 4, 4, 4, 9, 1], None, [1, 2, 1, 1, 1], id="a transaction has so many lines"),
+            pytest.param([1] * 5, 2, [1, 1, 1, 2], id="a post that goes alone ends the group"),
+        ],
+    )
+    def test_waiting_posts_are_grouped(self, sizes: list[int], alone: int | None, groups: list[int]) -> None:
+        queue = PostQueue()
+        posts = [self.post(lines, goes_alone=n == alone) for n, lines in enumerate(sizes)]
+        taken = self.waiting(queue, posts, self.all_of, most=8)
+        assert [len(group) for group in taken] == groups
+        assert [post for group in taken for post in group] == posts
 
     @pytest.mark.parametrize("alone", [False, True])
     def test_long_post_continues_at_the_end(self, alone: bool) -> None:
@@ -356,35 +359,17 @@ class TestQueue:
         assert not queue._posts
 
     def test_group_failure_makes_each_go_alone(self) -> None:
-        queue, posts = PostQueue(), [self.post() for _ in range(4)]
         tried: list[int] = []
 
-        def work(take: Take) -> None:
-            group = list(take())
-            tried.append(len(group))
-            if len(group) > 1:
-                raise KeyError
-            self.all_of([])(lambda: group)
+        def failing(taken: list[list[Post]]) -> Callable[[Take], None]:
+            def work(take: Take) -> None:
+                group = list(take())
+                tried.append(len(group))
+                if len(group) > 1:
+                    raise KeyError
+                self.all_of(taken)(lambda: group)
 
-        blocker = self.post()
-        started, go_on = threading.Event(), threading.Event()
+            return work
 
-        def block(take: Take) -> None:
-            self.all_of([])(take)
-            started.set()
-            assert go_on.wait(SECONDS)
-
-        threads = [threading.Thread(target=lambda: queue.commit(blocker, block, most=9, seconds=SECONDS))]
-        threads[0].start()
-        assert started.wait(SECONDS)
-        for number, post in enumerate(posts, start=1):
-            run = lambda post=post: queue.commit(post, work, most=9, seconds=SECONDS)  # noqa: E731
-            threads.append(threading.Thread(target=run))
-            threads[-1].start()
-            while len(queue._posts) <= number:
-                pass
-        go_on.set()
-        for thread in threads:
-            thread.join(SECONDS)
-            assert not thread.is_alive()
+        self.waiting(PostQueue(), [self.post() for _ in range(5)], failing)
         assert tried == [4, 1, 1, 1, 1]

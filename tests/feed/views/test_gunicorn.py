@@ -253,7 +253,7 @@ def test_operator_precedes_waiting_reporters(feed: Feed) -> None:
             with writing(part_of(app, Database).feed):
                 bodies = [ndjson(*events(f"later-{turn}-{n}", 1)) for n in range(4)]
                 posts = [pool.submit(post, *each) for each in zip(connections, bodies, strict=True)]
-                time.sleep(1)  # until all of them wait
+                time.sleep(0.5)  # until all of them wait
                 first = pool.submit(count_first, app)
                 time.sleep(0.3)
             assert first.result() == 4 * turn, "a reporter wrote first"

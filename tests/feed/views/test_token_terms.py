@@ -116,19 +116,10 @@ class TestQuota:
         with reading(database.engine) as connection:
             assert set(connection.scalars(select(IngestUsage.events))) == {5}
 
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
-        [
-            (["--quota", "5"], "a quota needs both"),
-            (["--per", "5"], "a quota needs both"),
-            (["--quota", "0", "--per", "5"], "from 1 to 1 000 000 000 events, not 0"),
-            (["--quota", "1", "--per", "0"], "must be from 1 to 2 678 400 seconds"),
-        ],
-    )
-    def test_what_is_no_quota(self, cli: FlaskCliRunner, arguments: list[str], said: str) -> None:
-        tried = cli.invoke(args=["ingest-tokens", "create", "a", *arguments])
-        assert (tried.exit_code, tried.stdout) == (1, "")
-        assert said in tried.stderr
+    def test_one_half_of_a_quota_is_refused(self, cli: FlaskCliRunner) -> None:
+        result = cli.invoke(args=["ingest-tokens", "create", "a", "--quota", "5"])
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "a quota needs both" in result.stderr
 
 
 class TestRotation:

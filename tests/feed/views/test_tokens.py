@@ -62,10 +62,6 @@ def test_token_is_shown_once_only(
     assert token.split("_", 2)[2] not in listed.output
 
 
-def test_every_token_is_another(editing: Editing) -> None:
-    assert len({issue(*editing, new_token(f"t{n}"), actor=TESTER).text for n in range(20)}) == 20
-
-
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
     arguments = ["--type", "chain.head", "--type", "transfer.sent", "--chain", "56", "--chain", "1"]
     scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()
@@ -84,23 +80,10 @@ def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
 
 NOT_MADE = [
     (["Relayer"], "is not a valid name"),
-    (["-relayer"], "No such option"),
-    ([".relayer"], "is not a valid name"),
-    (["rel ayer"], "is not a valid name"),
-    (["a" * 65], "is not a valid name"),
-    ([""], "is not a valid name"),
-    (["é"], "is not a valid name"),
-    (["cli"], "is not a valid name"),
-    (["sandbox"], "is not a valid name"),
-    (["env-1"], "is not a valid name"),
     (["taken"], "is already used, or was used before"),
     (["gone"], "is already used, or was used before"),
-    (["x", "--type", "transfer.lost"], "'transfer.lost' is not an event type"),
     (["x", "--type", "events.retracted"], "'events.retracted' is not an event type"),
-    (["x", "--chain", "0"], "0 is not a chain id"),
     (["x", "--chain", "4294967296"], "4294967296 is not a chain id"),
-    (["x", "--chain", "one"], "not a valid integer"),
-    ([], "Missing argument"),
 ]
 
 
@@ -185,12 +168,10 @@ def test_revoked_token_ends_its_upload(
 
 
 NOT_BEARERS = [
-    None, "", "Bearer", "Bearer ", "Bearer  ", "Basic dGVzdDp0ZXN0", f"Basic {TOKEN}", TOKEN,
-    f"Token {TOKEN}", f"Bearer{TOKEN}", f"Bearer {TOKEN}1", f"Bearer {TOKEN[:-2]}", f"Bearer {TOKEN.upper()}",
-    f"Bearer {TOKEN}, Bearer {TOKEN}", f"Bearer {TOKEN},{TOKEN}", "Bearer \u00e9",
-    f"Bearer {TOKEN}\u00a0", "Bearer " + "x" * 5000, "Bearer gwi_", "Bearer gwi_0123456789abcdef_",
-    "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME, f"Digest username={TOKEN}",
-    "Bearer null", "Bearer None", f'Bearer "{TOKEN}"', "Bearer ' or 1=1 --",
+    None, "", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, f"Bearer{TOKEN}", f"Bearer {TOKEN}1",
+    f"Bearer {TOKEN[:-2]}", f"Bearer {TOKEN.upper()}", f"Bearer {TOKEN},{TOKEN}", "Bearer \u00e9",
+    f"Bearer {TOKEN}\u00a0", "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME,
+    f'Bearer "{TOKEN}"',
 ]  # fmt: skip
 
 
@@ -224,7 +205,7 @@ def test_part_of_a_token_is_none(client: FlaskClient, editing: Editing) -> None:
 
 def test_tokens_of_the_environment(open_app: OpenApp) -> None:
     tokens = ("first-token", "second token", "t\u00f6ken")
-    app = open_app(ingest_tokens=tokens)
+    app = open_app(ingest_tokens=(*tokens, tokens[0]))
     with app.app_context():
         client = app.test_client()
         for n, token in enumerate(tokens):
@@ -233,21 +214,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         names = [reporter for _, reporter in kept(app)]
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
-        assert len(set(names)) == 3
-
-
-def test_environment_names_ignore_order(open_app: OpenApp) -> None:
-    def names(*tokens: str) -> dict[str, str]:
-        app = open_app(ingest_tokens=tokens)
-        known = part_of(app, EnvironmentTokens)
-        return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
-
-    assert names("a", "b") == names("b", "a")
-
-
-def test_duplicate_environment_token_is_one(open_app: OpenApp) -> None:
-    app = open_app(ingest_tokens=("a", "b", "a"))
-    assert len(part_of(app, EnvironmentTokens)) == 2
+        assert len(set(names)) == len(part_of(app, EnvironmentTokens)) == 3
 
 
 def test_no_token_no_feed(open_app: OpenApp) -> None:
