@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from app.values.crypto import BadSignature, keccak256, recover_signer
-from tests.feed.oracle.facts import Fact, Log, Standing
+from tests.feed.oracle.facts import Canonical, Fact, Log
 from tests.feed.oracle.world import World
 
 NAMES: Final = {"pool": "WithdrawMsg", "deposit": "Withdraw", "burn": "Mint"}
@@ -92,7 +92,7 @@ def withdraw_id(request: Mapping[str, Any]) -> str:
 
 def validators(log: Log, world: World, chain_id: int, now: datetime) -> dict[str, int]:
     """The current set of a chain: the powers by address."""
-    sets = Standing(log, chain_id, now).all("validators.updated")
+    sets = Canonical(log, chain_id, now).all("validators.updated")
     if not sets:
         return world.validators(chain_id)
     latest = max(
@@ -110,7 +110,7 @@ def quorum(powers: Mapping[str, int]) -> int | None:
 class Evidence:
     """The requests of a transfer that nothing contradicts, and their signatures."""
 
-    def __init__(self, log: Log, world: World, transfer: Standing, now: datetime) -> None:
+    def __init__(self, log: Log, world: World, transfer: Canonical, now: datetime) -> None:
         self.log, self.world, self.transfer, self.now = log, world, transfer, now
         self.powers = validators(log, world, transfer.source, now) if transfer.source is not None else {}
         prepared = {base64.b64decode(each.body["wd_onchain"]) for each in transfer.all("refund.prepared")}
@@ -138,13 +138,13 @@ class Evidence:
         found = decode("pool", request)
         if found is None:
             return False
-        used, of_chain = withdraw_id(found), Standing(self.log, found["chain"], self.now)
+        used, of_chain = withdraw_id(found), Canonical(self.log, found["chain"], self.now)
         done = of_chain.all("withdraw.done") + of_chain.all("liquidity.withdrawn")
         done = [each for each in done if each.body.get("withdraw_id") == used]
         if any(each.body.get("ref_id") != self.transfer.subject for each in done):
             return True
         others = self.log.subjects() - {self.transfer.subject}
-        refunded = (Standing(self.log, each, self.now) for each in others if isinstance(each, str))
+        refunded = (Canonical(self.log, each, self.now) for each in others if isinstance(each, str))
         return any(is_refunded(each) and _has(each, used) for each in refunded)
 
     def valid(self) -> dict[bytes, dict[str, bytes]]:
@@ -178,25 +178,25 @@ class Evidence:
         return dict(sorted(found.items()))
 
 
-def is_refunded(transfer: Standing) -> bool:
+def is_refunded(transfer: Canonical) -> bool:
     """Or on its way: what makes the id of its request used up."""
-    return bool(transfer.all("refund.completed") or word(transfer) == 7 or is_claimed(transfer))
+    return bool(transfer.all("refund.completed") or decision(transfer) == 7 or is_claimed(transfer))
 
 
-def is_claimed(transfer: Standing) -> bool:
+def is_claimed(transfer: Canonical) -> bool:
     """Whether its refund is in a block, and did not fail, or waits in the delay queue."""
     failed = {each.body["tx_hash"] for each in transfer.all("refund.failed")}
     submitted = {each.body["tx_hash"] for each in transfer.all("refund.submitted")}
     return bool(submitted - failed or transfer.all("refund.delayed"))
 
 
-def word(transfer: Standing) -> int:
-    """The network's latest word, 0 where it has said nothing."""
-    said = transfer.all("network.status")
-    return int(max(said, key=lambda each: each.at_and_id).body["xfer_status"]) if said else 0
+def decision(transfer: Canonical) -> int:
+    """The network's latest decision, 0 where there is none."""
+    decisions = transfer.all("network.status")
+    return int(max(decisions, key=lambda each: each.at_and_id).body["xfer_status"]) if decisions else 0
 
 
-def _has(transfer: Standing, used: str) -> bool:
+def _has(transfer: Canonical, used: str) -> bool:
     """Whether it has a request with this withdraw id."""
     prepared = (
         decode("pool", base64.b64decode(e.body["wd_onchain"])) for e in transfer.all("refund.prepared")
@@ -205,7 +205,7 @@ def _has(transfer: Standing, used: str) -> bool:
 
 
 def symbol_of(send: Fact, world: World) -> str | None:
-    """As the send says, else as its token's address is configured."""
+    """As the send has it, else as its token's address is configured."""
     if "symbol" in send.body:
         return str(send.body["symbol"])
     return world.symbol(send.body["src_chain_id"], send.body.get("token", ""))

@@ -1,6 +1,6 @@
-"""What was reported, whose word counts, and what of it stands (docs/interface.md, "Events"; docs/ingest.md).
+"""What was reported, which reports count, and what is canonical (docs/interface.md, "Events"; docs/ingest.md).
 
-Nothing here is worked out step by step: each question is answered from all that was reported so far.
+Nothing here is worked out step by step: each answer is made from all that was reported so far.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ON_NO_CHAIN: Final = {
 
 @dataclass(frozen=True)
 class Report:
-    """One line that was accepted, or a signature that was kept aside.
+    """One line that was accepted, or a signature that was quarantined.
 
     :ivar place: its position among all that happened.
     """
@@ -73,8 +73,8 @@ class Log:
     reports: list[Report] = field(default_factory=list)
     reorganisations: list[Reorganisation] = field(default_factory=list)
     retractions: list[Retraction] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
-    """Transfers whose users asked for the refund while it could be asked for."""
+    requested: set[str] = field(default_factory=set)
+    """Transfers whose users requested the refund while it could be requested."""
     place: int = 0
 
     def next_place(self) -> int:
@@ -108,7 +108,7 @@ class Log:
 
 @dataclass
 class Fact:
-    """What all reports of one id say together.
+    """What all reports of one id have together.
 
     :ivar reports: those of them that count.
     """
@@ -144,10 +144,10 @@ def agree(one: Body, other: Body) -> bool:
 
 
 def merged(reports: Iterable[Report]) -> list[Fact]:
-    """The facts that the reports tell: those of tokens without limits, and what others add to them.
+    """The facts of the reports: those of tokens without limits, and what others add to them.
 
-    Where a token with limits says something else under an id, that is another fact. Beside a token without
-    limits it says nothing. Its submission adds nothing to that of others: it is a claim.
+    Where a token with limits reports something else under an id, that is another fact. Next to a token
+    without limits it adds nothing. Its submission adds nothing to that of others: it is a claim.
     """
     facts: dict[str, list[Fact]] = {}
     ordered = sorted(
@@ -179,11 +179,11 @@ def first(facts: Iterable[Fact]) -> Fact | None:
     return min(facts, key=lambda each: ("block" not in each.body, each.at_and_id), default=None)
 
 
-class Standing:
-    """The facts about one transfer or one chain that count and stand at a moment.
+class Canonical:
+    """The facts about one transfer or one chain that count and are canonical at a moment.
 
     :ivar reported: all reports about it that are not ahead of the clock.
-    :ivar source: the transfer's chains, None where nothing that counts says them.
+    :ivar source: the transfer's chains, None where nothing that counts names them.
     """
 
     def __init__(self, log: Log, subject: Subject, now: datetime) -> None:
@@ -201,14 +201,14 @@ class Standing:
         return any(each.of == report.body["id"] and report.place < each.place for each in self.retractions)
 
     def _named(self, event_type: str) -> list[Fact]:
-        """The facts that say the transfer's chains: standing or not, unless operators took them back."""
-        told = merged(
+        """The facts that name the transfer's chains: canonical or not, unless operators took them back."""
+        reported = merged(
             each
             for each in self.reported
             if each.body["type"] == event_type and (each.chains is None or event_type == "transfer.sent")
         )
-        left = [[report for report in each.reports if not self._is_retracted(report)] for each in told]
-        return [Fact(each.body, reports) for each, reports in zip(told, left, strict=True) if reports]
+        left = [[report for report in each.reports if not self._is_retracted(report)] for each in reported]
+        return [Fact(each.body, reports) for each, reports in zip(reported, left, strict=True) if reports]
 
     @cached_property
     def sends(self) -> list[Fact]:
@@ -226,7 +226,7 @@ class Standing:
         return (found.body["src_chain_id"], found.body.get("dst_chain_id")) if found else (None, None)
 
     def _counts(self, report: Report) -> bool:
-        """Whether its reporter has a say about this transfer."""
+        """Whether it counts for this transfer, by its reporter's token."""
         body, chains = report.body, report.chains
         names_another = body["type"] == "transfer.submitted" and body["src_chain_id"] != self.source
         if names_another and any(each.is_proven for each in self.sends):
@@ -254,7 +254,7 @@ class Standing:
         own, read_on = self._own_chain(fact.type), fact.body.get("chain_id")
         return own is None or read_on is None or own == read_on
 
-    # What stands.
+    # What is canonical.
 
     def _taken_back(self, fact: Fact) -> list[int]:
         """The places of all that takes back what was reported of the fact before it."""
@@ -267,7 +267,7 @@ class Standing:
 
     @cached_property
     def _sends_taken(self) -> list[int]:
-        """Where sends fell that stood until then: what confirmed them before fell with them."""
+        """Where canonical sends were orphaned: what confirmed them before was orphaned with them."""
         places = []
         sends = [each for each in self.facts if each.type == "transfer.sent"]
         proven = [each for each in sends if each.is_proven]
@@ -288,16 +288,16 @@ class Standing:
         return [each for each in fact.reports if each.place > last]
 
     @cached_property
-    def standing(self) -> list[Fact]:
-        """Who tells a fact are those whose reports are left; what it says are the words of all."""
+    def canonical(self) -> list[Fact]:
+        """Its reporters are those whose reports are left; its content is that of all."""
         return [Fact(each.body, left) for each in self.facts if (left := self._left(each))]
 
     def all(self, event_type: str) -> list[Fact]:
-        return [each for each in self.standing if each.type == event_type]
+        return [each for each in self.canonical if each.type == event_type]
 
     @cached_property
     def send(self) -> Fact | None:
-        """The standing send that decides."""
+        """The canonical send that decides."""
         return first_send(self.all("transfer.sent"))
 
 
@@ -318,12 +318,12 @@ def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> 
             return True
         if chains is not None and not is_proven(body):
             return True
-    if chains is not None and (says := _says_chain(body)) is not None and says not in chains:
+    if chains is not None and (named := _named_chain(body)) is not None and named not in chains:
         return True
     if chains is not None and body.get("chain_id", min(chains)) not in chains:
         return None  # read on a chain of others: it counts for nothing in any case
     if body["type"] == "refund.signed":
-        return None  # known false today, kept aside, and true after a rotation
+        return None  # known false today, quarantined, and true after a rotation
     if not all(agree(each.body, body) for each in of_scope):
         return True
     if not all(agree(each.body, body) for each in same):
@@ -336,7 +336,7 @@ def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> 
         and isinstance(body["subject"], str)
         and body["type"] not in ("transfer.sent", "transfer.submitted")
     ):
-        known = Standing(log, body["subject"], now)
+        known = Canonical(log, body["subject"], now)
         return None if known.sends or known.announcements else False
     return False
 
@@ -356,7 +356,7 @@ def _unless_obstructed(same: Sequence[Report], body: Body) -> bool | None:
     return not all(agree(each.body, body) for each in same if each.chains is None)
 
 
-def _says_chain(body: Body) -> int | None:
+def _named_chain(body: Body) -> int | None:
     """The chain that a line itself names."""
     if isinstance(body["subject"], int):
         return body["subject"]

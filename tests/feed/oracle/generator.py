@@ -1,4 +1,4 @@
-"""Random feeds: what reporters say of a few transfers, lost, repeated, reorganised, retracted, shuffled."""
+"""Random feeds: what reporters send of a few transfers, lost, repeated, reorganised, retracted, shuffled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.feed.oracle.evidence import withdraw_id
-from tests.feed.oracle.items import REPORTERS, Again, Ask, Item, Retract, TakeBack, Told, Wait
+from tests.feed.oracle.items import REPORTERS, Again, Item, RefundRequest, Reported, Retract, TakeBack, Wait
 from tests.feed.oracle.reading import is_proven, read
 from tests.feed.oracle.story import WORLD, Line, Story
 from tests.feed.oracle.world import KEYS, NOW, SIGNERS
@@ -48,22 +48,31 @@ class Generator:
         items: list[Item] = list(self._reports())
         for line in self._of_chains():
             for reporter in self._reporters():
-                items.insert(rng.randrange(len(items) + 1), Told(reporter, self._said(line, reporter)))
+                items.insert(rng.randrange(len(items) + 1), Reported(reporter, self._spelled(line, reporter)))
         if rng.random() < 0.05:
             items = items[: rng.randrange(2, 8)]
         for change in rng.choices(
-            [self._reorganise, self._retract, self._send_again, self._ask, self._wait, self._rotate],
+            [
+                self._reorganise,
+                self._retract,
+                self._send_again,
+                self._request_refund,
+                self._wait,
+                self._rotate,
+            ],
             k=rng.randrange(5),
         ):
             items = change(items)
         if rng.random() < 0.02:
             items = [*items[:12], Again(rng.choice(["all", "of 1 and 2"]), 258)]
-        return [replace(each, joins=rng.random() < 0.7) if isinstance(each, Told) else each for each in items]
+        return [
+            replace(each, joins=rng.random() < 0.7) if isinstance(each, Reported) else each for each in items
+        ]
 
-    def _reports(self) -> list[Told]:
-        """What reporters say of the transfers: each leaves out what it lost, and says it as it likes."""
+    def _reports(self) -> list[Reported]:
+        """What reporters send of the transfers: each leaves out what it lost, and spells it as it likes."""
         rng = self.rng
-        told = []
+        reported = []
         share = rng.choice([0.2, 0.5, 0.8])
         focus = rng.choice([*FOCUSES, (), ()])
         without = set(
@@ -78,22 +87,26 @@ class Generator:
                     continue
                 if (line["type"] in without and rng.random() < 0.8) or rng.random() > share:
                     continue
-                told += [Told(reporter, self._said(line, reporter)) for reporter in self._reporters()]
+                reported += [
+                    Reported(reporter, self._spelled(line, reporter)) for reporter in self._reporters()
+                ]
             if rng.random() < 0.4:
-                for lie in rng.sample(story.lies, rng.randrange(1, 4)):
-                    told.append(
-                        Told(rng.choice(["of 1", "of 2", "of 3", "of 2 and 3"]), self._said(lie, "all"))
+                for false in rng.sample(story.false_reports, rng.randrange(1, 4)):
+                    reported.append(
+                        Reported(
+                            rng.choice(["of 1", "of 2", "of 3", "of 2 and 3"]), self._spelled(false, "all")
+                        )
                     )
         if rng.random() < 0.8:
-            rng.shuffle(told)
-        return told
+            rng.shuffle(reported)
+        return reported
 
     def _reporters(self) -> Sequence[str]:
         some = self.rng.choice([["all"], ["all"], ["all", "all too"], ["all", "of 1 and 2"], list(REPORTERS)])
         return self.rng.sample(some, self.rng.randrange(1, min(len(some), 3) + 1))
 
-    def _said(self, line: Line, reporter: str) -> Line:
-        """The line in the words of one reporter: other spellings, and fields that it does not know."""
+    def _spelled(self, line: Line, reporter: str) -> Line:
+        """The line as one reporter sends it: other spellings, and fields that it does not know."""
         rng = self.rng
         may_miss = OPTIONAL.get(line["type"], ON_CHAIN)
         if "transfer_id" not in line:
@@ -105,8 +118,8 @@ class Generator:
         missing = {name for name in sorted(may_miss) if rng.random() < 0.25}
         if {"token", "symbol"} <= missing:
             missing.discard("symbol")
-        said = {name: value for name, value in line.items() if name not in missing}
-        return respelled(said, rng) if rng.random() < 0.3 else said
+        reported = {name: value for name, value in line.items() if name not in missing}
+        return respelled(reported, rng) if rng.random() < 0.3 else reported
 
     def _of_chains(self) -> list[Line]:
         """Rotations, liquidity and withdraw ids."""
@@ -155,10 +168,10 @@ class Generator:
     # What happens to a feed.
 
     def _reorganise(self, items: list[Item]) -> list[Item]:
-        """A chain takes blocks back; then some, all or none of what was said before is said again."""
+        """A chain takes blocks back; then some, all or none of what was reported before is reported again."""
         rng = self.rng
         place = rng.randrange(len(items) + 1)
-        said = [each for each in items[:place] if isinstance(each, Told)]
+        reported = [each for each in items[:place] if isinstance(each, Reported)]
         chain_id, block = (
             rng.choice([1, 1, 2, 3]),
             rng.choice([10, 12, 14, 16, 20, 22, 24, 30, 31, 33, 40, 41]),
@@ -172,29 +185,31 @@ class Generator:
         reporter = rng.choice(
             [name for name, chains in REPORTERS.items() if chains is None or chain_id in chains]
         )
-        reorg = Told(reporter, line | {"from_block": block})
-        again = rng.choice([[], said, [each for each in said if rng.random() < 0.5]])
+        reorg = Reported(reporter, line | {"from_block": block})
+        again = rng.choice([[], reported, [each for each in reported if rng.random() < 0.5]])
         return [*items[:place], reorg, *again, *items[place:]]
 
     def _retract(self, items: list[Item]) -> list[Item]:
         rng = self.rng
         place = rng.randrange(len(items) + 1)
-        said = [each for each in items[:place] if isinstance(each, Told)]
-        if not said:
+        reported = [each for each in items[:place] if isinstance(each, Reported)]
+        if not reported:
             return items
-        signatures = [each for each in said if each.line["type"] == "refund.signed"]
-        chosen = rng.choice(signatures if signatures and rng.random() < 0.3 else said)
+        signatures = [each for each in reported if each.line["type"] == "refund.signed"]
+        chosen = rng.choice(signatures if signatures and rng.random() < 0.3 else reported)
         subject = chosen.line.get("transfer_id") or chosen.line["chain_id"]
         done: list[Item] = [Retract(chosen.line["id"], subject)]
         later = rng.choice(
-            [[], [], [TakeBack()], [chosen], [chosen, chosen], rng.sample(said, len(said) // 2)]
+            [[], [], [TakeBack()], [chosen], [chosen, chosen], rng.sample(reported, len(reported) // 2)]
         )
         return [*items[:place], *done, *later, *items[place:]]
 
     def _rotate(self, items: list[Item]) -> list[Item]:
-        """After all that was said, some who signed become the validators."""
+        """After all that was reported, some who signed become the validators."""
         rng = self.rng
-        signed = [each for each in items if isinstance(each, Told) and each.line["type"] == "refund.signed"]
+        signed = [
+            each for each in items if isinstance(each, Reported) and each.line["type"] == "refund.signed"
+        ]
         if not signed:
             return items
         last = rng.choice(signed)
@@ -202,10 +217,10 @@ class Generator:
         story = next(each for each in self.stories if each.n == int(last.line["id"].split()[1]))
         line = {"id": "rotation to who signed", "type": "validators.updated", "chain_id": story.source}
         members = {"signers": [SIGNERS[key] for key in sorted(keys)], "powers": ["1"] * len(keys)}
-        fell: list[Item] = (
+        retracted: list[Item] = (
             [Retract(last.line["id"], last.line["transfer_id"]), last] if rng.random() < 0.6 else []
         )
-        return [*items, *fell, Told("all", line | members | {"at": NOW.isoformat(), "block": 50})]
+        return [*items, *retracted, Reported("all", line | members | {"at": NOW.isoformat(), "block": 50})]
 
     def _send_again(self, items: list[Item]) -> list[Item]:
         """A reporter sends its whole log, to its end."""
@@ -216,19 +231,19 @@ class Generator:
             *items[place:],
         ]
 
-    def _ask(self, items: list[Item]) -> list[Item]:
+    def _request_refund(self, items: list[Item]) -> list[Item]:
         place = self.rng.randrange(len(items) + 1)
-        return [*items[:place], Ask(self.rng.choice(self.stories).id), *items[place:]]
+        return [*items[:place], RefundRequest(self.rng.choice(self.stories).id), *items[place:]]
 
     def _wait(self, items: list[Item]) -> list[Item]:
-        """Some things are said ahead of the clock, and their time comes."""
+        """Some things are reported ahead of the clock, and their time comes."""
         rng = self.rng
-        ids = {each.line["id"] for each in items if isinstance(each, Told)}
+        ids = {each.line["id"] for each in items if isinstance(each, Reported)}
         ahead = set(rng.sample(sorted(ids), min(len(ids), 2)))
         time = (NOW + timedelta(seconds=rng.randrange(1, 500))).isoformat()
         moved: list[Item] = [
             replace(each, line=each.line | {"at": time})
-            if isinstance(each, Told) and each.line["id"] in ahead
+            if isinstance(each, Reported) and each.line["id"] in ahead
             else each
             for each in items
         ]
@@ -238,7 +253,7 @@ class Generator:
 
 def respelled(line: Line, rng: random.Random) -> Line:
     """The same line, its values spelled otherwise."""
-    said = dict(line)
+    reported = dict(line)
     changes: dict[str, Callable[[Any], Any]] = {
         "transfer_id": lambda text: rng.choice(
             [text[2:], text.upper().replace("0X", "0x"), text[2:].upper()]
@@ -267,5 +282,5 @@ def respelled(line: Line, rng: random.Random) -> Line:
     for name in ("src_tx_hash", "dst_tx_hash", "tx_hash", "block_hash"):
         changes[name] = lambda text: rng.choice([text[2:], text.upper().replace("0X", "0x")])
     for name in rng.sample(sorted(changes.keys() & line.keys()), rng.randrange(1, 3)):
-        said[name] = changes[name](line[name])
-    return said
+        reported[name] = changes[name](line[name])
+    return reported

@@ -23,7 +23,7 @@ REPORTERS: Final[dict[str, Chains]] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """A line of a reporter. ``joins`` the lines before it in one post, where those are by the same."""
 
     reporter: str
@@ -45,8 +45,8 @@ class TakeBack:
 
 
 @dataclass(frozen=True)
-class Ask:
-    """The user asks for the refund."""
+class RefundRequest:
+    """The user requests the refund."""
 
     transfer_id: str
 
@@ -66,23 +66,23 @@ class Again:
     times: int
 
 
-Item = Told | Retract | TakeBack | Ask | Wait | Again
+Item = Reported | Retract | TakeBack | RefundRequest | Wait | Again
 
 
 Post = tuple[str, list[Line]]
 
 
-def posts(items: Sequence[Item]) -> Iterator[Post | Again | Wait | Ask | Retract | TakeBack]:
+def posts(items: Sequence[Item]) -> Iterator[Post | Again | Wait | RefundRequest | Retract | TakeBack]:
     """The items, with lines that are sent together as one."""
     post: Post | None = None
     for each in items:
-        if isinstance(each, Told) and post and each.joins and post[0] == each.reporter:
+        if isinstance(each, Reported) and post and each.joins and post[0] == each.reporter:
             post[1].append(each.line)
             continue
         if post:
             yield post
-        post = (each.reporter, [each.line]) if isinstance(each, Told) else None
-        if not isinstance(each, Told):
+        post = (each.reporter, [each.line]) if isinstance(each, Reported) else None
+        if not isinstance(each, Reported):
             yield each
     if post:
         yield post
@@ -99,7 +99,7 @@ def _step(step: Post | Item) -> dict[str, Any]:
     return {type(step).__name__: vars(step)}
 
 
-OTHERS: Final = {each.__name__: each for each in (Retract, TakeBack, Ask, Wait, Again)}
+OTHERS: Final = {each.__name__: each for each in (Retract, TakeBack, RefundRequest, Wait, Again)}
 
 
 def read_items(text: str) -> list[Item]:
@@ -108,7 +108,7 @@ def read_items(text: str) -> list[Item]:
     for step in map(json.loads, text.splitlines()):
         if "events" in step:
             lines = enumerate(step["events"])
-            items += [Told(step["reporter"], line, joins=number > 0) for number, line in lines]
+            items += [Reported(step["reporter"], line, joins=number > 0) for number, line in lines]
         else:
             ((name, fields),) = step.items()
             items.append(OTHERS[name](**fields))

@@ -13,7 +13,7 @@ from typing import Any, Final
 from flask import Flask
 
 from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction, fault
-from tests.feed.oracle.items import REPORTERS, Again, Ask, Item, Retract, TakeBack, Wait, posts
+from tests.feed.oracle.items import REPORTERS, Again, Item, RefundRequest, Retract, TakeBack, Wait, posts
 from tests.feed.oracle.reading import event_id as event_id_of
 from tests.feed.oracle.reading import hex32, read
 from tests.feed.oracle.table import Transfer, median_latency, pools
@@ -34,12 +34,12 @@ class Clock:
 
 
 class Differs(AssertionError):
-    """The gateway says something else than the oracle."""
+    """The gateway answers something else than the oracle."""
 
 
 @dataclass
 class Play:
-    """One feed, played to a gateway and told to the oracle.
+    """One feed, played to a gateway and to the oracle.
 
     :param tokens: the bearer token of each reporter.
     """
@@ -66,15 +66,15 @@ class Play:
             elif isinstance(each, Wait):
                 self.compare()
                 self.clock.now += timedelta(seconds=each.seconds)
-            elif isinstance(each, Ask):
-                self._ask(each)
+            elif isinstance(each, RefundRequest):
+                self._request_refund(each)
             else:
                 self._retract(each)
         self.compare()
 
-    def post(self, reporter: str, lines: list[dict[str, Any]], keep: bool = True) -> None:
+    def post(self, reporter: str, lines: list[dict[str, Any]], first_time: bool = True) -> None:
         """Post lines, and compare the verdict where the documents decide it."""
-        if keep:
+        if first_time:
             self.said.setdefault(reporter, []).extend(lines)
         body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         headers = {"Authorization": f"Bearer {self.tokens[reporter]}"}
@@ -91,13 +91,13 @@ class Play:
             raise Differs(f"{len(lines)} lines were posted: {verdict}")
 
     def _take(self, reporter: str, line: dict[str, Any], reason: str | None) -> None:
-        """Tell the oracle a line that was accepted, or a signature that was kept aside."""
+        """Add to the oracle's log a line that was accepted, or a signature that was quarantined."""
         chains, body = REPORTERS[reporter], read(line, self.world)
         must = fault(self.log, self.world, body, chains, self.clock.now)
         self.compared += must is not None
         if must is not None and must != (reason is not None):
             raise Differs(
-                f"{reporter} said {json.dumps(line)}: {'accepted' if must else 'refused, ' + str(reason)}"
+                f"{reporter} sent {json.dumps(line)}: {'accepted' if must else 'refused, ' + str(reason)}"
             )
         place = self.log.next_place()
         if reason is not None and body["type"] != "refund.signed":
@@ -112,7 +112,7 @@ class Play:
     def _send_again(self, again: Again) -> None:
         lines = self.said.get(again.reporter, []) * again.times
         for first in range(0, len(lines), LINES_OF_A_POST):
-            self.post(again.reporter, lines[first : first + LINES_OF_A_POST], keep=False)
+            self.post(again.reporter, lines[first : first + LINES_OF_A_POST], first_time=False)
 
     def _retract(self, wanted: Retract | TakeBack) -> None:
         self.compare()
@@ -133,18 +133,18 @@ class Play:
             of = event_id if isinstance(wanted, TakeBack) else event_id_of(event_id)
             self.log.retractions.append(Retraction(self.log.next_place(), own, subject, of))
 
-    def _ask(self, asked: Ask) -> None:
-        expected = Transfer(self.log, self.world, asked.transfer_id, self.clock.now).status
-        text = asked.transfer_id.encode()
+    def _request_refund(self, wanted: RefundRequest) -> None:
+        expected = Transfer(self.log, self.world, wanted.transfer_id, self.clock.now).status
+        text = wanted.transfer_id.encode()
         request = base64.b64encode(b"\x0a" + bytes([len(text)]) + text + b"\x28\x01").decode()
         number = next(_callers)
         caller = {"REMOTE_ADDR": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
         body = {"withdraw_req": request, "estimated_received_amt": "1", "method_type": 1}
         answer = self.client.post("/v2/withdrawLiquidity", json=body, environ_base=caller).get_json()
         if (answer["err"] is None) != (6 <= expected <= 10):
-            raise Differs(f"a refund was asked for at status {expected}: {answer}")
+            raise Differs(f"a refund was requested at status {expected}: {answer}")
         if expected == 6:
-            self.log.asked.add(asked.transfer_id)
+            self.log.requested.add(wanted.transfer_id)
 
     # What is compared.
 
@@ -166,13 +166,15 @@ class Play:
         got = self.client.post(
             "/v2/getTransferStatus", json={"transfer_id": transfer.facts.subject}
         ).get_json()
-        if got["err"] is not None and not transfer.facts.standing and not transfer.status:
-            return  # nothing that counts was ever said of it
+        if got["err"] is not None and not transfer.facts.canonical and not transfer.status:
+            return  # nothing that counts was ever reported of it
         self.compared += len(expected)
         wrong = {name: (got[name], value) for name, value in expected.items() if got[name] != value}
         if wrong:
-            told = "; ".join(f"{name} is {was}, should be {should}" for name, (was, should) in wrong.items())
-            raise Differs(f"transfer {transfer.facts.subject}: {told}")
+            reported = "; ".join(
+                f"{name} is {was}, should be {should}" for name, (was, should) in wrong.items()
+            )
+            raise Differs(f"transfer {transfer.facts.subject}: {reported}")
 
     def _compare_pools(self, changes: Mapping[tuple[int, str], tuple[int, int]]) -> None:
         """A pool's inbound limit and balance are the greatest amounts that estimates let through."""
@@ -184,7 +186,7 @@ class Play:
             self._compare_limit(WIDE, chain_id, balance * wide, wide, 1004)
 
     def _compare_limit(self, source: int, destination: int, most: int, more: int, code: int) -> None:
-        asked = {
+        query = {
             "src_chain_id": source,
             "dst_chain_id": destination,
             "token_symbol": "USDT",
@@ -192,7 +194,7 @@ class Play:
         }
         answers = []
         for amount in (most, most + more):
-            err = self.client.get("/v2/estimateAmt", query_string=asked | {"amt": str(amount)}).get_json()[
+            err = self.client.get("/v2/estimateAmt", query_string=query | {"amt": str(amount)}).get_json()[
                 "err"
             ]
             answers.append(err["code"] if err else None)
@@ -203,8 +205,8 @@ class Play:
             )
 
     def _compare_latency(self, source: int, destination: int, expected: float | None) -> None:
-        asked = {"src_chain_id": source, "dst_chain_id": destination}
-        got = self.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=asked).get_json()
+        query = {"src_chain_id": source, "dst_chain_id": destination}
+        got = self.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=query).get_json()
         found = None if got["err"] else got["median_transfer_latency_in_second"]
         self.compared += 1
         if found != expected:

@@ -42,7 +42,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "chain.head": ("block", "block_hash"),
     "chain.reorged": ("from_block",),
 }  # fmt: skip
-"""What each type says beside its id, type, time and subject."""
+"""What each type has next to its id, type, time and subject."""
 
 HASHES: Final = ("src_tx_hash", "dst_tx_hash", "tx_hash", "block_hash", "delayed_id", "withdraw_id", "ref_id")
 ACCOUNTS: Final = ("sender", "receiver", "token", "contract")

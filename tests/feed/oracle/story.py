@@ -1,4 +1,4 @@
-"""One transfer of a random feed: everything that honest reporters can say of it, and what others can."""
+"""One transfer of a random feed: everything that honest reporters can send of it, and what others can."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Story:
     rng: random.Random
     n: int
     lines: list[Line] = field(default_factory=list)
-    lies: list[Line] = field(default_factory=list)
+    false_reports: list[Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         rng = self.rng
@@ -60,7 +60,7 @@ class Story:
         self.block = rng.randrange(10, 16)
         self.paid_in = rng.randrange(20, 26)
         self.began = rng.randrange(-5000, -1000)
-        self._tell()
+        self._report()
 
     def hash(self, what: object) -> str:
         return "0x" + keccak256(f"{self.n} {what}".encode()).hex()
@@ -79,7 +79,7 @@ class Story:
     def log_id(self, chain_id: int, block: int, what: object, index: int, more: str = "") -> str:
         return f"{chain_id}:{self.hash(('block', block))}:{self.hash(what)}:{index}{more}"
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         rng = self.rng
         send: Line = {
             "kind": self.kind,
@@ -121,16 +121,16 @@ class Story:
             self.add(
                 "transfer.sent", -1, f"unproven {self.n}", **less | {"src_tx_hash": self.hash("unproven")}
             )
-        self._tell_progress()
-        self._tell_refund()
-        self._lie()
+        self._report_progress()
+        self._report_refund()
+        self._report_falsely()
 
     def _on(self, chain_id: int, block: int, wrong: int) -> Line:
         """Where a log was read; sometimes on another chain than the transfer's own."""
         read_on = wrong if self.rng.random() < 0.25 else chain_id
         return {"chain_id": read_on, "block": block, "log_index": self.rng.randrange(9)}
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         rng, source, destination = self.rng, self.source, self.destination
         sender = {"symbol": self.symbol, "amount": str(self.amount), "sender": self.sender}
         announced = {"src_chain_id": source, "dst_chain_id": destination, "src_tx_hash": self.hash("send")}
@@ -175,7 +175,7 @@ class Story:
             **release | {"dst_tx_hash": self.hash("twice")},
         )
 
-    def _tell_refund(self) -> None:
+    def _report_refund(self) -> None:
         rng, source = self.rng, self.source
         self.add("refund.requested", 200)
         requests = [
@@ -221,8 +221,8 @@ class Story:
             **values,
         )
 
-    def _lie(self) -> None:
-        """What the bearer of a token of another chain can say, under its own ids or under true ones."""
+    def _report_falsely(self) -> None:
+        """What the bearer of a token of another chain can send, under its own ids or under true ones."""
         self.lines, true = [], self.lines
         foreign = self.rng.choice([each for each in CHAINS if each != self.source])
         early = -4000
@@ -240,7 +240,7 @@ class Story:
         self.add("refund.completed", early, f"lie {self.n} refunded", **on)
         self.add("network.status", 999, f"lie {self.n} word", xfer_status=4)
         taken = self.rng.sample(true, 5)
-        self.lies = [
+        self.false_reports = [
             each | {"id": other["id"]} for each, other in zip(self.lines, taken, strict=False)
         ] + self.lines
         self.lines = true

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final
 
-from tests.feed.oracle.evidence import Evidence, is_claimed, symbol_of, word
-from tests.feed.oracle.facts import Fact, Log, Standing, first, first_send
+from tests.feed.oracle.evidence import Evidence, decision, is_claimed, symbol_of
+from tests.feed.oracle.facts import Canonical, Fact, Log, first, first_send
 from tests.feed.oracle.world import World
 
 BAD: Final = (3, 4, 5, 8, 9)
@@ -20,28 +20,28 @@ class Transfer:
 
     def __init__(self, log: Log, world: World, transfer_id: str, now: datetime) -> None:
         self.log, self.world, self.now = log, world, now
-        self.facts = Standing(log, transfer_id, now)
-        self.word = word(self.facts)
+        self.facts = Canonical(log, transfer_id, now)
+        self.decision = decision(self.facts)
         self.evidence = Evidence(log, world, self.facts, now)
         self.valid = self.evidence.valid()
         self.status = self._status()
 
     def _status(self) -> int:
         """The first line that holds."""
-        stand = self.facts.all
+        canonical = self.facts.all
         lines = (
-            (10, stand("refund.completed") or self.word == REFUND_DONE),
-            (5, stand("transfer.released")),
-            (11, stand("transfer.delayed")),
+            (10, canonical("refund.completed") or self.decision == REFUND_DONE),
+            (5, canonical("transfer.released")),
+            (11, canonical("transfer.delayed")),
             (9, is_claimed(self.facts)),
             (8, len(self.valid) == 1),
-            (7, stand("refund.requested") or self.evidence.requests or self.word == REFUND_REQUESTED),
-            (7 if self.facts.subject in self.log.asked else 6, self.word in BAD),
-            (4, self.word == SUCCESS),
-            (3, stand("transfer.confirmed") or self.word == OK_TO_RELAY),
-            (1, stand("transfer.sent")),
-            (2, stand("transfer.failed")),
-            (1, stand("transfer.submitted")),
+            (7, canonical("refund.requested") or self.evidence.requests or self.decision == REFUND_REQUESTED),
+            (7 if self.facts.subject in self.log.requested else 6, self.decision in BAD),
+            (4, self.decision == SUCCESS),
+            (3, canonical("transfer.confirmed") or self.decision == OK_TO_RELAY),
+            (1, canonical("transfer.sent")),
+            (2, canonical("transfer.failed")),
+            (1, canonical("transfer.submitted")),
         )
         return next((status for status, holds in lines if holds), 0)
 
@@ -57,7 +57,7 @@ class Transfer:
         return {
             "err": None,
             "status": self.status,
-            "refund_reason": self.word if self.status == 6 else 0,
+            "refund_reason": self.decision if self.status == 6 else 0,
             "wd_onchain": _base64(request) if request else None,
             "sorted_sigs": [_base64(each) for each in signatures.values()],
             "signers": [_base64(bytes.fromhex(each[2:])) for each in members],
@@ -72,14 +72,14 @@ class Transfer:
         }
 
     def _announcement(self) -> Fact | None:
-        """The submission that supplies the link where no send stands.
+        """The submission that supplies the link where no send is canonical.
 
-        A limited token's says nothing beside other reports: only where nobody else reported anything.
+        A limited token's supplies nothing next to other reports: only where nobody else reported anything.
         """
-        standing, submitted = self.facts.standing, self.facts.all("transfer.submitted")
+        canonical, submitted = self.facts.canonical, self.facts.all("transfer.submitted")
         if (
-            len({report.chains for each in standing for report in each.reports}) == 1
-            and standing == submitted
+            len({report.chains for each in canonical for report in each.reports}) == 1
+            and canonical == submitted
         ):
             return first(submitted)
         return first(each for each in submitted if each.is_unlimited)
@@ -97,7 +97,7 @@ class Transfer:
     def relayed(self) -> tuple[int, str, int] | None:
         """Chain, symbol and amount that a pool paid.
 
-        What was paid stays paid while the send is orphaned, which still says what is paid.
+        What was paid stays paid while the send is orphaned, which still gives what is paid.
         """
         payout, send = (
             first(self.facts.all("transfer.released")),
@@ -148,7 +148,7 @@ def pools(
         found[key] = old[0] + balance, old[1] + limit
 
     for chain_id in {each for each in log.subjects() if isinstance(each, int)}:
-        of_chain = Standing(log, chain_id, now)
+        of_chain = Canonical(log, chain_id, now)
         for event_type, sign in (("liquidity.added", 1), ("liquidity.withdrawn", -1)):
             for each in of_chain.all(event_type):
                 amount = sign * each.body["amount"]

@@ -1,4 +1,4 @@
-"""What the oracle says of the known feeds, by hand: a table that is wrong itself would find nothing."""
+"""What the oracle answers about the known feeds, by hand: a table that is wrong itself would find nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from app.transfers.rules.events.event_types import REPORTED
 from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction
-from tests.feed.oracle.items import REPORTERS, Again, Retract, Told, read_items
+from tests.feed.oracle.items import REPORTERS, Again, Reported, Retract, read_items
 from tests.feed.oracle.reading import FIELDS, event_id, read
 from tests.feed.oracle.story import WORLD
 from tests.feed.oracle.table import Transfer, pools
@@ -25,36 +25,38 @@ SECOND = "0x509223e7101bfe7d74ebe4e214e7a3a09d3ed577224100667af26b26850f5de9"
 KNOWN = Path(__file__).parent / "known"
 
 
-def told(name: str) -> Log:
-    """All that a known feed says, as if nothing of it were refused."""
+def reported(name: str) -> Log:
+    """All that a known feed has, as if nothing of it were refused."""
     log = Log()
     items = read_items((KNOWN / f"{name}.jsonl").read_text())
     for item in items:
-        lines = [item] if isinstance(item, Told) else []
+        lines = [item] if isinstance(item, Reported) else []
         if isinstance(item, Again):
-            said = [each for each in items if isinstance(each, Told) and each.reporter == item.reporter]
-            lines = said * item.times
+            lines_of = [
+                each for each in items if isinstance(each, Reported) and each.reporter == item.reporter
+            ]
+            lines = lines_of * item.times
         elif isinstance(item, Retract):
             retraction = Retraction(log.next_place(), "a retraction", item.subject, event_id(item.event_id))
             log.retractions.append(retraction)
         for each in lines:
-            tell(log, each)
+            report(log, each)
     return log
 
 
-def tell(log: Log, told: Told) -> None:
-    body, place = read(told.line, WORLD), log.next_place()
+def report(log: Log, reported: Reported) -> None:
+    body, place = read(reported.line, WORLD), log.next_place()
     if body["type"] == "chain.reorged":
         reorg = Reorganisation(place, body["id"], body["subject"], body["from_block"], body["at"])
         log.reorganisations.append(reorg)
     else:
-        log.reports.append(Report(place, REPORTERS[told.reporter], body))
+        log.reports.append(Report(place, REPORTERS[reported.reporter], body))
 
 
 def test_oracle_reads_every_type() -> None:
     in_no_answer = {"fee.updated"}
     assert set(FIELDS) == set(REPORTED) - in_no_answer, (
-        "write its fields into reading.py, what follows into table.py, and let generator.py tell of it"
+        "write its fields into reading.py, what follows into table.py, and let story.py report it"
     )
 
 
@@ -76,7 +78,7 @@ def test_oracle_reads_every_type() -> None:
     ],
 )
 def test_oracle_answers_known_feed(name: str, expected: dict[str, Any]) -> None:
-    log = told(name)
+    log = reported(name)
     answer = transfer_of(log).answer()
     assert {field: answer[field] for field in expected} == expected
 
@@ -91,5 +93,5 @@ def transfer_of(log: Log) -> Transfer:
     [("amount-of-a-retracted-report", -990_000_000_000_000_000), ("symbol-of-a-pool", 7000)],
 )
 def test_oracle_counts_pool_of_known_feed(name: str, paid_in: int) -> None:
-    log = told(name)
+    log = reported(name)
     assert pools(log, WORLD, [transfer_of(log)], NOW)[2, "USDT"] == (paid_in, paid_in)

@@ -55,22 +55,22 @@ def begin(
             made = new_token(name.replace(" ", "-"), chains=sorted(chains or ()))
             _tokens[shared_database.url][name] = issue(*editing, made, actor=TESTER).text
 
-    def anew() -> Play:
+    def begin_again() -> Play:
         clock.now = NOW
         shared_database.empty()
         shared_database.fill("tests.feed.oracle", fill)
         renew_parts(app, clock)
         return Play(app, clock, WORLD, _tokens[shared_database.url])
 
-    return anew
+    return begin_again
 
 
 KNOWN = sorted((Path(__file__).parent / "known").glob("*.jsonl"))
-"""Small feeds that a release answered wrongly. What a failure prints can be put beside them."""
+"""Small feeds that a release answered wrongly. What a failure prints can be added to them."""
 
 
 def difference(begin: Begin, items: Sequence[Item]) -> str:
-    """What the gateway says otherwise than the oracle; empty where it says the same."""
+    """How the gateway differs from the oracle; empty where it does not."""
     try:
         begin().play(items)
     except Differs as found:
@@ -79,8 +79,8 @@ def difference(begin: Begin, items: Sequence[Item]) -> str:
 
 
 def test_answers_to_known_feeds_are_the_oracles(begin: Begin) -> None:
-    told = {each.stem: difference(begin, read_items(each.read_text())) for each in KNOWN}
-    wrong = [f"{name}: {differs}" for name, differs in told.items() if differs]
+    reported = {each.stem: difference(begin, read_items(each.read_text())) for each in KNOWN}
+    wrong = [f"{name}: {differs}" for name, differs in reported.items() if differs]
     assert not wrong, "\n".join(wrong)
 
 

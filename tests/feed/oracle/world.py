@@ -1,4 +1,4 @@
-"""The network of the random feeds, and what a network document says to the oracle.
+"""The network of the random feeds, and what the oracle reads in a network document.
 
 The keys of all validators are here, those that a rotation may bring too.
 """
@@ -20,7 +20,7 @@ SIGNERS: Final = [checksum_address(address_of(key)) for key in KEYS]
 POWERS: Final = (40, 30, 20, 10)
 CHAINS: Final = (1, 2, 3)
 WIDE: Final = 9
-"""A chain whose pool is so large that estimates from and to it meet the limits of the other chain alone."""
+"""A chain whose pool is so large that estimates from and to it meet only the limits of the other chain."""
 PEGGED: Final = {"CELR": (1, 2), "MUX": (3, 1)}
 """By symbol the original chain and the pegged one."""
 DECIMALS: Final = {1: 6, 2: 18, 3: 6, WIDE: 18}

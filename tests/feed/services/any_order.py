@@ -38,7 +38,7 @@ def members(*keys: int) -> dict[str, Any]:
 
 
 def shared_ids(n: int) -> Events:
-    """Facts of different transfers under ids that each of them has, also told with fewer fields."""
+    """Facts of different transfers under ids that each of them has, also reported with fewer fields."""
     bare = about(n, "transfer.submitted", at=-102, src_chain_id=1)
     return [
         bare | {"id": "shared"},
@@ -55,7 +55,7 @@ def used_id() -> str:
 
 
 def of_transfer(n: int) -> Events:
-    """Everything that can be said about one transfer, true and false."""
+    """Everything that can be reported of one transfer, true and false."""
     kind = (SendKind.POOL, SendKind.DEPOSIT, SendKind.BURN)[n % 3]
     chain = 2 if kind is SendKind.BURN else 1
     send = {
@@ -115,11 +115,11 @@ SHARED: Events = [
 
 MAY_BE_MISSING = ("block", "log_index")
 
-LESS_IS_TOLD: Events = [
-    {name: value for name, value in told.items() if name not in MAY_BE_MISSING} for told in SHARED[5:9]
+WITH_FEWER_FIELDS: Events = [
+    {name: value for name, value in line.items() if name not in MAY_BE_MISSING} for line in SHARED[5:9]
 ]
 
-EVERYTHING: Events = [*SHARED, *LESS_IS_TOLD, *(e for n in (1, 2, 3) for e in of_transfer(n))]
+EVERYTHING: Events = [*SHARED, *WITH_FEWER_FIELDS, *(e for n in (1, 2, 3) for e in of_transfer(n))]
 
 REORGS: Events = [
     event("chain.reorged", chain_id=1, from_block=101),

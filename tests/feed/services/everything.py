@@ -36,7 +36,7 @@ PROJECTIONS: tuple[type[Base], ...] = (
 """Tables that follow from the log, in an order in which rows can be deleted."""
 
 OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
-"""Statuses while which new validators judge a refund again."""
+"""Statuses while which new validators change a refund."""
 
 
 def forget_projections(database: Database) -> None:
@@ -53,12 +53,12 @@ def everything(database: Database) -> dict[str, list[tuple[Any, ...]]]:
         for model in PROJECTIONS:
             if model.__tablename__ not in found:
                 found[model.__tablename__] = rows_of(connection, model)
-    # Signatures that need not be folded are found when they are, by the network of that time. A replay finds
-    # those of today. Either way nothing is left out that an answer rests on, or another table would differ.
+    # Which signatures need not be projected follows from the network of that time, after a replay from that
+    # of today. Either way nothing is left out that an answer needs, or another table would differ.
     del found["signatures_not_needed"]
     # Of a pool under zero no event has the time: it is that of the clock, which goes on.
     found["anomalies"] = [row if row[3] != "[]" else row[:5] for row in found["anomalies"]]
-    # The basis of a refund is asked for while the refund is open: new validators judge it again only then.
+    # The basis of a refund is read while the refund is open: only then new validators change it.
     closed = {row[0] for row in found["transfers"] if row[1] not in OPEN}
     found["refund_basis"] = [row for row in found["refund_basis"] if row[0] not in closed]
     return found

@@ -1,4 +1,4 @@
-"""Random histories of a gateway: what is reported, taken back, asked for and configured, in any order.
+"""Random histories of a gateway: what is reported, taken back, requested and configured, in any order.
 
 Who adds a rule adds what it is about to ``EVENTS``, ``REORGANISATIONS`` or ``NETWORKS``, and a new kind of
 happening to ``STEPS``.
@@ -77,7 +77,7 @@ def _contradicting(n: int) -> Events:
 
 
 def _ahead() -> Events:
-    """What reporters say of times that are still to come, and count only then."""
+    """What reporters send of times that are still to come, and count only then."""
     way = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
     of_route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
     return [
@@ -101,28 +101,32 @@ def _ahead() -> Events:
 
 def _paid_by_one_id() -> Events:
     """Two transfers whose refunds have the same withdraw id."""
-    told: Events = []
+    reported: Events = []
     for n in (5, 6):
         wd = request(n)
-        told += [sent(n, block=100), prepared(n, wd), *(signed(n, signature(wd, key)) for key in KEYS[:3])]
-        told.append(about(n, "refund.completed", block=104, tx_hash="0x" + f"5{n}" * 32))
-    return told
+        reported += [
+            sent(n, block=100),
+            prepared(n, wd),
+            *(signed(n, signature(wd, key)) for key in KEYS[:3]),
+        ]
+        reported.append(about(n, "refund.completed", block=104, tx_hash="0x" + f"5{n}" * 32))
+    return reported
 
 
 def _liquidity() -> Events:
-    told = [
+    reported = [
         event("liquidity.added", "1:0xaa:1", chain_id=1, symbol="USDT", amount=str(2**255), block=95),
         event("liquidity.withdrawn", "L3", chain_id=2, symbol="USDT", amount="3", block=205),
     ]
     for n in range(1, 12):
         of_pool = {"chain_id": 1 + n % 2, "symbol": "USDT", "amount": str(n)}
         name = f"L{n}"
-        told.append(
+        reported.append(
             event("liquidity.added", name, block=90 + n, **of_pool)
             if n % 3
             else event("liquidity.withdrawn", name, **of_pool)
         )
-    return told
+    return reported
 
 
 def _of_contracts() -> Events:
@@ -134,22 +138,22 @@ def _of_contracts() -> Events:
     to_nowhere = sent(8, block=97, dst_chain_id=9, **vault)
     nobody_lists = {key: value for key, value in sent(9, block=96, **unlisted).items() if value is not None}
     by_address = sent(10, block=96, symbol="CELR", token=token(1, "CELR"), dst_chain_id=2**32)
-    told = [own, far, to_nowhere, nobody_lists, by_address]
+    reported = [own, far, to_nowhere, nobody_lists, by_address]
     for send, kind in ((own, SendKind.POOL), (far, SendKind.POOL), (to_nowhere, SendKind.DEPOSIT)):
         wd = request(0, kind, ref_id=bytes.fromhex(send["transfer_id"][2:]))
-        told += [
+        reported += [
             of(send, prepared(0, wd)),
             *(of(send, signed(0, signature(wd, key, kind))) for key in KEYS[:3]),
         ]
-        told += [
+        reported += [
             of(send, released(0, block=207, chain_id=2)),
             of(send, released(0, block=98, chain_id=3)),
             of(send, about(0, "transfer.confirmed", block=99)),
             of(send, about(0, "refund.submitted", tx_hash="0x" + "61" * 32, block=106, chain_id=1)),
         ]
     wd = request(9, token=bytes.fromhex(address(7009)[2:]))
-    told += [prepared(9, wd), *(signed(9, signature(wd, key)) for key in KEYS[:3])]
-    return told
+    reported += [prepared(9, wd), *(signed(9, signature(wd, key)) for key in KEYS[:3])]
+    return reported
 
 
 def _cannot_sign() -> Events:
@@ -264,7 +268,7 @@ def clock_of(database: Database) -> Clock:
 
 
 Step = Callable[[Flask, random.Random], object]
-"""Lets something happen and says what it was."""
+"""Lets something happen and returns what it was."""
 
 
 def _report(app: Flask, choice: random.Random) -> object:
@@ -298,15 +302,15 @@ def _poll(app: Flask, choice: random.Random) -> object:
     """A chain is read, block by block or in one batch, after a reorganisation with other hashes: heads that
     are out of reach leave the log."""
     chain_id, first, fork = choice.choice((1, 2)), choice.randrange(80, 240), choice.randrange(3)
-    told = [
+    reported = [
         event("chain.head", f"{chain_id}:{fork}:{block}", at=block - 400, chain_id=chain_id, block=block)
         for block in range(first, first + choice.randint(1, 60), choice.randint(1, 5))
     ]
     reporter = choice.choice("ab")
-    batches = [told] if choice.random() < 0.5 else [[head] for head in told]
+    batches = [reported] if choice.random() < 0.5 else [[head] for head in reported]
     for batch in batches:
         feed(app, *batch, reporter=reporter)
-    return "polled", chain_id, fork, first, len(told)
+    return "polled", chain_id, fork, first, len(reported)
 
 
 def _retract(app: Flask, choice: random.Random) -> object:
@@ -328,7 +332,7 @@ def _retract_some(app: Flask, choice: random.Random, which: ColumnElement[bool])
     return "retracted", [event_id for event_id, _ in some]
 
 
-def _ask_for_refund(app: Flask, choice: random.Random) -> object:
+def _request_refund(app: Flask, choice: random.Random) -> object:
     """At any status, also where the transfer is not known: later a reorganisation may bring it there."""
     transfer = id_of(choice.choice(TRANSFERS))
     with writing(part_of(app, Database).engine) as connection:
@@ -344,7 +348,7 @@ def _ask_for_refund(app: Flask, choice: random.Random) -> object:
             project_again(
                 connection, [transfer], load_network_facts(connection), part_of(app, Database).clock()
             )
-    return "asked for", transfer.hex()[-2:]
+    return "requested", transfer.hex()[-2:]
 
 
 def _move_clock(app: Flask, choice: random.Random) -> object:
@@ -372,14 +376,14 @@ STEPS: Final[dict[Step, int]] = {
     _reorganise: 14,
     _retract: 8,
     _retract_heads: 3,
-    _ask_for_refund: 8,
+    _request_refund: 8,
     _move_clock: 14,
     _poll: 24,
     _prune: 6,
 }
 """What may happen, and how often."""
 
-WHAT_ANY_LOG_SHOWS: Final = (_report, _configure, _reorganise, _retract, _ask_for_refund, _poll)
+WHAT_ANY_LOG_SHOWS: Final = (_report, _configure, _reorganise, _retract, _request_refund, _poll)
 """What comes to the same whether or not anything left the log before. Retracting a head that was dropped, or
 a clock that is put back before what dropped it, does not (docs/decisions/0009-pruning.md#heads)."""
 

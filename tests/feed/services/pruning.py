@@ -26,10 +26,10 @@ OF_TRANSFERS = ("transfers", "transfer_hashes", "refunds", "latency_records", "t
 def without(rows: Rows, gone: set[bytes]) -> Rows:
     """What is left when these transfers are taken out; sums over all of them stay."""
     subjects = {f"transfer:0x{transfer_id.hex()}" for transfer_id in gone}
-    kept = {name: [row for row in rows[name] if row[0] not in gone] for name in OF_TRANSFERS}
-    kept["transfer_accounts"] = [row for row in rows["transfer_accounts"] if row[2] not in gone]
+    left = {name: [row for row in rows[name] if row[0] not in gone] for name in OF_TRANSFERS}
+    left["transfer_accounts"] = [row for row in rows["transfer_accounts"] if row[2] not in gone]
     anomalies = [row for row in rows["anomalies"] if row[1] not in subjects]
-    return rows | kept | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
+    return rows | left | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
 
 
 def pruned_ids(database: Database) -> set[bytes]:

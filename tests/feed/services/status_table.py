@@ -1,4 +1,4 @@
-"""The status of a transfer by the specification (docs/interface.md, "status table", "what stands"), written
+"""The status of a transfer by the specification (docs/interface.md, "status table", "what left"), written
 down apart from the code: it imports nothing of ``app``, and reads events as reporters send them.
 
 Who signed what is known from who made the signature, so nothing is recovered from curves here.
@@ -104,7 +104,7 @@ class Table:
             )
         return key_of(event) in taker["targets"]
 
-    def standing(self) -> list[Event]:
+    def canonical(self) -> list[Event]:
         """The events that nothing accepted after them took back, each once."""
         takers = self.takers()
         taken_at = [
@@ -116,12 +116,12 @@ class Table:
                 for place, event in enumerate(self.log[:end]):
                     if event["type"] == "transfer.confirmed" and event["transfer_id"] == send["transfer_id"]:
                         taken_at[place] = end
-        stands = (e for e, end in zip(self.log, taken_at, strict=True) if end is None)
-        return list({key_of(event): event for event in stands}.values())
+        left = (e for e, end in zip(self.log, taken_at, strict=True) if end is None)
+        return list({key_of(event): event for event in left}.values())
 
-    def validators(self, chain_id: int | None, standing: list[Event]) -> dict[str, int]:
+    def validators(self, chain_id: int | None, canonical: list[Event]) -> dict[str, int]:
         """Power by signer: of the latest rotation, else the configured set."""
-        rotations = [e for e in standing if e["type"] == "validators.updated" and e["chain_id"] == chain_id]
+        rotations = [e for e in canonical if e["type"] == "validators.updated" and e["chain_id"] == chain_id]
         if not rotations:
             own = [v for v in self.network["validators"] if v["chain_id"] == chain_id]
             return {v["signer"]: int(v["power"]) for v in own}
@@ -144,9 +144,9 @@ class Table:
                 return pair[f"pegged_{side}_contract_addr"], own
         return None, listed[source, symbol]
 
-    def agreeing(self, standing: list[Event], send: Event | None) -> Iterator[Request]:
+    def agreeing(self, canonical: list[Event], send: Event | None) -> Iterator[Request]:
         """The requests among the events that no fact contradicts."""
-        for text in {e["wd_onchain"] for e in standing if e["type"] == "refund.prepared"}:
+        for text in {e["wd_onchain"] for e in canonical if e["type"] == "refund.prepared"}:
             request = self.requests[text]
             if send is None or (
                 request.chain_id == send["src_chain_id"]
@@ -171,40 +171,40 @@ class Table:
             for place, e in enumerate(self.log)
         ):
             return None
-        every = self.standing()
-        standing = [e for e in every if e.get("transfer_id") == transfer_id]
-        types = {e["type"] for e in standing}
-        word = max(
-            ((e["at"], e["id"], e["xfer_status"]) for e in standing if e["type"] == "network.status"),
+        every = self.canonical()
+        canonical = [e for e in every if e.get("transfer_id") == transfer_id]
+        types = {e["type"] for e in canonical}
+        decision = max(
+            ((e["at"], e["id"], e["xfer_status"]) for e in canonical if e["type"] == "network.status"),
             default=("", "", 0),
         )[2]
-        send = send_of(standing)
-        agreeing = list(self.agreeing(standing, send))
-        signed = {e["signature"] for e in standing if e["type"] == "refund.signed"}
+        send = send_of(canonical)
+        agreeing = list(self.agreeing(canonical, send))
+        signed = {e["signature"] for e in canonical if e["type"] == "refund.signed"}
         power = self.validators(send["src_chain_id"], every) if send else {}
         contract = self.paid_by(send)[0] if send else None
         ready = [r.wd_onchain for r in agreeing if send and self.has_quorum(r, contract, signed, power)]
-        failed = {e["tx_hash"] for e in standing if e["type"] == "refund.failed"}
-        submitted = {e["tx_hash"] for e in standing if e["type"] == "refund.submitted"}
+        failed = {e["tx_hash"] for e in canonical if e["type"] == "refund.failed"}
+        submitted = {e["tx_hash"] for e in canonical if e["type"] == "refund.submitted"}
         lines = {
-            DONE: "refund.completed" in types or word == 7,
+            DONE: "refund.completed" in types or decision == 7,
             5: "transfer.released" in types,
             11: "transfer.delayed" in types,
             9: bool(submitted - failed) or "refund.delayed" in types,
             TO_BE_CONFIRMED: len(ready) == 1,
             REQUESTING: "refund.requested" in types
             or bool(agreeing)
-            or word == 6
-            or (word in BAD and transfer_id in self.requested),
-            TO_BE_REFUNDED: word in BAD,
-            4: word == 2,
-            3: "transfer.confirmed" in types or word == 1,
+            or decision == 6
+            or (decision in BAD and transfer_id in self.requested),
+            TO_BE_REFUNDED: decision in BAD,
+            4: decision == 2,
+            3: "transfer.confirmed" in types or decision == 1,
             1: "transfer.sent" in types,
             2: "transfer.failed" in types,
         }
         otherwise = 1 if "transfer.submitted" in types else 0
         status = next((status for status, holds in lines.items() if holds), otherwise)
-        reason = word if status == TO_BE_REFUNDED else 0
+        reason = decision if status == TO_BE_REFUNDED else 0
         return Answer(status, reason, ready[0] if status == TO_BE_CONFIRMED else None)
 
 
@@ -213,9 +213,9 @@ def key_of(event: Event) -> tuple[str, str]:
     return str(event.get("transfer_id", event.get("chain_id"))), event["id"]
 
 
-def send_of(standing: list[Event]) -> Event | None:
+def send_of(canonical: list[Event]) -> Event | None:
     """The send that counts, of those of one transfer."""
-    return min((e for e in standing if e["type"] == "transfer.sent"), key=in_block_first, default=None)
+    return min((e for e in canonical if e["type"] == "transfer.sent"), key=in_block_first, default=None)
 
 
 def in_block_first(event: Event) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""Under which accounts transfers are listed, whatever came in which order."""
+"""Under which accounts transfers are listed, in any order of events."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def received(database: Database) -> dict[str, int | None]:
 
 
 def test_what_was_received(app: Flask, database: Database) -> None:
-    """What the release says, else the amount in destination units: of a pool of 18 decimals, of pairs too."""
+    """The amount of the release, else that of the send in destination units, also of pairs."""
     feed(
         app,
         sent(1),
@@ -114,7 +114,7 @@ def test_what_was_received(app: Flask, database: Database) -> None:
 def test_pruned_transfer_is_unlisted_and_answered(
     app: Flask, database: Database, snapshots: SnapshotSource, intake: Intake, audit_keys: AuditKeys
 ) -> None:
-    """It says how it ended."""
+    """The error has how it ended."""
     feed(app, sent(1), released(1), sent(2))
     later = replace(database, clock=lambda: NOW + timedelta(days=30))
     prune(later, audit_keys, intake, NOW + timedelta(days=1), actor=TESTER)

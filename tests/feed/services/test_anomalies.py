@@ -166,14 +166,14 @@ def test_rate_change_validates_payouts_again(
 ) -> None:
     with_route(editing, fixed("1.2"))
     feed(app, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
-    told = [payouts_too_large(database)]
+    reported = [payouts_too_large(database)]
     for rate in (fixed("1.1"), fixed("1.15"), None, fixed("1.2")):
         with_route(editing, rate)
-        told.append(payouts_too_large(database))
+        reported.append(payouts_too_large(database))
         replay(*audited, actor=TESTER)
-        assert payouts_too_large(database) == told[-1]
+        assert payouts_too_large(database) == reported[-1]
     raised = [f"transfer:{transfer_id(1)}"]
-    assert told == [[], raised, [], raised, []]
+    assert reported == [[], raised, [], raised, []]
 
 
 def test_missing_amount_counts_as_amount_sent(
@@ -209,8 +209,8 @@ def test_rotation_keeping_too_little_is_anomaly(app: Flask, database: Database) 
         signers = [checksum_address(address_of(KEYS[key])) for key in keys]
         return event("validators.updated", at=at, chain_id=1, signers=signers, powers=["10"] * len(keys))
 
-    kept, replaced = rotation(-20, 0, 1, 2, 3), rotation(-10, 4, 5, 6)
-    feed(app, kept, replaced)
+    first, replaced = rotation(-20, 0, 1, 2, 3), rotation(-10, 4, 5, 6)
+    feed(app, first, replaced)
     (row,) = open_anomalies(database)
     assert (row.kind, row.event_ids) == ("rotation_keeps_too_little", [replaced["id"]])
 

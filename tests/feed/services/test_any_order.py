@@ -56,12 +56,14 @@ def test_between_two_reorgs(app: Flask, data: st.DataObject) -> None:
 def test_replay_finds_how_far_chains_were_read(
     app: Flask, database: Database, audited: Audited, data: st.DataObject
 ) -> None:
-    """However often a chain went back, and whatever was retracted."""
-    told = [data.draw(some_events()) for _ in range(3)]
+    """However often a chain went back, and with any retractions."""
+    reported = [data.draw(some_events()) for _ in range(3)]
     back = [data.draw(st.sampled_from(REORGS)) for _ in range(2)]
-    a, b, c = (data.draw(arrival(events)) for events in told)
+    a, b, c = (data.draw(arrival(events)) for events in reported)
     answers_after(app, a, [[back[0]]], b, [[back[1]]], c)
-    wrong = data.draw(st.lists(st.sampled_from([e for events in (*told, back) for e in events]), max_size=3))
+    wrong = data.draw(
+        st.lists(st.sampled_from([e for events in (*reported, back) for e in events]), max_size=3)
+    )
     for each in wrong:
         with suppress(NothingToRetract):
             retract_ids(*audited, [each["id"]], "wrong", actor=TESTER)
@@ -80,7 +82,7 @@ FROM_2, FROM_1 = ({**BURN, "src_chain_id": chain, "dst_chain_id": 3 - chain} for
 FAR = 60_000_000
 FAILED = about(2, "transfer.failed", block=FAR)
 READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
-    "a submission says no block of its chain": (
+    "a submission has no block of its chain": (
         [],
         [about(2, "transfer.submitted", at=-102, src_chain_id=1), FAILED, sent(2, block=100, **FROM_2)],
         {2: FAR},

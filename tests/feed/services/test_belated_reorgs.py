@@ -76,7 +76,7 @@ def rotation(name: str, block: int, member: int) -> Line:
 
 
 def others(chain: int = 2) -> list[Line]:
-    """What another reporter has said since, far above."""
+    """What another reporter has reported since, far above."""
     return [
         *(sent(n, at=-3 * DAY, block=100) for n in (1, 2, 3)),
         *(released(n, at=-3 * DAY + 60, block=FAR + n) for n in (1, 2, 3)),
@@ -88,19 +88,19 @@ def others(chain: int = 2) -> list[Line]:
 
 
 def answers(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
-    """All that follows from the log, which a replay from nothing tells as well."""
+    """All that follows from the log, which a replay finds as well."""
     database = part_of(app, Database)
     before = everything(database)
-    told: list[Difference] = []
-    verify(database, told.append)
-    assert not told, [str(each) for each in told]
+    reported: list[Difference] = []
+    verify(database, reported.append)
+    assert not reported, [str(each) for each in reported]
     replay(*audited_of(app), actor=TESTER)
     assert everything(database) == before
     return before
 
 
 def from_nothing(app: Flask) -> None:
-    """The log that is left tells the same."""
+    """A replay from only the log gives the same."""
     database = part_of(app, Database)
     before = everything(database)
     forget_projections(database)
@@ -150,9 +150,9 @@ ALIVE = [
     sent(1, event_id="S'", at=-90, block=1002, src_chain_id=2, dst_chain_id=1),
     about(1, "transfer.confirmed", event_id="C'", at=-30),
     released(2, event_id="P'", at=-5, block=1004, dst_tx_hash="0x" + "aa" * 32),
-    liquidity("kept", 1001, 11),
+    liquidity("common", 1001, 11),
 ]
-"""What the new blocks have, as another reporter told it."""
+"""What the new blocks have, as another reporter sent it."""
 
 
 @pytest.mark.parametrize("batch", [100, 3, 1])
@@ -194,17 +194,17 @@ def test_resent_without_the_reorganisation_it_counts(app: Flask, status: Callabl
     assert status(2).dst_tx_hash == "0x" + "ee" * 32
     feed(app, reorg())
     assert answers(app) == before
-    assert feed(app, *DEAD[3:5]).accepted == 2, "and it is known to have fallen"
+    assert feed(app, *DEAD[3:5]).accepted == 2, "and it is known to have orphaned"
 
 
-@pytest.mark.parametrize(("above", "fallen"), [(1000, True), (1001, False)])
+@pytest.mark.parametrize(("above", "orphaned"), [(1000, True), (1001, False)])
 def test_within_the_limit_it_takes_back_everything(
-    app: Flask, status: Callable[[int], Any], above: int, fallen: bool
+    app: Flask, status: Callable[[int], Any], above: int, orphaned: bool
 ) -> None:
     feed(app, head(1010, at=-31 * DAY), reorg())
     feed(app, sent(1), released(1, block=1400), head(1000 + above))
     assert feed(app, reorg()).repeated == 1
-    assert (status(1).status == 1) is fallen
+    assert (status(1).status == 1) is orphaned
     answers(app)
 
 
@@ -265,7 +265,7 @@ def test_into_what_was_pruned(app: Flask) -> None:
 def test_what_fell_again_is_pruned_as_a_whole(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    """Its first acceptance says that the second fell with a belated repetition."""
+    """Its first acceptance shows that the second was orphaned by a belated repetition."""
     monkeypatch.setattr("app.feed.services.prune.OTHERS", size)
     dead = [liquidity("gone", 1001, 900), liquidity("out", 1002, 3, "withdrawn")]
     feed(app, *dead, reorg(), *others())
@@ -280,7 +280,7 @@ def test_what_fell_again_is_pruned_as_a_whole(
 
 
 def test_what_counts_again_and_was_the_highest(app: Flask) -> None:
-    """Also how far the chain was read falls back, where only pruning made the repetition too late."""
+    """Also how far the chain was read goes back, where only pruning made the repetition too late."""
     first = reorg(90, chain_id=1, at=-200)
     over = [sent(1, at=-300, block=100), released(1, at=-300, block=500)]
     feed(app, head(140, chain_id=1, at=-100), first, *over)
@@ -299,13 +299,13 @@ def read_in(app: Flask, lines: list[bytes]) -> None:
 
 
 def test_an_export_tells_the_same(app: Flask, database: Database, intake: Intake) -> None:
-    """By what the lines say: the limit may be another one by then."""
+    """By the field of the line: the limit may be another one by then."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     feed(app, *DEAD, reorg())
     feed(app, *DEAD, reorg(), *DEAD[3:5])
     before, lines = answers(app), list(export_log(database))
-    told = [json.loads(line) for line in lines]
-    assert [each.get("belated") for each in told if each["id"] == "R"] == [None, True, True]
+    reported = [json.loads(line) for line in lines]
+    assert [each.get("belated") for each in reported if each["id"] == "R"] == [None, True, True]
     for most in (1000, 10**9):
         change_part(app, Intake, max_reorg_blocks=most)
         forget_events(app)
@@ -362,7 +362,7 @@ def test_a_retracted_reorganisation_takes_nothing(
 
 
 def test_a_fallen_send_that_is_retracted(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
-    """It fell again before, and takes no confirmation of the send in the new block."""
+    """It was orphaned again before, and takes no confirmation of the send in the new block."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     feed(app, *DEAD, reorg())
     assert status(1).status == 3
@@ -374,7 +374,7 @@ def test_a_fallen_send_that_is_retracted(app: Flask, audited: Audited, status: C
 
 
 def test_once_its_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
-    """No send says yet that the payout's block is of the chain: when it does, the payout had fallen."""
+    """Only the send shows which chain the payout's block is of: the payout was orphaned before."""
     payout = released(1, block=1001)
     feed(app, payout, reorg(), head(FAR))
     feed(app, payout, reorg())
@@ -401,7 +401,7 @@ def test_blocks_of_another_chain_are_others(app: Flask, status: Callable[[int], 
 def test_an_id_that_another_token_used_first(
     app: Flask, database: Database, intake: Intake, status: Callable[[int], Any]
 ) -> None:
-    """What a token for other chains said about a block to come makes no fact older."""
+    """What a token for other chains reported of a block to come makes no fact older."""
     late = released(1, event_id="P", block=1001, chain_id=2)
     lines = [json.dumps(late | {"dst_tx_hash": "0x" + "bb" * 32}).encode()]
     scope = Scope(chains=frozenset({3}))
@@ -422,7 +422,7 @@ def test_an_id_that_another_token_used_first(
 
 
 class Chain:
-    """What a reporter tells of a chain that grows and reorganises, also back to blocks of before."""
+    """What a reporter sends of a chain that grows and reorganises, also back to blocks of before."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
@@ -434,29 +434,29 @@ class Chain:
     def grow(self) -> None:
         self.blocks += 1
         self.branch = [*self.branch, self.blocks]
-        self._tell(len(self.branch) - 1)
+        self._report(len(self.branch) - 1)
 
     def reorganise(self, depth: int, *, back: bool) -> None:
-        kept = self.branch[: max(len(self.branch) - depth, 0)]
-        earlier = [b for b in self.former if b[: len(kept)] == kept and 0 < len(b) - len(kept) <= DEPTH]
-        if len(kept) == len(self.branch) or (back and not earlier):
+        common = self.branch[: max(len(self.branch) - depth, 0)]
+        earlier = [b for b in self.former if b[: len(common)] == common and 0 < len(b) - len(common) <= DEPTH]
+        if len(common) == len(self.branch) or (back and not earlier):
             return
-        old, self.branch = self.branch, [*kept, self.blocks + 1]
+        old, self.branch = self.branch, [*common, self.blocks + 1]
         if not back:
             self.blocks += 1
-        elif earlier[-1][len(kept)] == old[len(kept)]:  # they have further blocks in common
+        elif earlier[-1][len(common)] == old[len(common)]:  # they have further blocks in common
             self.branch = old
             return
         else:
             self.branch = earlier[-1]
         self.former.append(old)
-        first = len(kept)
+        first = len(common)
         name = f"{old[-1]}:{self.branch[first]}"
         self.lines.append(reorg(1000 + first, name))
         for place in range(first, len(self.branch)):
-            self._tell(place)
+            self._report(place)
 
-    def _tell(self, place: int) -> None:
+    def _report(self, place: int) -> None:
         n, block = self.branch[place], 1000 + place
         at = {"at": -29 * DAY + n, "block": block}
         self.lines += [
@@ -490,14 +490,14 @@ def stories(draw: st.DrawFn) -> list[Line]:
 def test_a_reporter_that_sends_everything_again_changes_nothing(
     app: Flask, database: Database, story: list[Line], since: int, batch: int, times: int
 ) -> None:
-    """However its chain had reorganised, and whatever another reporter said of the last blocks since then."""
+    """However its chain had reorganised, and whatever another reporter sent of the last blocks since then."""
     change_part(app, Intake, max_reorg_blocks=10)
     forget_events(app)
     assert feed(app, *story, reporter="a").refused == []
-    told = [each | {"id": f"b:{each['id']}"} for each in others()]
+    reported = [each | {"id": f"b:{each['id']}"} for each in others()]
     last = [1000 + since % 5, 1000 + since % 7]
-    told += [liquidity("b:low", last[0], 5), released(3, event_id="b:paid", block=last[1], chain_id=2)]
-    assert feed(app, *told, reporter="b").refused == []
+    reported += [liquidity("b:low", last[0], 5), released(3, event_id="b:paid", block=last[1], chain_id=2)]
+    assert feed(app, *reported, reporter="b").refused == []
     before = everything(database)
     for _ in range(times):
         for start in range(0, len(story), batch):

@@ -1,4 +1,4 @@
-"""Every table that grows has something that ends it, or the page says that nothing does."""
+"""Every table that grows has something that ends it, or the page names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One reporter cannot make a transfer so long that folding and answering it costs seconds."""
+"""One reporter cannot make a transfer so long that its projection and its answers cost seconds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def statuses(first: int, count: int) -> list[dict[str, Any]]:
 
 
 def requests(first: int, count: int) -> list[dict[str, Any]]:
-    """Refund requests that nothing contradicts: they differ in their sequence number alone."""
+    """Refund requests that nothing contradicts: they differ only in their sequence number."""
     return [prepared(1, request(1, seqnum=1000 + first + n)) for n in range(count)]
 
 
 def test_statuses_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
-    """100,000 of them made each question for its evidence cost a second."""
+    """100,000 of them made each request for its evidence cost a second."""
     feed(app, sent(1))
     first = feed(app, *statuses(0, MAX_OF_A_TYPE - 10), reporter=EVIL)
     assert (first.accepted, first.refused) == (MAX_OF_A_TYPE - 10, [])
@@ -57,8 +57,8 @@ def test_an_operator_may_bring_any_log_back(app: Flask) -> None:
 def test_requests_have_a_lower_one(app: Flask, status: Callable[[int], Any]) -> None:
     """Beside a thousand of them a signature cost 70 ms, and its refusal was 44 kB long."""
     feed(app, sent(1))
-    told = feed(app, *requests(0, MAX_REQUESTS + 36), reporter=EVIL)
-    assert (told.accepted, len(told.refused)) == (MAX_REQUESTS, 36)
+    result = feed(app, *requests(0, MAX_REQUESTS + 36), reporter=EVIL)
+    assert (result.accepted, len(result.refused)) == (MAX_REQUESTS, 36)
     wrong = feed(app, signed(1, sign_digest(keccak256(b"wrong"), keccak256(b"stranger"))), reporter=EVIL)
     assert len(wrong.refused[0].reason) < 400
     right = request(1)

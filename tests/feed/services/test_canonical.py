@@ -1,4 +1,4 @@
-"""What the database finds out about what stands is what whole logs say, whatever happened."""
+"""What the database selects as canonical is what the whole log gives, in any history."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ KINDS = ("added", "withdrawn", "reorg")
 def lines(draw: st.DrawFn) -> dict[str, Any]:
     """One line about chain 1 or 2.
 
-    An id says what its event says, so that an event that comes again is the same; blocks are few, so that
-    reorgs hit. Without a block is the event of block 0.
+    An id names the content of its event, so that an event that comes again is the same. Blocks are few, so
+    that reorgs hit. Without a block is the event of block 0.
     """
     chain, block = draw(st.sampled_from([1, 1, 2])), draw(st.integers(0, 4))
     kind = draw(st.sampled_from([*KINDS, *KINDS, "sent", "confirmed", "retracted"]))
     at = {"block": block} if block else {}
     match kind:
         case "added" | "withdrawn":
-            told = {"symbol": "USDT" if block % 2 else "CELR", "amount": str(HUGE + block)} | at
-            line = event(f"liquidity.{kind}", chain_id=chain, **told)
+            reported = {"symbol": "USDT" if block % 2 else "CELR", "amount": str(HUGE + block)} | at
+            line = event(f"liquidity.{kind}", chain_id=chain, **reported)
         case "reorg":
             line = event("chain.reorged", chain_id=chain, from_block=block + 1)
         case "sent":
@@ -68,8 +68,8 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
 
 def deposit(block: int) -> dict[str, Any]:
     """A deposit of the first chain."""
-    told = {"symbol": "USDT", "amount": str(HUGE), "block": block}
-    return event("liquidity.added", chain_id=1, **told) | {"id": f"added-{block}"}
+    reported = {"symbol": "USDT", "amount": str(HUGE), "block": block}
+    return event("liquidity.added", chain_id=1, **reported) | {"id": f"added-{block}"}
 
 
 def reorg(block: int) -> dict[str, Any]:
@@ -77,15 +77,15 @@ def reorg(block: int) -> dict[str, Any]:
     return event("chain.reorged", chain_id=1, from_block=block) | {"id": f"reorg-{block}"}
 
 
-@example(told=[deposit(3), reorg(3), deposit(3)], batch=1)
-@example(told=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
-@example(told=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)
-@example(told=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
+@example(reported=[deposit(3), reorg(3), deposit(3)], batch=1)
+@example(reported=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
+@example(reported=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)
+@example(reported=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
 @costly
-@given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
-def test_as_in_memory(app: Flask, database: Database, told: list[dict[str, Any]], batch: int) -> None:
+@given(reported=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
+def test_as_in_memory(app: Flask, database: Database, reported: list[dict[str, Any]], batch: int) -> None:
     forget_events(app)
-    tell(app, told, batch)
+    happen(app, reported, batch)
     compare(database)
 
 
@@ -108,15 +108,15 @@ def test_as_in_memory_with_belated_reorgs(
     """The chains were read so far meanwhile that no reorg from before would be believed if it were new."""
     change_part(app, Intake, max_reorg_blocks=2)
     forget_events(app)
-    tell(app, first, batch)
-    tell(app, [event("chain.head", f"far-{n}", chain_id=n, block=100) for n in (1, 2)], batch)
-    tell(app, again, batch)
+    happen(app, first, batch)
+    happen(app, [event("chain.head", f"far-{n}", chain_id=n, block=100) for n in (1, 2)], batch)
+    happen(app, again, batch)
     compare(database)
 
 
-def tell(app: Flask, told: list[dict[str, Any]], batch: int) -> None:
+def happen(app: Flask, reported: list[dict[str, Any]], batch: int) -> None:
     """Feed the lines, and retract what others of them name."""
-    for retraction, group in groupby(told, key=lambda line: "retract" in line):
+    for retraction, group in groupby(reported, key=lambda line: "retract" in line):
         some = list(group)
         if retraction:
             for line in some:
@@ -130,7 +130,7 @@ def tell(app: Flask, told: list[dict[str, Any]], batch: int) -> None:
 
 
 def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:
-    """Every standing reorg of the chains that was accepted after a position in the log."""
+    """Every canonical reorg of the chains that was accepted after a position in the log."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.chain_id, Event.block, Event.body)
         .where(Event.type == ChainReorged.type)
@@ -154,7 +154,7 @@ def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: i
 
 
 def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
-    """The sums of the chain's standing liquidity events, by symbol."""
+    """The sums of the chain's canonical liquidity events, by symbol."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
         .where(Event.chain_id == chain_id, Event.type.in_(LIQUIDITY))
@@ -180,15 +180,15 @@ def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounte
 
 
 def compare(database: Database) -> None:
-    """Compare what the database finds out with what the whole log says, and the stored sums."""
+    """Compare what the database selects with what the whole log gives, and the stored sums."""
     with reading(database.engine) as connection:
         for chain in (ChainId(1), ChainId(2)):
             expected = {name: sums for name, sums in liquidity(connection, chain).items() if sums}
             assert canonical_liquidity(connection, chain) == expected
             columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
             rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain))
-            kept = {row[0]: PoolCounters(added=row[1], withdrawn=row[2]) for row in rows}
-            assert {name: sums for name, sums in kept.items() if sums} == expected
+            stored = {row[0]: PoolCounters(added=row[1], withdrawn=row[2]) for row in rows}
+            assert {name: sums for name, sums in stored.items() if sums} == expected
         ids = [id_of(1)]
         reorgs = every_reorg(connection, {1, 2}, 0)
         for history in load_histories(connection, ids).values():

@@ -1,4 +1,4 @@
-"""What the fields of each event must be, one by one, and which fault of a line is told."""
+"""What the fields of each event must be, one by one, and which fault of a line is reported."""
 
 from __future__ import annotations
 
@@ -82,8 +82,12 @@ def test_each_field_is_read_stored_and_refused(event_type: str) -> None:
         for wrong in NOTHING_TAKES:
             if field.name == "nonce" and type(wrong) is int:
                 continue  # the one field that takes any
-            told = read(whole | {field.name: wrong})
-            assert isinstance(told, str) and told.startswith(field.name), (field.name, wrong, told)
+            reported = read(whole | {field.name: wrong})
+            assert isinstance(reported, str) and reported.startswith(field.name), (
+                field.name,
+                wrong,
+                reported,
+            )
 
 
 @pytest.mark.parametrize(
@@ -115,9 +119,9 @@ def test_each_field_is_read_stored_and_refused(event_type: str) -> None:
     ],
 )
 def test_the_first_fault_is_told(line: dict[str, Any], reason: str) -> None:
-    told = read(line)
-    assert isinstance(told, str)
-    assert told.startswith(reason)
+    reported = read(line)
+    assert isinstance(reported, str)
+    assert reported.startswith(reason)
 
 
 def test_a_repeated_key_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""What a question or a change costs does not grow with all that was ever retracted, reported or sent."""
+"""What a request or a change costs does not grow with all that was ever retracted, reported or sent."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def statuses(database: Database, key: Any, after: Position = BEGINNING) -> list[
 
 
 def retract_many(app: Flask, name: str) -> None:
-    """Have a reporter's word about another chain retracted."""
-    told = [event("chain.head", f"{name}-{n}", chain_id=3, block=n) for n in range(MANY)]
-    feed(app, *told, reporter=name)
+    """Have a reporter's events about another chain retracted."""
+    reported = [event("chain.head", f"{name}-{n}", chain_id=3, block=n) for n in range(MANY)]
+    feed(app, *reported, reporter=name)
     retract_reporter(*audited_of(app), name, NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
 def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) -> None:
     """Whether the same work is about the same before and after something else came."""
-    work()  # whatever is done only once
+    work()  # what is done only once
     before = steps(work)
     meanwhile()
     work()
@@ -117,8 +117,8 @@ def test_highest_id_wins_among_simultaneous_fees(
 ) -> None:
     """A database may sort ``B`` between ``a`` and ``c``."""
     ids = {"a": "B", "b": "a"}
-    told = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
-    feed(app, *(told[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
+    reported = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
+    feed(app, *(reported[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
     feed(app, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
     retract_ids(*audited, ["z"], "wrong", actor=TESTER)
     assert fee(database) == ord("b")

@@ -1,4 +1,4 @@
-"""The transactions that a transfer's row does not hold stand beside it, whatever came in which order."""
+"""The transactions that a transfer's row does not hold have rows of their own, in any order of events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_hash_of_row_is_not_stored_twice(app: Flask, database: Database) -> None
 
 
 def test_fallen_send_stays_findable(app: Flask, database: Database, audited: Audited) -> None:
-    """It moves back when it stands again."""
+    """It moves back when it is canonical again."""
     feed(app, sent(1, event_id="send", src_tx_hash=SEND))
     feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
     assert hashes(database) == {(transfer_id(1), SEND)}

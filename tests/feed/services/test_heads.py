@@ -94,8 +94,8 @@ def test_one_that_was_dropped_is_repeated(app: Flask, database: Database) -> Non
     one_by_one(app, *heads(1, 100))
     before = blocks(database)
     for again in (heads(1, 100), heads(1, 5)):
-        told = feed(app, *again)
-        assert (told.accepted, told.repeated, told.refused) == (0, len(again), [])
+        result = feed(app, *again)
+        assert (result.accepted, result.repeated, result.refused) == (0, len(again), [])
     assert blocks(database) == before
 
 
@@ -139,9 +139,9 @@ def test_retracted_head_restores_earlier_ones(app: Flask, database: Database, au
 def test_an_exported_log_comes_to_the_same(
     app: Flask, database: Database, intake: Intake, audited: Audited, rogue_first: bool
 ) -> None:
-    """Though whoever takes it bears one name for all reporters, and one of them was retracted."""
-    told = [(heads(1, 100), "honest"), (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue")]
-    for events, reporter in reversed(told) if rogue_first else told:
+    """Though who reads it in has one name for all reporters, and one of them was retracted."""
+    reported = [(heads(1, 100), "honest"), (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue")]
+    for events, reporter in reversed(reported) if rogue_first else reported:
         one_by_one(app, *events, reporter=reporter)
     retract_reporter(*audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
     assert read_to(database) == (100, 100 - 1000)
@@ -152,7 +152,7 @@ def test_an_exported_log_comes_to_the_same(
 
 
 def test_the_newest_time_stays(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a lower block a later time was told: it goes on to count."""
+    """Of a lower block a later time was reported: it goes on to count."""
     one_by_one(app, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
     assert read_to(database) == (100, -1)
     replay(*audited, actor=TESTER)
@@ -175,7 +175,7 @@ def test_head_after_deep_reorgs_counts(app: Flask, database: Database) -> None:
 
 
 def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a head that fell and came again, by another reporter, only the later acceptance is left."""
+    """Of a head that was orphaned and came again, by another reporter, only the later acceptance is left."""
     one_by_one(app, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
     one_by_one(app, head(12), reporter="slow")
     one_by_one(app, *heads(13, 50))

@@ -1,4 +1,4 @@
-"""Whatever happened to a gateway, a replay of its log changes nothing."""
+"""After any history of a gateway, a replay of its log changes nothing."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
         change_part(app, Intake, max_reorg_blocks=DEPTHS[seed % 2])
         database = part_of(app, Database)
         happened = live_through(app, seed)
-        with writing(database.engine) as connection:  # as whatever is written next does first
+        with writing(database.engine) as connection:  # as the next write does first
             settle(connection, database.clock())
         before = everything(database)
         replay(*audited_of(app), actor=TESTER)
         after = everything(database)
         for name, rows in before.items():
             assert rows == after[name], (seed, name, happened)
-        told: list[Difference] = []
-        verify(database, told.append)
-        assert not told, (seed, [str(each) for each in told], happened)
+        reported: list[Difference] = []
+        verify(database, reported.append)
+        assert not reported, (seed, [str(each) for each in reported], happened)
         forget_projections(database)
         replay(*audited_of(app), actor=TESTER)
         again = everything(database)
@@ -80,7 +80,7 @@ def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
 def test_heads_that_left_the_log_change_nothing(
     app: Flask, tried: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a gateway whose log keeps everything; neither does pruning at the end."""
+    """As in a gateway whose log loses nothing; neither does pruning at the end."""
     change_part(app, Database, clock=Clock())
     change_part(app, Intake, max_reorg_blocks=DEPTHS[0])
     database = part_of(app, Database)
@@ -99,9 +99,9 @@ def test_heads_that_left_the_log_change_nothing(
         assert events_of(database) <= logged
         later = replace(database, clock=lambda: NOW + timedelta(days=30))
         prune(later, part_of(app, AuditKeys), part_of(app, Intake), NOW, actor=TESTER)
-        told: list[Difference] = []
-        verify(database, told.append)
-        assert not told, (seed, [str(each) for each in told], happened)
+        reported: list[Difference] = []
+        verify(database, reported.append)
+        assert not reported, (seed, [str(each) for each in reported], happened)
         progress = everything(database)["chain_progress"]
         assert progress == whole["chain_progress"], (seed, happened)
 
@@ -135,7 +135,7 @@ def events_of(database: Database) -> set[tuple[str, str]]:
 
 
 def read_to(app: Flask) -> dict[str, str]:
-    """When the newest event of each chain happened, as look-ups say."""
+    """When the newest event of each chain happened, as look-ups show."""
     found = app.test_client().get("/v2/getTransfer?key=0x" + "ff" * 32).get_json()["read_to"]
     return {chain_id: reading["at"][11:19] for chain_id, reading in found.items()}
 
@@ -150,13 +150,13 @@ def test_what_is_retracted_is_no_longer_read(app: Flask, audited: Audited, wrong
         sent(2, at=-20) | {"id": "a send"},
         about(3, "transfer.submitted", src_chain_id=3),
     )
-    told = [read_to(app)]
+    reported = [read_to(app)]
     for each in (wrong, "a head", "a send"):
         retract_ids(*audited, [each], "wrong", actor=TESTER)
-        told.append(read_to(app))
+        reported.append(read_to(app))
         replay(*audited, actor=TESTER)
-        assert read_to(app) == told[-1]
-    before, first, *_, last = [each["1"] for each in told]
+        assert read_to(app) == reported[-1]
+    before, first, *_, last = [each["1"] for each in reported]
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
     assert first == ("11:59:40" if wrong == "a head" else "11:58:20")
     assert last == "11:58:20"

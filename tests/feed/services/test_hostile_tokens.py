@@ -56,9 +56,9 @@ SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 
 
 
 def story(send: dict[str, Any], rng: random.Random) -> Events:
-    """What honest reporters say of a transfer from chain 1 to chain 2."""
+    """What honest reporters send of a transfer from chain 1 to chain 2."""
     wd_onchain = request(1, ref_id=bytes.fromhex(send["transfer_id"][2:]))
-    told = [
+    reported = [
         send,
         of(send, about(1, "transfer.confirmed", block=99)),
         of(send, about(1, "transfer.submitted", at=-200, src_chain_id=1, dst_chain_id=2)),
@@ -68,15 +68,15 @@ def story(send: dict[str, Any], rng: random.Random) -> Events:
         of(send, prepared(1, wd_onchain)),
         *(of(send, signed(1, signature(wd_onchain, key))) for key in KEYS[:3]),
     ]
-    return [told[0], *rng.sample(told[1:], rng.randrange(len(told)))]
+    return [reported[0], *rng.sample(reported[1:], rng.randrange(len(reported)))]
 
 
-def lies(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
-    """What the bearer of a token for chain 3 may say of it."""
+def false_reports(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
+    """What the bearer of a token for chain 3 may send of it."""
     at = rng.choice([-9000, -150, -1])
     common = {"chain_id": rng.choice([None, 3]), "block": rng.choice([1, 95, 60_000_000])}
     other = {"src_chain_id": 3, "dst_chain_id": rng.choice([1, 2, 3]), "block": 1}
-    told = [
+    reported = [
         send | other | {"id": "false"},
         of(send, proven(99, at=at, **other)),
         proven(98, at=at, **other),
@@ -94,13 +94,13 @@ def lies(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
         event("chain.reorged", chain_id=3, from_block=1),
         event("chain.head", chain_id=3, block=60_000_000),
     ]
-    chosen = rng.sample(told, rng.randrange(1, 7))
+    chosen = rng.sample(reported, rng.randrange(1, 7))
     taken = rng.choice(honest)["id"]
     return [each | {"id": taken} if rng.random() < 0.3 else each for each in chosen]
 
 
 def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
-    """All that is said of the transfers, and of a transaction that only an attacker names."""
+    """All answers about the transfers, and of a transaction that only an attacker names."""
     by_hash = {"tx_hash": FALSE_HASH, "src_chain_id": 1}
     found: list[Any] = [client.post("/v2/getTransferStatus", json=by_hash).get_json()["err"]["code"]]
     found.append(client.get("/v2/getTransfer", query_string={"tx_hash": FALSE_HASH}).get_json()["transfers"])
@@ -116,9 +116,9 @@ def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
     return found
 
 
-def tell(app: Flask, told: list[tuple[str, dict[str, Any]]]) -> None:
+def report(app: Flask, reported: list[tuple[str, dict[str, Any]]]) -> None:
     """Report each event by its reporter, in batches of one."""
-    for reporter, line in told:
+    for reporter, line in reported:
         result = ingest_lines(
             part_of(app, Database),
             part_of(app, Intake),
@@ -141,21 +141,21 @@ def assert_attack_changes_nothing(app: Flask, rng: random.Random) -> None:
     sends = rng.sample(SENDS, rng.randrange(1, 3))
     honest = [(rng.choice("ab"), each) for send in sends for each in story(send, rng)]
     rng.shuffle(honest)
-    tell(app, honest)
+    report(app, honest)
     expected = answers(client, sends)
     forget_events(app)
-    told = list(honest)
+    reported = list(honest)
     for send in sends:
         of_send = [each for _, each in honest if each["transfer_id"] == send["transfer_id"]]
-        for lie in lies(send, of_send, rng):
-            told.insert(rng.randrange(len(told) + 1), ("hostile", lie))
-    tell(app, told)
+        for false in false_reports(send, of_send, rng):
+            reported.insert(rng.randrange(len(reported) + 1), ("hostile", false))
+    report(app, reported)
     assert answers(client, sends) == expected
     deep = {"type": "chain.reorged", "id": "r", "at": "2026-06-01T12:00:00Z", "chain_id": 1, "from_block": 95}
-    assert not told_by(app, "a", deep).refused
+    assert not report_as(app, "a", deep).refused
 
 
-def told_by(app: Flask, reporter: str, *lines: dict[str, Any]) -> IngestResult:
+def report_as(app: Flask, reporter: str, *lines: dict[str, Any]) -> IngestResult:
     """What becomes of the lines of a reporter."""
     scope = SCOPES[reporter]
     return ingest_lines(
@@ -168,8 +168,8 @@ def told_by(app: Flask, reporter: str, *lines: dict[str, Any]) -> IngestResult:
 
 
 def status(app: Flask) -> int:
-    asked = {"transfer_id": SENDS[0]["transfer_id"]}
-    return int(app.test_client().post("/v2/getTransferStatus", json=asked).get_json()["status"])
+    query = {"transfer_id": SENDS[0]["transfer_id"]}
+    return int(app.test_client().post("/v2/getTransferStatus", json=query).get_json()["status"])
 
 
 REQUEST = of(SENDS[0], prepared(1, request(1, ref_id=bytes.fromhex(SENDS[0]["transfer_id"][2:]))))
@@ -182,8 +182,8 @@ EARLY = "2020-01-01T00:00:00Z"
 @pytest.mark.parametrize("honest", ["a", "b"])
 def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, honest: str) -> None:
     copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
-    assert told_by(app, "hostile", *copies).accepted == 3
-    told_by(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
+    assert report_as(app, "hostile", *copies).accepted == 3
+    report_as(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
     assert status(app) == 8
     replay(*audited, actor=TESTER)
     assert status(app) == 8
@@ -191,29 +191,29 @@ def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, hon
 
 def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     later = SIGNATURES[4:7]
-    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
-    told_by(app, "hostile", *(word | {"id": each["id"]} for each in later))
-    told_by(app, "a", SENDS[0], REQUEST, *later)
+    decision = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    report_as(app, "hostile", *(decision | {"id": each["id"]} for each in later))
+    report_as(app, "a", SENDS[0], REQUEST, *later)
     assert status(app) == 7
-    told_by(app, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    report_as(app, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
     assert status(app) == 8
 
 
 def test_signatures_that_wait_have_a_bound(app: Flask) -> None:
     many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
-    assert told_by(app, "hostile", *many).accepted == MAX_OF_A_TYPE
+    assert report_as(app, "hostile", *many).accepted == MAX_OF_A_TYPE
 
 
 def test_copies_of_counted_signatures_are_bounded(app: Flask) -> None:
-    told_by(app, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
+    report_as(app, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
     many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
-    assert told_by(app, "b", *many).accepted == MAX_OF_A_TYPE
-    assert told_by(app, "b", SIGNATURES[0] | {"id": "one more"}).refused
+    assert report_as(app, "b", *many).accepted == MAX_OF_A_TYPE
+    assert report_as(app, "b", SIGNATURES[0] | {"id": "one more"}).refused
 
 
 def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
     """The whole log of a transfer is read with each event about it, and for each stream that begins."""
-    told_by(app, "a", SENDS[0])
+    report_as(app, "a", SENDS[0])
     named = [
         of(SENDS[0], line) | {"id": f"{line['type']} {n}"}
         for n in range(MAX_OF_A_LIMITED // 3 + 1)
@@ -223,30 +223,30 @@ def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
             about(1, "transfer.delayed", block=200, chain_id=2),
         )
     ]
-    told = told_by(app, "b", *named)
-    assert told.accepted == MAX_OF_A_LIMITED
-    assert {each.reason for each in told.refused} == {
+    result = report_as(app, "b", *named)
+    assert result.accepted == MAX_OF_A_LIMITED
+    assert {each.reason for each in result.refused} == {
         "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
         "further ones with a token for all chains"
     }
-    assert told_by(app, "b", of(SENDS[0], about(1, "refund.requested"))).refused
-    assert told_by(app, "b", *named[:5]).repeated == 5
-    honest = told_by(app, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+    assert report_as(app, "b", of(SENDS[0], about(1, "refund.requested"))).refused
+    assert report_as(app, "b", *named[:5]).repeated == 5
+    honest = report_as(app, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
     assert not honest.refused
-    assert told_by(app, "b", SENDS[1]).accepted == 1
+    assert report_as(app, "b", SENDS[1]).accepted == 1
 
 
 def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: Audited) -> None:
     paid = of(SENDS[0], released(1, block=200, chain_id=2))
-    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
-    told_by(app, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
-    told_by(app, "a", SENDS[0], paid)
+    decision = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    report_as(app, "hostile", *(decision | {"id": each["id"]} for each in (paid, SENDS[0])), decision)
+    report_as(app, "a", SENDS[0], paid)
     retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
     assert status(app) == 5
 
 
 def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:
-    told_by(app, "a", SENDS[0] | {"limited_to": [2**64]})
+    report_as(app, "a", SENDS[0] | {"limited_to": [2**64]})
     [line] = export_log(database)
     assert "limited_to" not in json.loads(line)
 
@@ -259,16 +259,16 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize("told", DIFFERENT)
+@pytest.mark.parametrize("reported", DIFFERENT)
 def test_the_order_of_different_reporters_changes_nothing(
-    app: Flask, database: Database, audited: Audited, told: list[tuple[str, dict[str, Any]]]
+    app: Flask, database: Database, audited: Audited, reported: list[tuple[str, dict[str, Any]]]
 ) -> None:
     found = []
-    for order in (told, told[::-1]):
+    for order in (reported, reported[::-1]):
         forget_events(app)
         for _ in range(2):  # what is refused is sent again
             for reporter, line in order:
-                told_by(app, reporter, line)
+                report_as(app, reporter, line)
         found.append(state(database))
         replay(*audited, actor=TESTER)
         assert state(database) == found[-1]

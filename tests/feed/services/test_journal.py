@@ -57,7 +57,7 @@ STORIES = [*EVERYTHING, *REORGS * 4]
 
 
 def rows(database: Database) -> Rows:
-    """By transfer and in their order, without the numbers that say it."""
+    """By transfer and in their order, without the numbers of that order."""
     table = JournalRow
     query = select(
         table.transfer_id, table.seq, table.is_later, table.previous_status, table.status,
@@ -96,11 +96,11 @@ def fed(app: Flask, batches: list[Events]) -> tuple[Rows, Rows]:
 @costly
 @given(data=st.data())
 def test_rows_are_the_same_in_any_batches(app: Flask, data: st.DataObject) -> None:
-    told = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(told)), max_size=4)))
-    in_some = [told[a:b] for a, b in zip([0, *cuts], [*cuts, len(told)], strict=True) if a < b]
-    log_of_one, one_by_one = fed(app, [[each] for each in told])
-    for batches in (in_some, [told]):
+    reported = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(reported)), max_size=4)))
+    in_some = [reported[a:b] for a, b in zip([0, *cuts], [*cuts, len(reported)], strict=True) if a < b]
+    log_of_one, one_by_one = fed(app, [[each] for each in reported])
+    for batches in (in_some, [reported]):
         log_of_batches, in_batches = fed(app, batches)
         # Signatures that were aside come into the log at the end of what makes them right.
         assume(log_of_batches == log_of_one)
@@ -108,8 +108,8 @@ def test_rows_are_the_same_in_any_batches(app: Flask, data: st.DataObject) -> No
 
 
 def test_batch_entries_are_reported_singly(app: Flask, database: Database) -> None:
-    told = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
-    feed(app, *told)
+    reported = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
+    feed(app, *reported)
     assert steps(database) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
 
 
@@ -128,18 +128,18 @@ def test_entry_has_row_per_transfer(app: Flask, database: Database) -> None:
 
 def test_paid_id_reaches_other_at_its_entry(app: Flask) -> None:
     """The refund requests of both transfers have one withdraw id."""
-    told: Events = []
+    reported: Events = []
     for n in (1, 2):
         wd_onchain = request(n)
-        told += [
+        reported += [
             sent(n),
             about(n, "network.status", at=-40, xfer_status=4),
             about(n, "refund.requested", at=-30),
         ]
-        told += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
-    told += [about(1, "refund.completed", block=400)]
-    _, one_by_one = fed(app, [[each] for each in told])
-    _, at_once = fed(app, [told])
+        reported += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
+    reported += [about(1, "refund.completed", block=400)]
+    _, one_by_one = fed(app, [[each] for each in reported])
+    _, at_once = fed(app, [reported])
     assert at_once == one_by_one
     last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
     assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
@@ -149,7 +149,7 @@ def test_each_validator_set_changes_open_refund(app: Flask, database: Database) 
     """The second set takes the quorum away, the third gives it back."""
     first, second = PEOPLE[:2]
     wd_onchain = request(1)
-    told = [
+    reported = [
         rotation(1, {first: 1}, at=-300),
         sent(1),
         about(1, "network.status", at=-40, xfer_status=4),
@@ -159,8 +159,8 @@ def test_each_validator_set_changes_open_refund(app: Flask, database: Database) 
         rotation(1, {second: 1}, at=-20),
         rotation(1, {first: 1}, at=-10),
     ]
-    _, one_by_one = fed(app, [[each] for each in told])
-    _, at_once = fed(app, [told])
+    _, one_by_one = fed(app, [[each] for each in reported])
+    _, at_once = fed(app, [reported])
     assert at_once == one_by_one
     assert steps(database)[-2:] == [(7, 8, 7), (8, 7, 8)]
 
@@ -197,7 +197,7 @@ def test_a_replay_changes_no_row(app: Flask, database: Database, audited: Audite
 
 
 def test_missing_last_row_is_reported(app: Flask, database: Database, audited: Audited) -> None:
-    """As beside code from before there was a journal, which writes none."""
+    """As next to code from before there was a journal, which writes none."""
     feed(app, sent(1), sent(2), released(1))
     with writing(database.engine) as connection:
         connection.execute(delete(JournalRow).where(JournalRow.seq == 3))
@@ -241,7 +241,7 @@ def test_display_change_has_no_row(app: Flask, database: Database, editing: Edit
 
 
 def test_evidence_that_others_signed_has_a_row(app: Flask, database: Database) -> None:
-    """The status is 8 before and after: nobody is told, and the answer is another one."""
+    """The status is 8 before and after: nobody is notified, and the evidence is another one."""
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))
     rotated = event("validators.updated", chain_id=1, block=130, **members(0, 1, 2))

@@ -56,7 +56,7 @@ def counts(database: Database) -> dict[tuple[int, int, int, int], int]:
 
 
 def recounted(database: Database) -> dict[tuple[int, int, int, int], int]:
-    """What the counts must be, from the records alone."""
+    """What the counts must be, from only the records."""
     with reading(database.engine) as connection:
         since = connection.scalar(select(LatencyWindow.since))
         records = connection.execute(select(LatencyRecord.__table__)).all()

@@ -1,4 +1,4 @@
-"""Events about what is not configured yet are kept, and count when it becomes known."""
+"""Events about what is not configured yet are stored, and count when it becomes known."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_release_counts_once_decimals_are_known(
 
 
 def test_liquidity_counts_once_its_symbol_is_known(app: Flask, database: Database, editing: Editing) -> None:
-    """Its symbol is written as the configuration writes it, in whatever letter case it was reported."""
+    """Its symbol is written as the configuration writes it, in any letter case."""
     document = without_network(database)
     added = event("liquidity.added", chain_id=2, symbol="usdt", amount="70", block=5)
     feed(app, added, event("liquidity.withdrawn", chain_id=2, symbol="Usdt", amount="3", block=6))

@@ -58,14 +58,14 @@ from tests.feed.services.world import (
 )
 from tests.steps import statements
 
-Told = tuple[str, Events]
+Reported = tuple[str, Events]
 """A post: its reporter and its events."""
 
 SECONDS = 20.0
 
 
-def made(told: Sequence[Told]) -> list[Post]:
-    return [Post(Sender(name, REPORTERS[name]), read(events)) for name, events in told]
+def made(reported: Sequence[Reported]) -> list[Post]:
+    return [Post(Sender(name, REPORTERS[name]), read(events)) for name, events in reported]
 
 
 def read(events: Events) -> list[ReadLine]:
@@ -96,7 +96,7 @@ STORIES: Events = [*EVERYTHING, *REORGS, *EVENTS]
 
 
 @st.composite
-def posts_of_reporters(draw: st.DrawFn) -> list[Told]:
+def posts_of_reporters(draw: st.DrawFn) -> list[Reported]:
     """Small posts by several, some with the same events, as if some had been reported before."""
     some = draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=30))
     events = st.lists(st.sampled_from(some), min_size=1, max_size=6)
@@ -109,10 +109,10 @@ def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> No
     change_part(app, Database, clock=Clock())
     change_part(app, Intake, max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
     database = part_of(app, Database)
-    told = data.draw(posts_of_reporters())
-    groups = data.draw(st.lists(st.integers(0, 3), min_size=len(told), max_size=len(told)))
+    reported = data.draw(posts_of_reporters())
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=len(reported), max_size=len(reported)))
     forget_events(app)
-    one_by_one, grouped = made(told), made(told)
+    one_by_one, grouped = made(reported), made(reported)
     for post in one_by_one:
         together(app, [post])
     apart = state(database)
@@ -130,7 +130,7 @@ HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
+    ("before", "reported"),
     [
         (WAITING, [("a", [prepared(1, OTHER)]), ("b", [sent(2)])]),
         (
@@ -144,11 +144,11 @@ HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
     ids=["signatures that waited", "heads that left the log"],
 )
 def test_related_posts_keep_their_order(
-    app: Flask, database: Database, before: Events, told: list[Told]
+    app: Flask, database: Database, before: Events, reported: list[Reported]
 ) -> None:
     change_part(app, Intake, max_reorg_blocks=40)
     states = []
-    for groups in ([[post] for post in made(told)], [made(told)]):
+    for groups in ([[post] for post in made(reported)], [made(reported)]):
         forget_events(app)
         feed(app, *before, reporter="a")
         for group in groups:
@@ -203,7 +203,7 @@ def held(database: Database) -> Iterator[None]:
         yield
 
 
-def posting(app: Flask, posts: Sequence[Told], terms: Callable[[int], Terms]) -> list[Any]:
+def posting(app: Flask, posts: Sequence[Reported], terms: Callable[[int], Terms]) -> list[Any]:
     """Post all while the writer is busy; what each got, or the error."""
     outcomes: list[Any] = [None] * len(posts)
 

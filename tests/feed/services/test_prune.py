@@ -59,10 +59,10 @@ def test_no_answer_changes(app: Flask, database: Database, data: st.DataObject) 
     replay(*audited_of(app), actor=TESTER)  # as replay has it, to the last time of a chain
     before, limit = state(database), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
 
-    told = prune_later(app, limit, dry_run=True)
+    result = prune_later(app, limit, dry_run=True)
     assert state(database) == before
     done = prune_later(app, limit)
-    assert done == told
+    assert done == result
     gone = pruned_ids(database)
     assert done.transfers.total() == len(gone)
     after = state(database)
@@ -88,15 +88,15 @@ def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
     feed(app, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
     feed(app, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
-    told = prune_later(app, NOW)
+    result = prune_later(app, NOW)
     statuses = (Status.TRANSFER_COMPLETED, Status.TRANSFER_FAILED, Status.TRANSFER_REFUNDED)
-    assert told.transfers == dict.fromkeys(statuses, 1)
-    assert (told.events, told.oldest, told.newest) == (
+    assert result.transfers == dict.fromkeys(statuses, 1)
+    assert (result.events, result.oldest, result.newest) == (
         5,
         NOW - timedelta(seconds=100),
         NOW - timedelta(seconds=5),
     )
-    assert {key: (m.sent, m.relayed) for key, m in told.moved.items()} == {
+    assert {key: (m.sent, m.relayed) for key, m in result.moved.items()} == {
         (1, "USDT"): (1_000_000_000, 0),
         (2, "USDT"): (0, 1_000_000_000 * 10**12),
     }
@@ -105,11 +105,11 @@ def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
 
 def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
     feed(app, sent(1), released(1, at=-10))
-    for clock, kept in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
+    for clock, is_retained in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
         change_part(app, Database, clock=lambda clock=clock: clock)  # type: ignore[misc]
-        told = prune(*audited_of(app), intake, LATER, actor=TESTER)
-        assert told.before == clock - timedelta(days=7)
-        assert told.transfers.total() == 1 - kept
+        result = prune(*audited_of(app), intake, LATER, actor=TESTER)
+        assert result.before == clock - timedelta(days=7)
+        assert result.transfers.total() == 1 - is_retained
 
 
 def test_epoch_of_capped_pool_is_kept(app: Flask, database: Database) -> None:
@@ -249,7 +249,7 @@ def log_ids(database: Database) -> list[str]:
 
 
 def test_fees_and_liquidity_that_decide_nothing_go(app: Flask, database: Database, audited: Audited) -> None:
-    told = [
+    reported = [
         fee("f1", -90, 1),
         fee("f2", -80, 2),
         fee("f3", -70, 3),
@@ -258,7 +258,7 @@ def test_fees_and_liquidity_that_decide_nothing_go(app: Flask, database: Databas
         liquidity("a3", "added", -60, 9, block=110),
         liquidity("a4", "added", -5, 11, block=111),
     ]
-    feed(app, *told, reporter="other")
+    feed(app, *reported, reporter="other")
     feed(app, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
     retract_ids(*audited, ["a2"], "wrong", actor=TESTER)
     before = state(database)
@@ -271,9 +271,9 @@ def test_fees_and_liquidity_that_decide_nothing_go(app: Flask, database: Databas
     assert state(database) == before
     replay(*audited_of(app), actor=TESTER)
     assert state(database) == before
-    again = feed(app, *told)
+    again = feed(app, *reported)
     assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
-    assert [row[2:] for row in state(database)["pool_counters"]] == [(77, 0, 0, 0)], "and stand again"
+    assert [row[2:] for row in state(database)["pool_counters"]] == [(77, 0, 0, 0)], "and are canonical again"
     assert [row[3] for row in state(database)["fed_fees"]] == [3]
 
 
@@ -298,8 +298,8 @@ def test_export_after_pruning_is_equivalent(app: Flask, database: Database) -> N
 def test_heads_of_before_go_at_once(app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that an earlier release left, also of a reporter that is silent now."""
     monkeypatch.setattr("app.feed.services.write.drop_heads", lambda *_: None)
-    told = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
-    feed(app, *told, reporter="silent")
+    reported = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
+    feed(app, *reported, reporter="silent")
     before = state(database)
     dry = prune_later(app, NOW, dry_run=True)
     assert prune_later(app, NOW) == dry
@@ -314,8 +314,8 @@ def test_cursors_of_all_reporters_stay(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:
     by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}
-    for reporter, told in by.items():
-        feed(app, told, reporter=f"env-{reporter}")
+    for reporter, reported in by.items():
+        feed(app, reported, reporter=f"env-{reporter}")
     feed(app, sent(2), released(2), reporter="env-one")
     tokens = [replace(environment_tokens[0], name=f"env-{reporter}") for reporter in by]
     before = [cursor(database, token) for token in tokens]

@@ -97,8 +97,8 @@ def test_rest_is_reread_after_reorg(
     app: Flask, intake: Intake, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It reaches the payout of a transfer of the page, which is not finished then."""
-    told = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
-    feed(app, *told)
+    reported = [each for n in (1, 2) for each in (sent(n, block=n), released(n, block=n, at=n - 60))]
+    feed(app, *reported)
     turns = between_turns(app, monkeypatch, event("chain.reorged", at=0, chain_id=2, from_block=2))
     looked: list[int] = []
     found = prune(*audited, intake, LATER, actor=TESTER, progress=looked.append)
@@ -112,7 +112,7 @@ def test_turn_size_follows_its_time() -> None:
         pace.after(pace.transfers, pace.transfers * 0.0002)
     assert 400 < pace.transfers <= 500, "0.2 ms each"
     pace.after(pace.transfers, 60)
-    assert pace.transfers > 200, "one slow turn says little"
+    assert pace.transfers > 200, "one slow turn changes little"
     for _ in range(20):
         pace.after(pace.transfers, 60)
     assert pace.transfers == prune_services.FEWEST

@@ -1,4 +1,4 @@
-"""An ask moves a transfer from 6 to 7 and nothing else, whenever it comes."""
+"""A user's refund request moves a transfer from 6 to 7 and nothing else, whenever it comes."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ Status = Callable[[int], Any]
 pytestmark = pytest.mark.every_database
 
 
-def keep_ask(database: Database, n: int, at: float = -20) -> None:
-    """The ask as the service keeps it, at any status."""
+def request_refund(database: Database, n: int, at: float = -20) -> None:
+    """The request as the service stores it, at any status."""
     key = id_of(n)
     with writing(database.engine) as connection:
         connection.execute(insert(UserRefundRequest), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
@@ -63,7 +63,7 @@ def held(row: Any) -> tuple[int, int]:
 
 def test_request_counts_while_status_is_6(app: Flask, database: Database, status: Status) -> None:
     feed(app, sent(1), bad(1))
-    keep_ask(database, 1)
+    request_refund(database, 1)
     assert held(status(1)) == (7, 0)
     assert status(1).status_since == NOW - timedelta(seconds=20)
     assert status(1).updated_at == NOW - timedelta(seconds=20)
@@ -89,7 +89,7 @@ def test_it_masks_nothing(
     app: Flask, database: Database, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
 ) -> None:
     feed(app, sent(1), bad(1))
-    keep_ask(database, 1)
+    request_refund(database, 1)
     feed(app, *later)
     assert held(status(1)) == expected
 
@@ -99,14 +99,14 @@ def test_what_made_it_6_is_retracted(
 ) -> None:
     refusal = bad(1)
     feed(app, sent(1), refusal)
-    keep_ask(database, 1)
+    request_refund(database, 1)
     retract_ids(*audited, [refusal["id"]], "a mistake", actor=TESTER)
     assert held(status(1)) == (1, 0)
 
 
 def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: Status) -> None:
     feed(app, sent(1), bad(1))
-    keep_ask(database, 1)
+    request_refund(database, 1)
     feed(app, bad(1, -5, XferStatus.BAD_TOKEN))
     assert status(1).status_since == NOW - timedelta(seconds=5)
 
@@ -114,7 +114,7 @@ def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: S
 @costly
 @given(data=st.data())
 def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
-    """The ask among everything that can be said of its transfer, at any place."""
+    """The request among everything that can be reported of its transfer, at any place."""
     events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
     events = [sent(1), *data.draw(st.lists(st.sampled_from([bad(1), bad(1, -49)]), max_size=2)), *events]
 
@@ -123,7 +123,7 @@ def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
         batches = data.draw(arrival(events))
         place = data.draw(st.integers(0, len(batches)))
         ingest(app, batches[:place])
-        keep_ask(database, 1)
+        request_refund(database, 1)
         ingest(app, batches)
         return state(database)
 
@@ -132,7 +132,7 @@ def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
 
 def test_a_replay_leaves_it(app: Flask, database: Database, audited: Audited, status: Status) -> None:
     feed(app, sent(1), bad(1), sent(2), bad(2))
-    keep_ask(database, 1)
+    request_refund(database, 1)
     before = state(database)
     replay(*audited, actor=TESTER)
     assert state(database) == before
@@ -145,7 +145,7 @@ def test_pruning_takes_it_with_its_transfer_alone(
     old = -60 * 86400
     feed(app, sent(1, at=old), bad(1, old), sent(2, at=old), bad(2, old))
     for n in (1, 2):
-        keep_ask(database, n, old)
+        request_refund(database, n, old)
     feed(app, about(1, "refund.completed", at=old + 1))
     assert sum(prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER).transfers.values()) == 1
     assert status(1) is None
@@ -153,7 +153,7 @@ def test_pruning_takes_it_with_its_transfer_alone(
     last = seqs(database)
     assert len(last) == 1
     feed(app, sent(3), bad(3))
-    keep_ask(database, 3)
+    request_refund(database, 3)
     prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
     assert seqs(database)[-1] > last[-1]
 
@@ -162,13 +162,13 @@ def test_a_seq_is_never_given_twice(app: Flask, database: Database, intake: Inta
     """Reporters read on behind the last one they know, also when that was pruned."""
     old = -60 * 86400
     feed(app, sent(1, at=old), bad(1, old))
-    keep_ask(database, 1, old)
+    request_refund(database, 1, old)
     (last,) = seqs(database)
     feed(app, about(1, "refund.completed", at=old + 1))
     prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
     assert seqs(database) == []
     feed(app, sent(2), bad(2))
-    keep_ask(database, 2)
+    request_refund(database, 2)
     assert seqs(database)[0] > last
 
 

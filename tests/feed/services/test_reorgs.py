@@ -91,7 +91,7 @@ def test_reorg_retracts_once_chain_is_known(app: Flask, status: Callable[[int], 
     feed(app, release)
     assert status(1).status == 5
     feed(app, reorg(450, chain_id=2))
-    assert status(1).status == 5  # no send yet: nothing says that block 500 is chain 2's
+    assert status(1).status == 5  # no send yet: nothing shows that block 500 is chain 2's
     feed(app, sent(1))
     assert status(1).status == 1
     assert feed(app, release).accepted == 1
@@ -151,7 +151,7 @@ def test_each_acceptance_is_kept(app: Flask, database: Database) -> None:
 
 
 def test_fallen_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
-    """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing that stands."""
+    """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing canonical."""
     feed(app, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
     assert status(1).status == 3
     feed(app, reorg(100, at=1))
@@ -193,7 +193,7 @@ def test_blocks_move_with_changed_chains(
     block: int | None,
     expected: set[tuple[int, int]],
 ) -> None:
-    """The payout's block stayed on the chain that a former send had said. Found by tests/fuzz."""
+    """The payout's block stayed on the chain of a former send. Found by tests/fuzz."""
     feed(app, sent(1), released(1, block=200))
     assert blocks(database) == {(1, 100), (2, 200)}
     more = {} if block is None else {"block": block}

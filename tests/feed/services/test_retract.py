@@ -1,4 +1,4 @@
-"""A wrong feed can be undone, the undoing too, and replay tells the same."""
+"""A wrong feed can be undone, the undoing too, and a replay gives the same."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_reorganised_send_takes_no_later_confirmation(
     retract(audited, orphaned)
     assert status(1).status == 3
     retract(audited, later)
-    assert status(1).status == 1, "the early confirmation fell with the send that it confirmed"
+    assert status(1).status == 1, "the early confirmation was orphaned with the send that it confirmed"
     assert before["transfers"] != state(database)["transfers"]
     retract(audited, again)
     assert status(1).status == 0

@@ -141,7 +141,7 @@ class TestAside:
         else:
             retract_ids(*audited, [ROTATION["id"]], "wrong", actor=TESTER)
         assert status(1).status == 7
-        assert feed(app, old).repeated == 1, "it is of a current validator again, and was kept aside"
+        assert feed(app, old).repeated == 1, "it is of a current validator again, and was quarantined"
         feed(app, ROTATION)
         assert status(1).status == 8
 
@@ -233,8 +233,8 @@ class TestTooMany:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
         one, other, third = ({1}, {1, 2}, {1, 3})
         feed(app, sent(1), prepared(1, WD))
-        told = [(copies[0], one), (copies[0], other), (copies[1], one)]
-        assert [feed_limited(app, event, chains).accepted for event, chains in told] == [1, 1, 1]
+        reported = [(copies[0], one), (copies[0], other), (copies[1], one)]
+        assert [feed_limited(app, event, chains).accepted for event, chains in reported] == [1, 1, 1]
         assert count(database, SignatureNotNeeded) == 1
         assert feed_limited(app, copies[0], third).accepted == 1
         another = about(1, "refund.requested") | {"id": copies[0]["id"]}

@@ -1,4 +1,4 @@
-"""Whatever happens, a status is what the table says that was written down apart (``status_table``).
+"""In any history a status is that of the table that was written apart from the code (``status_table``).
 
 A Hypothesis state machine feeds, reorganises, retracts, requests refunds, rotates validators and changes the
 network, through the services only.
@@ -66,7 +66,7 @@ TRANSFERS: Final = {1: SendKind.DEPOSIT, 2: SendKind.BURN, 3: SendKind.POOL}
 """With how ``of_transfer`` sends them: one of each kind, so no two of their requests have one withdraw id."""
 
 MERGED: Final = ("shared", "refund")
-"""Ids under which ``of_transfer`` says less the second time: any_order is about these."""
+"""Ids under which ``of_transfer`` has fewer fields the second time: any_order is about these."""
 
 
 def _chain(n: int) -> int:
@@ -103,33 +103,37 @@ REQUESTS: Final = {text: each for n in TRANSFERS for text, each in _requests(n).
 SIGNATURES: Final = {text: made for n in TRANSFERS for text, made in _signatures(n).items()}
 
 
-def _told(n: int) -> Events:
-    """Everything that can be said of one transfer, the word of the validators at several times."""
-    told = [each for each in of_transfer(n) if each["id"] not in MERGED]
+def _reports(n: int) -> Events:
+    """Everything that can be reported of one transfer, with each decision of the validators."""
+    reported = [each for each in of_transfer(n) if each["id"] not in MERGED]
     signatures = [signed(n, base64.b64decode(each), at=-32) for each in _signatures(n)]
-    words = [about(n, "network.status", at=-20 - word, xfer_status=word) for word in range(1, 10)]
-    return told + signatures + words
+    decisions = [
+        about(n, "network.status", at=-20 - decision, xfer_status=decision) for decision in range(1, 10)
+    ]
+    return reported + signatures + decisions
 
 
-TOLD: Final = {n: {f"{n} {each['type']} {each['id'][:6]}": each for each in _told(n)} for n in TRANSFERS}
+REPORTS: Final = {
+    n: {f"{n} {each['type']} {each['id'][:6]}": each for each in _reports(n)} for n in TRANSFERS
+}
 """By short names, for failures to print."""
-ALL_TOLD: Final = {name: each for told in TOLD.values() for name, each in told.items()}
+ALL_REPORTS: Final = {name: each for reported in REPORTS.values() for name, each in reported.items()}
 ROTATIONS: Final = list(
     {
         each["id"]: each
-        for each in reversed(EVENTS)  # of one that is told twice the first has its place in a block
+        for each in reversed(EVENTS)  # of one that is reported twice the first has its place in a block
         if each["type"] == "validators.updated" and each["at"] <= NOW.isoformat()
     }.values()
 )
 
 
-TYPES: Final = list(dict.fromkeys(each["type"] for each in ALL_TOLD.values()))
+TYPES: Final = list(dict.fromkeys(each["type"] for each in ALL_REPORTS.values()))
 
 
 def _names(n: int) -> st.SearchStrategy[str]:
-    """Of what can be said of a transfer each type as often as the others, however many events it has."""
+    """Of what can be reported of a transfer each type as often as the others, however many events it has."""
     return st.one_of(
-        st.sampled_from([name for name, each in TOLD[n].items() if each["type"] == of_type])
+        st.sampled_from([name for name, each in REPORTS[n].items() if each["type"] == of_type])
         for of_type in TYPES
     )
 
@@ -139,7 +143,7 @@ OF_ALL: Final = st.lists(st.one_of(_names(n) for n in TRANSFERS), min_size=1, ma
 
 
 class Histories(RuleBasedStateMachine):
-    """A gateway beside the table."""
+    """A gateway next to the table."""
 
     app: Flask
     """Of the test; each history begins with it empty."""
@@ -158,41 +162,41 @@ class Histories(RuleBasedStateMachine):
         Without some types what is below them in the table is seen more often.
         """
         self.left_out = left_out
-        self._feed([each for each in ALL_TOLD.values() if each["type"] == "transfer.sent"])
-        self._feed([each for n in refused for each in TOLD[n].values() if each.get("xfer_status") in BAD])
+        self._feed([each for each in ALL_REPORTS.values() if each["type"] == "transfer.sent"])
+        self._feed([each for n in refused for each in REPORTS[n].values() if each.get("xfer_status") in BAD])
 
     @rule(names=st.one_of(OF_ONE, OF_ALL))
     def report(self, names: list[str]) -> None:
-        self._feed([line for name in names if (line := ALL_TOLD[name])["type"] not in self.left_out])
+        self._feed([line for name in names if (line := ALL_REPORTS[name])["type"] not in self.left_out])
 
     @rule(number=st.integers(0, len(REQUESTS) - 1), signers=st.integers(2, len(KEYS)))
     def sign(self, number: int, signers: int) -> None:
         """A request and the signatures of some over it."""
         wanted = [text for text, (of, _, _) in SIGNATURES.items() if of == list(REQUESTS)[number]][:signers]
         wanted.append(list(REQUESTS)[number])
-        told = [each for each in ALL_TOLD.values() if each["type"] not in self.left_out]
-        self._feed([e for e in told if e.get("wd_onchain") in wanted or e.get("signature") in wanted])
+        reported = [each for each in ALL_REPORTS.values() if each["type"] not in self.left_out]
+        self._feed([e for e in reported if e.get("wd_onchain") in wanted or e.get("signature") in wanted])
 
     @rule(number=st.integers(0, len(ROTATIONS) - 1))
     def rotate(self, number: int) -> None:
         self._feed([ROTATIONS[number]])
 
     def _feed(self, lines: Events) -> None:
-        """Feed them. What is refused must be about refunds; all else that does not stand yet is accepted."""
+        """Feed them. What is refused must be about refunds; all else that is not canonical yet is accepted."""
         verdict = feed(self.app, *lines)
         refused = {each.line for each in verdict.refused}
         new = signatures = 0
         for number, line in enumerate(lines, start=1):
-            standing = self.table.standing()
+            canonical = self.table.canonical()
             if line["type"] == "refund.signed":
                 signatures += 1
                 if number in refused:
                     self.table.set_aside.add(len(self.table.log))
             elif number in refused:
-                of_transfer = [e for e in standing if e.get("transfer_id") == line.get("transfer_id")]
+                of_transfer = [e for e in canonical if e.get("transfer_id") == line.get("transfer_id")]
                 assert not list(self.table.agreeing([line], send_of(of_transfer))), (line, verdict)
                 continue
-            if key_of(line) not in map(key_of, standing):
+            if key_of(line) not in map(key_of, canonical):
                 self.table.log.append(line)
                 new += line["type"] != "refund.signed"
         assert new <= verdict.accepted <= new + signatures, (lines, verdict)
@@ -218,10 +222,10 @@ class Histories(RuleBasedStateMachine):
     @rule(n=st.sampled_from(list(TRANSFERS)))
     def request_refund(self, n: int) -> None:
         before = self.table.answer(transfer_id(n))
-        asked = WithdrawRequest(TransferId(id_of(n)), 0)
+        wanted = WithdrawRequest(TransferId(id_of(n)), 0)
         try:
             request_refund(
-                part_of(self.app, Database), part_of(self.app, SnapshotSource), self.unlimited, asked, None
+                part_of(self.app, Database), part_of(self.app, SnapshotSource), self.unlimited, wanted, None
             )
         except GatewayError:
             assert before is None or not 6 <= before.status <= 10, before
@@ -240,8 +244,8 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def every_status_is_the_tables(self) -> None:
-        for n, told in zip(TRANSFERS, self._statuses(), strict=True):
-            assert _answer(told) == self.table.answer(transfer_id(n)), n
+        for n, reported in zip(TRANSFERS, self._statuses(), strict=True):
+            assert _answer(reported) == self.table.answer(transfer_id(n)), n
 
     def _statuses(self) -> list[TransferStatus | GatewayError]:
         keys = [TransferId(id_of(n)) for n in TRANSFERS]
@@ -261,11 +265,16 @@ class Histories(RuleBasedStateMachine):
             assert found == (answer.status, answer.refund_reason), n
 
 
-def _answer(told: TransferStatus | GatewayError) -> Answer | None:
-    if isinstance(told, GatewayError):
+def _answer(reported: TransferStatus | GatewayError) -> Answer | None:
+    if isinstance(reported, GatewayError):
         return None
-    assert bool(told.sorted_sigs) == bool(told.signers) == bool(told.powers) == (told.status == 8)
-    return Answer(int(told.status), int(told.refund_reason), told.wd_onchain)
+    assert (
+        bool(reported.sorted_sigs)
+        == bool(reported.signers)
+        == bool(reported.powers)
+        == (reported.status == 8)
+    )
+    return Answer(int(reported.status), int(reported.refund_reason), reported.wd_onchain)
 
 
 @pytest.mark.parametrize("examples", few_or_many(5, 2_000))

@@ -24,7 +24,7 @@ TX = "0x" + "dd" * 32
 WD = request(1)
 
 
-def word(status: XferStatus, at: float = -40) -> dict[str, Any]:
+def decision(status: XferStatus, at: float = -40) -> dict[str, Any]:
     return about(1, "network.status", at=at, xfer_status=int(status))
 
 
@@ -41,13 +41,17 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
     ("sent outranks failed", [about(1, "transfer.failed"), sent(1)], 1),
     ("sent", [sent(1)], 1),
     ("confirmed", [sent(1), about(1, "transfer.confirmed")], 3),
-    ("ok to relay", [sent(1), word(XferStatus.OK_TO_RELAY)], 3),
-    ("success", [sent(1), about(1, "transfer.confirmed"), word(XferStatus.SUCCESS)], 4),
-    ("word alone", [word(XferStatus.SUCCESS)], 4),
-    *((f"bad {x.name}", [sent(1), word(x)], 6) for x in XferStatus if x.is_bad),
-    ("the latest word counts", [sent(1), word(XferStatus.BAD_TOKEN, -40), word(XferStatus.SUCCESS, -39)], 4),
-    ("refund requested", [sent(1), word(XferStatus.BAD_TOKEN), about(1, "refund.requested")], 7),
-    ("word refund requested", [sent(1), word(XferStatus.REFUND_REQUESTED)], 7),
+    ("ok to relay", [sent(1), decision(XferStatus.OK_TO_RELAY)], 3),
+    ("success", [sent(1), about(1, "transfer.confirmed"), decision(XferStatus.SUCCESS)], 4),
+    ("only a decision", [decision(XferStatus.SUCCESS)], 4),
+    *((f"bad {x.name}", [sent(1), decision(x)], 6) for x in XferStatus if x.is_bad),
+    (
+        "the latest decision counts",
+        [sent(1), decision(XferStatus.BAD_TOKEN, -40), decision(XferStatus.SUCCESS, -39)],
+        4,
+    ),
+    ("refund requested", [sent(1), decision(XferStatus.BAD_TOKEN), about(1, "refund.requested")], 7),
+    ("decision refund requested", [sent(1), decision(XferStatus.REFUND_REQUESTED)], 7),
     ("prepared", [sent(1), prepared(1, WD)], 7),
     ("prepared without a send", [prepared(1, WD)], 7),
     ("below the quorum", [sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[0]))], 7),
@@ -67,8 +71,8 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
     ("delayed", [sent(1), *quorum(), about(1, "transfer.delayed")], 11),
     ("released outranks delayed", [sent(1), about(1, "transfer.delayed"), released(1)], 5),
     ("refunded outranks all", [sent(1), released(1), about(1, "refund.completed")], 10),
-    ("word refund done", [sent(1), word(XferStatus.REFUND_DONE)], 10),
-    ("a signature alone is known", [signed(1, signature(WD, KEYS[0]))], 0),
+    ("decision refund done", [sent(1), decision(XferStatus.REFUND_DONE)], 10),
+    ("only a signature", [signed(1, signature(WD, KEYS[0]))], 0),
 ]
 
 
@@ -80,8 +84,10 @@ def test_status(
     assert (verdict.accepted, verdict.refused) == (len(events), [])
     row = status(1)
     assert row.status == expected
-    words = [e["xfer_status"] for e in sorted(events, key=lambda e: e["at"]) if e["type"] == "network.status"]
-    assert row.refund_reason == (words[-1] if expected == 6 else 0)
+    decisions = [
+        e["xfer_status"] for e in sorted(events, key=lambda e: e["at"]) if e["type"] == "network.status"
+    ]
+    assert row.refund_reason == (decisions[-1] if expected == 6 else 0)
 
 
 def test_links_prefer_release_over_delay(app: Flask, status: Callable[[int], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Every projection is compared with the log, beside everything else, and what differs is repaired."""
+"""Every projection is compared with the log while the gateway goes on, and what differs is repaired."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ WRONG: dict[str, Damage] = {
     "anomalies": lambda c: c.execute(update(Anomaly).values(detail="other")),
     "latency_counts": lambda c: c.execute(update(LatencyCount).values(n=LatencyCount.n + 1)),
 }
-"""By table, what is not as the log says."""
+"""By table, what does not follow from the log."""
 
 
 def differing(database: Database) -> list[str]:
@@ -468,7 +468,7 @@ def test_what_is_written_meanwhile_is_no_difference(
 ) -> None:
     for _ in range(times):
         assert differing(database) == []
-    patient = replace(database, engine=database.feed)  # which waits longer for its turn
-    replay(patient, audit_keys, actor=TESTER)
+    waiting = replace(database, engine=database.feed)  # which waits longer for its turn
+    replay(waiting, audit_keys, actor=TESTER)
     busy.set()
     assert differing(database) == []

@@ -1,4 +1,4 @@
-"""Posting events to the feed's door as a reporter does."""
+"""Posting events to the feed as a reporter does."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def refused(response: TestResponse, status: int, reason: str) -> str:
     return str(body["err"]["msg"])
 
 
-def kept(app: Flask) -> list[tuple[str, str]]:
+def logged(app: Flask) -> list[tuple[str, str]]:
     """Id and reporter of every acceptance, in the order of the log."""
     with reading(part_of(app, Database).engine) as connection:
         rows = connection.execute(select(log.Event.event_id, log.Event.reporter).order_by(log.Event.seq))

@@ -1,4 +1,4 @@
-"""The probe of tests/serving, less patient with reporters that have fallen silent."""
+"""The probe of tests/serving, with a shorter timeout for reporters that send nothing more."""
 
 from app.feed import views
 from tests.serving.probe import app

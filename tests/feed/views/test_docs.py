@@ -95,17 +95,17 @@ def refuse_and_ask(client: FlaskClient, token: str) -> None:
         "id": "net:refused", "at": "2026-05-01T12:03:00Z", "xfer_status": XferStatus.BAD_TOKEN,
     }  # fmt: skip
     headers = {"Authorization": f"Bearer {token}"}
-    told = client.post(
+    result = client.post(
         "/ingest/v1/events", data=json.dumps(event), headers=headers, content_type="application/x-ndjson"
     )
-    assert told.json == {"accepted": 1, "repeated": 0, "refused": []}
+    assert result.json == {"accepted": 1, "repeated": 0, "refused": []}
     assert ask(client, "http", withdraw_req(event["transfer_id"])).code == 0
 
 
 def test_every_type_and_its_fields_are_told() -> None:
-    told = dict(re.findall(r"^\| (`[a-z._`, ]+`) \| ([^|]*) \|", PAGE, re.MULTILINE))
+    reported = dict(re.findall(r"^\| (`[a-z._`, ]+`) \| ([^|]*) \|", PAGE, re.MULTILINE))
     for event_type, declared in ((name, fields_of(EVENT_CLASSES[name])) for name in REPORTED):
-        (row,) = [fields for types, fields in told.items() if f"`{event_type}`" in types]
+        (row,) = [fields for types, fields in reported.items() if f"`{event_type}`" in types]
         unnamed = {"id", "at", "block_hash", "log_index"}
         if event_type != ChainHead.type:
             unnamed.add("block")

@@ -45,8 +45,8 @@ class Feed:
         """Acceptances of ids like this."""
         engine = create_engine(self.url)
         with engine.connect() as connection:
-            asked = text("SELECT count(*) FROM events WHERE event_id LIKE :like")
-            found = connection.scalar(asked, {"like": like})
+            query = text("SELECT count(*) FROM events WHERE event_id LIKE :like")
+            found = connection.scalar(query, {"like": like})
         engine.dispose()
         return int(found)
 
@@ -93,7 +93,7 @@ def post(connection: HTTPConnection, body: Any, token: str = TOKEN, **headers: s
 
 
 def connections_to_each_worker(server: Server, count: int) -> dict[int, list[HTTPConnection]]:
-    """So many kept connections to each of the two workers, by its process id."""
+    """So many held connections to each of the two workers, by its process id."""
     found: dict[int, list[HTTPConnection]] = defaultdict(list)
     for _ in range(400):
         connection = server.connect()
@@ -103,14 +103,14 @@ def connections_to_each_worker(server: Server, count: int) -> dict[int, list[HTT
             found[pid].append(connection)
         else:
             connection.close()
-        if len(found) == 2 and all(len(kept) == count for kept in found.values()):
+        if len(found) == 2 and all(len(held) == count for held in found.values()):
             return found
-    raise AssertionError(f"only {[len(kept) for kept in found.values()]} connections to a worker")
+    raise AssertionError(f"only {[len(held) for held in found.values()]} connections to a worker")
 
 
 def test_same_ids_count_once_across_processes(feed: Feed) -> None:
     workers = connections_to_each_worker(feed.server, 3)
-    connections = [connection for kept in workers.values() for connection in kept]
+    connections = [connection for held in workers.values() for connection in held]
     reported = events("race", 120)
     start = Barrier(len(connections))
 
@@ -143,7 +143,7 @@ def test_chunked_and_compressed(feed: Feed) -> None:
     assert answer == {"accepted": 0, "repeated": 50, "refused": []}
     assert post(connection, packed, Content_Encoding="gzip")[1] == answer
     status, answer = post(connection, b"nonsense")
-    assert (status, [told["line"] for told in answer["refused"]]) == (200, [1])
+    assert (status, [refusal["line"] for refusal in answer["refused"]]) == (200, [1])
     connection.close()
 
 
@@ -234,8 +234,8 @@ def test_what_was_reported_is_answered(feed: Feed) -> None:
     connection = feed.server.connect()
     reported = sent(77) | {"id": "answered"}
     assert post(connection, ndjson(reported))[0] == 200
-    asked = json.dumps({"transfer_id": transfer_id(77)})
-    connection.request("POST", "/v2/getTransferStatus", asked, {"Content-Type": "application/json"})
+    query = json.dumps({"transfer_id": transfer_id(77)})
+    connection.request("POST", "/v2/getTransferStatus", query, {"Content-Type": "application/json"})
     assert json.load(connection.getresponse())["status"] == 1
     connection.close()
 

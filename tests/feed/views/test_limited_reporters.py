@@ -1,4 +1,4 @@
-"""A reporter's word counts where its token says so: in whatever order, spelling and number of repetitions."""
+"""What a reporter sends counts where its token allows it: in any order and spelling, however often."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def status(client: FlaskClient, send: Line = SEND) -> int:
     return int(answer(client, send)["status"])
 
 
-def tell(client: FlaskClient, *events: Line, token: str = TOKEN) -> dict[str, Any]:
+def report(client: FlaskClient, *events: Line, token: str = TOKEN) -> dict[str, Any]:
     """Report events, none of which may be refused."""
-    told = verdict(post(client, events, token))
-    assert told["refused"] == []
-    return told
+    result = verdict(post(client, events, token))
+    assert result["refused"] == []
+    return result
 
 
 def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
@@ -110,26 +110,26 @@ def test_spelling_makes_no_other_fact(
 ) -> None:
     lines = [SEND | {field: spelled}, SEND]
     first, second = lines if is_first else lines[::-1]
-    tell(client, first)
-    assert tell(client, second)["repeated"] == 1
-    asked, *_ = refund(SEND)
+    report(client, first)
+    assert report(client, second)["repeated"] == 1
+    wanted, *_ = refund(SEND)
     quorum = [refund(SEND, key)[1] for key in KEYS[:3]]
-    tell(client, asked, *quorum)
+    report(client, wanted, *quorum)
     found = answer(client)
     assert (found["status"], found["src_block_tx_link"]) == (8, f"https://scan1.example/tx/0x{'01' * 32}")
 
 
 def test_report_without_0x_and_nonce_refuses_no_true_one(client: FlaskClient) -> None:
     vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
-    tell(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
-    tell(client, SEND)
-    asked, _ = refund(SEND)
-    tell(client, asked, *(refund(SEND, key)[1] for key in KEYS[:3]))
+    report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
+    report(client, SEND)
+    wanted, _ = refund(SEND)
+    report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
     assert status(client) == 8
 
 
 def test_account_of_another_chain_stays_as_it_is(client: FlaskClient) -> None:
-    tell(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
+    report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
     params = {"acct_addr": BARE, "page_size": 9}
     history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
     assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
@@ -137,8 +137,8 @@ def test_account_of_another_chain_stays_as_it_is(client: FlaskClient) -> None:
 
 def test_nonce_that_contradicts_the_id_is_refused_in_any_spelling(client: FlaskClient) -> None:
     for spelled in ("2", "0x2", " 2", "+2"):
-        told = verdict(post(client, [SEND | {"nonce": spelled}]))
-        assert told["refused"][0]["reason"].startswith("transfer_id: is not the id"), spelled
+        result = verdict(post(client, [SEND | {"nonce": spelled}]))
+        assert result["refused"][0]["reason"].startswith("transfer_id: is not the id"), spelled
 
 
 EARLY = of(
@@ -148,7 +148,7 @@ EARLY |= {"sender": "0x" + "bb" * 20, "symbol": "USDT", "amount": "7"}
 
 
 def test_limited_submission_gives_status_1(client: FlaskClient, limited: Callable[..., str]) -> None:
-    tell(client, EARLY, token=limited(3))
+    report(client, EARLY, token=limited(3))
     assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (
         1,
         f"https://scan3.example/tx/{OTHER_HASH}",
@@ -159,10 +159,10 @@ def test_limited_submission_describes_nothing_beside_others(
     client: FlaskClient, limited: Callable[..., str]
 ) -> None:
     announced = of(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
-    tell(client, EARLY, token=limited(3))
-    tell(client, refund(SEND)[1])
+    report(client, EARLY, token=limited(3))
+    report(client, refund(SEND)[1])
     assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (1, "")
-    tell(client, announced)
+    report(client, announced)
     assert answer(client)["src_block_tx_link"].endswith("tx/0x" + "11" * 32)
     params = {"acct_addr": EARLY["sender"], "page_size": 9}
     assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
@@ -170,21 +170,21 @@ def test_limited_submission_describes_nothing_beside_others(
 
 def test_limited_submission_places_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
     paid = of(SEND, released(1, block=200))
-    tell(client, EARLY, token=limited(3))
-    tell(client, paid, event("chain.reorged", chain_id=1, from_block=100))
+    report(client, EARLY, token=limited(3))
+    report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
     assert status(client) == 5
 
 
 def test_limited_submission_refuses_nobody(client: FlaskClient, limited: Callable[..., str]) -> None:
-    tell(client, EARLY, token=limited(3))
-    tell(client, of(SEND, about(1, "transfer.failed")), token=limited(1, 2))
+    report(client, EARLY, token=limited(3))
+    report(client, of(SEND, about(1, "transfer.failed")), token=limited(1, 2))
     assert status(client) == 1, "its submission opens no failure"
-    tell(client, of(SEND, about(1, "transfer.submitted", src_chain_id=1)))
+    report(client, of(SEND, about(1, "transfer.submitted", src_chain_id=1)))
     assert status(client) == 2
 
 
 def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
-    tell(client, EARLY, of(SEND, about(1, "transfer.failed")), token=limited(3))
+    report(client, EARLY, of(SEND, about(1, "transfer.failed")), token=limited(3))
     assert status(client) == 1
 
 
@@ -193,10 +193,10 @@ def test_release_is_placed_by_all_its_reports(
     client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
 ) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
-    told = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
+    reported = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
     for number in order:
-        line, bearer = told[number]
-        tell(client, line, token=bearer)
+        line, bearer = reported[number]
+        report(client, line, token=bearer)
     assert status(client) == 1
 
 
@@ -204,8 +204,8 @@ def test_limited_report_of_another_chain_moves_no_release(
     client: FlaskClient, limited: Callable[..., str]
 ) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
-    tell(client, paid | {"chain_id": 3}, token=limited(3))
-    tell(client, SEND, paid)
+    report(client, paid | {"chain_id": 3}, token=limited(3))
+    report(client, SEND, paid)
     assert status(client) == 5
 
 
@@ -233,7 +233,7 @@ def test_log_that_is_sent_again_and_again_adds_nothing(
 ) -> None:
     def send_log() -> None:
         for part in [CRASHING] if is_whole else [[line] for line in CRASHING]:
-            tell(client, *part)
+            report(client, *part)
 
     for _ in range(3):
         send_log()
@@ -249,32 +249,32 @@ def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: p
     monkeypatch.setattr("app.transfers.rules.events.bounds.MAX_OF_A_TYPE", 1)
     monkeypatch.setattr("app.feed.services.load.MAX_REQUESTS", 0)
     for _ in range(4):
-        tell(client, *CRASHING)
+        report(client, *CRASHING)
     assert status(client) == 5
-    told = verdict(post(client, [SEND | {"id": "another", "block": 101}]))
-    assert told["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
+    result = verdict(post(client, [SEND | {"id": "another", "block": 101}]))
+    assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
 
 def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, audited: Audited) -> None:
     junk = [of(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
-    tell(client, *junk)
+    report(client, *junk)
     retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
-    told = verdict(post(client, [of(SEND, signed(1, signature(b"x", KEYS[6])))]))
-    assert told["accepted"] == 1
-    assert tell(client, junk[0])["accepted"] == 1, "it was accepted before"
+    result = verdict(post(client, [of(SEND, signed(1, signature(b"x", KEYS[6])))]))
+    assert result["accepted"] == 1
+    assert report(client, junk[0])["accepted"] == 1, "it was accepted before"
 
 
 def test_signature_that_was_retracted_and_sent_again_counts_by_a_rotation(
     client: FlaskClient, audited: Audited
 ) -> None:
-    asked, early = refund(SEND, KEYS[5])
-    tell(client, SEND, early, asked)
+    wanted, early = refund(SEND, KEYS[5])
+    report(client, SEND, early, wanted)
     retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
-    told = verdict(post(client, [early]))
-    assert told["refused"][0]["reason"].startswith("signature: ")
-    tell(client, of(SEND, about(1, "transfer.confirmed")))
+    result = verdict(post(client, [early]))
+    assert result["refused"][0]["reason"].startswith("signature: ")
+    report(client, of(SEND, about(1, "transfer.confirmed")))
     assert status(client) == 7
-    tell(client, rotation("new", 5, at=-1))
+    report(client, rotation("new", 5, at=-1))
     assert status(client) == 8
 
 
@@ -291,24 +291,24 @@ def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
 def test_link_is_that_of_the_first_send_in_any_order(
     client: FlaskClient, app: Flask, limited: Callable[..., str]
 ) -> None:
-    tell(client, SEND)
+    report(client, SEND)
     for number, story in enumerate(stories(limited)):
-        tell(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
+        report(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
         for line, bearer in story:
-            tell(client, line, token=bearer)
+            report(client, line, token=bearer)
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
 
 
 def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callable[..., str]) -> None:
     second = proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH)
-    tell(client, SEND, second)
-    tell(client, SEND | {"max_slippage": 5000}, token=limited(1))
+    report(client, SEND, second)
+    report(client, SEND | {"max_slippage": 5000}, token=limited(1))
     assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
 
 
 def test_release_that_was_sent_again_before_its_send_stands(client: FlaskClient, audited: Audited) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
-    tell(client, SEND, paid)
+    report(client, SEND, paid)
     retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
-    tell(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
+    report(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
     assert status(client) == 5

@@ -1,4 +1,4 @@
-"""Lines that cannot be taken: each is refused with its number, id and reason, the others are kept."""
+"""Lines that cannot be taken: each is refused with its number, id and reason, the others are accepted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.feed.services.world import NOW, event, sent, transfer_id
-from tests.feed.views.kit import kept, post, post_gzip, verdict
+from tests.feed.views.kit import logged, post, post_gzip, verdict
 
 pytestmark = pytest.mark.one_database
 
@@ -28,7 +28,7 @@ def line(good: dict[str, Any] = GOOD, /, **changes: Any) -> bytes:
 
 
 def raw(name: str, value: str, good: dict[str, Any] = GOOD) -> bytes:
-    """A good event with one value as it stands."""
+    """A good event with one value as raw text."""
     text = json.dumps({key: item for key, item in good.items() if key != name})
     return f'{text[:-1]}, "{name}": {value}}}'.encode()
 
@@ -113,13 +113,13 @@ def test_bad_lines_are_refused_good_ones_kept(client: FlaskClient, app: Flask, s
     )
     answer = verdict(send(client, body))
     assert answer["accepted"] == len(good)
-    assert [event_id for event_id, _ in kept(app)] == [around["id"] for around in good]
-    assert [told["line"] for told in answer["refused"]] == list(range(1, 2 * len(LINES), 2))
-    for told, (bad, event_id, reason) in zip(answer["refused"], LINES, strict=True):
-        assert list(told) == ["line", "id", "reason"]
-        assert told["id"] == event_id, bad
-        assert told["reason"].startswith(reason), (bad, told["reason"])
-        assert len(told["reason"]) < 500
+    assert [event_id for event_id, _ in logged(app)] == [around["id"] for around in good]
+    assert [refusal["line"] for refusal in answer["refused"]] == list(range(1, 2 * len(LINES), 2))
+    for refusal, (bad, event_id, reason) in zip(answer["refused"], LINES, strict=True):
+        assert list(refusal) == ["line", "id", "reason"]
+        assert refusal["id"] == event_id, bad
+        assert refusal["reason"].startswith(reason), (bad, refusal["reason"])
+        assert len(refusal["reason"]) < 500
     again = verdict(send(client, body))
     assert again == {"accepted": 0, "repeated": len(good), "refused": answer["refused"]}
 

@@ -68,7 +68,7 @@ def listing(symbol_address: str) -> bytes:
 
 
 def naming(n: int) -> dict[str, Any]:
-    """A send that says which token NEW is: it is refused where the configuration says another."""
+    """A send that names which token NEW is: it is refused where the configuration has another."""
     return sent(n, symbol="NEW", token=address(7001))
 
 

@@ -1,4 +1,4 @@
-"""Reporters read what users asked for: in order, page by page, within their token's chains."""
+"""Reporters read the refund requests of users: in order, page by page, within their token's chains."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def ids(answer: dict[str, Any]) -> list[int]:
 
 
 @pytest.fixture
-def asked(client: FlaskClient, app: Flask) -> None:
-    """Refunds of transfers from chain 1, 2, 1 and of one without a send were asked for."""
+def requested(client: FlaskClient, app: Flask) -> None:
+    """Refunds of transfers from chain 1, 2, 1 and of one without a send were requested."""
     feed(
         app,
         sent(1),
@@ -64,7 +64,7 @@ def client(open_interface: Any, app: Any) -> FlaskClient:
     return client
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("requested")
 def test_they_come_in_order(client: FlaskClient) -> None:
     whole = read(client)
     assert ids(whole) == [1, 2, 3, 4]
@@ -79,7 +79,7 @@ def test_they_come_in_order(client: FlaskClient) -> None:
     assert read(client, 2**63 - 1)["next"] == 2**63 - 1
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("requested")
 def test_those_of_the_tokens_chains(client: FlaskClient, app: Flask, editing: Editing) -> None:
     """One whose send is not known is of no chain yet."""
     token = issue(*editing, new_token("one", [], [1]), actor=TESTER).text
@@ -95,7 +95,7 @@ def test_those_of_the_tokens_chains(client: FlaskClient, app: Flask, editing: Ed
     ]
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("requested")
 def test_a_page_is_bounded_and_leads_on(
     client: FlaskClient, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +122,7 @@ def test_a_token_is_needed(client: FlaskClient) -> None:
 
 
 def test_more_asks_than_a_page(client: FlaskClient, database: Database) -> None:
-    """A page has no more than it says, however many there are."""
+    """A page has no more than its size, however many there are."""
     rows = [{"transfer_id": n.to_bytes(32, "big"), "at": database.clock()} for n in range(1, 1201)]
     with writing(database.engine) as connection:
         connection.execute(insert(UserRefundRequest), rows)

@@ -1,4 +1,4 @@
-"""Many validator sets at once: each is folded once, and nobody waits for all of them."""
+"""Many validator sets at once: each is projected once, and nobody waits for all of them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def work(database: Database) -> Iterator[Counter[str]]:
 
 
 def rotations(first: int, count: int) -> list[dict[str, Any]]:
-    """Sets in the chain's order, each of which keeps nothing of the one before: an anomaly each."""
+    """Sets in the chain's order, each of which has no member of the one before: an anomaly each."""
     return [rotation(f"r{n}", n % 2, -500, block=n) for n in range(first, first + count)]
 
 
 def told_of(database: Database) -> tuple[int | None, int]:
-    """How many sets stand, and how many anomalies there are about them."""
+    """How many sets are canonical, and how many anomalies there are about them."""
     with reading(database.engine) as connection:
         version = connection.scalar(select(ReportedValidatorSet.version))
         return version, len(connection.scalars(select(Anomaly.id)).all())
@@ -95,7 +95,7 @@ AFTERWARDS: dict[str, list[dict[str, Any]]] = {
     "the latest of all": [rotation("c", 2, -9, block=41)],
     "the first of all": [rotation("early", 2, -600)],
     "one between": [rotation("between", 2, -9, block=15, log_index=1)],
-    "a new one, and where one stands that is known": [
+    "a new one, and the place of a known one": [
         rotation("c", 2, -9, block=41),
         PLACED[0] | {"log_index": 2},
     ],

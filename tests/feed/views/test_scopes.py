@@ -33,7 +33,7 @@ from tests.feed.services.world import (
     sent,
     token,
 )
-from tests.feed.views.kit import TOKEN, kept, post, verdict
+from tests.feed.views.kit import TOKEN, logged, post, verdict
 
 
 def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[int, str]:
@@ -47,7 +47,7 @@ def limited(editing: Editing, chain: int) -> str:
 
 
 def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
-    """What is said of the transfer of a send."""
+    """The status of the transfer of a send."""
     found = client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
     assert isinstance(found, dict)
     return found
@@ -61,9 +61,9 @@ def history_of(client: FlaskClient) -> Any:
 def test_types(client: FlaskClient, app: Flask, editing: Editing) -> None:
     token = issue(*editing, new_token("sends", ["transfer.sent", "chain.head"]), actor=TESTER).text
     head = event("chain.head", chain_id=77, block=5)
-    told = reasons(client, token, sent(1), released(1), head)
-    assert told == {2: "type: transfer.released is outside this token's scope"}
-    assert [name for name, _ in kept(app)] == [sent(1)["id"], head["id"]]
+    result = reasons(client, token, sent(1), released(1), head)
+    assert result == {2: "type: transfer.released is outside this token's scope"}
+    assert [name for name, _ in logged(app)] == [sent(1)["id"], head["id"]]
 
 
 FEE = {"symbol": "USDT", "base_fee": "1"}
@@ -137,10 +137,10 @@ def test_early_event_counts_with_its_send(
     assert reasons(client, outside, foreign) == {}
     assert answer(client, send)["err"]["msg"].startswith("transfer not found")
     post(client, [send])
-    told = answer(client, send)
+    result = answer(client, send)
     forget_events(app)
     post(client, [send, early])
-    assert answer(client, send) == told
+    assert answer(client, send) == result
     inside, outside = limited(editing, chain), limited(editing, other)
     late = foreign | {"id": "late"}
     assert reasons(client, outside, late) == {1: f"chain {chain} is outside this token's scope"}
@@ -202,8 +202,8 @@ def test_token_affects_only_its_chains(client: FlaskClient, editing: Editing, ap
         post(client, honest)
     post(client, attack, of_three)
     if first != "the send":
-        told = verdict(post(client, honest))
-        assert (told["accepted"], told["refused"]) == (2, [])
+        result = verdict(post(client, honest))
+        assert (result["accepted"], result["refused"]) == (2, [])
     found = answer(client, send), history_of(client)
     forget_events(app)
     post(client, honest)
@@ -242,14 +242,14 @@ def test_reporter_affects_nothing_outside_scope(
 
 def test_both_limits_together(client: FlaskClient, editing: Editing) -> None:
     token = issue(*editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
-    told = reasons(
+    result = reasons(
         client,
         token,
         event("chain.head", chain_id=2, block=1),
         event("chain.head", chain_id=1, block=1),
         event("chain.reorged", chain_id=2, from_block=1),
     )
-    assert told == {
+    assert result == {
         2: "chain 1 is outside this token's scope",
         3: "type: chain.reorged is outside this token's scope",
     }

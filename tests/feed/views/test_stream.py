@@ -23,7 +23,7 @@ from tests.feed.views.kit import (
     NDJSON,
     TOKEN,
     bearer,
-    kept,
+    logged,
     ndjson,
     post,
     post_gzip,
@@ -47,7 +47,7 @@ class Source:
         self.rest = b""
 
     def read(self, size: int) -> bytes:
-        assert 0 < size <= MEGABYTE, "a bounded piece must be asked for"
+        assert 0 < size <= MEGABYTE, "a bounded piece must be read"
         self.rest = self.rest or next(self.pieces, b"")
         piece, self.rest = self.rest[:size], self.rest[size:]
         return piece
@@ -80,7 +80,7 @@ def test_gzip(client: FlaskClient, app: Flask) -> None:
     assert answer == {"accepted": 1, "repeated": 3, "refused": []}
     assert verdict(post(client, sends(5), headers={"Content-Encoding": "identity"}))["accepted"] == 1
     assert verdict(post_gzip(client, b""))["accepted"] == 0
-    assert len(kept(app)) == 5
+    assert len(logged(app)) == 5
 
 
 def test_gzip_in_several_members(client: FlaskClient) -> None:
@@ -189,7 +189,7 @@ def test_other_types_and_encodings(client: FlaskClient, app: Flask) -> None:
     for encoding in OTHER_ENCODINGS:
         response = post(client, sends(1), headers={"Content-Encoding": encoding})
         assert "gzip" in refused(response, 415, "unsupported_media_type")
-    assert kept(app) == []
+    assert logged(app) == []
 
 
 def test_spellings_of_the_type(client: FlaskClient) -> None:
@@ -237,7 +237,7 @@ def test_a_body_that_breaks_off(client: FlaskClient, app: Flask, monkeypatch: py
         message = refused(post_stream(client, breaks_off(error)), 400, "bad_request")
         assert "ended early" in message
         assert "may be sent again" in message
-    assert len(kept(app)) == 4  # whole batches alone
+    assert len(logged(app)) == 4  # only whole batches
     assert verdict(post(client, sends(5))) == {"accepted": 1, "repeated": 4, "refused": []}
 
 
@@ -247,7 +247,7 @@ def test_a_body_shorter_than_declared(client: FlaskClient, app: Flask) -> None:
     for given in (b"", body[:-1], body[: len(body) // 2]):
         response = post_stream(client, iter([given]), length=len(body))
         assert "ended early" in refused(response, 400, "bad_request")
-    assert kept(app) == []
+    assert logged(app) == []
 
 
 def test_nobody_waits_for_another_s_network(
@@ -268,7 +268,7 @@ def test_nobody_waits_for_another_s_network(
 
 
 def test_other_methods(client: FlaskClient) -> None:
-    """A page of another origin that asks beforehand is told nothing that lets it in."""
+    """A page of another origin that sends a preflight request is not let in."""
     headers = bearer(TOKEN) | {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"):
         response = client.open(EVENTS, method=method, headers=headers)

@@ -20,7 +20,7 @@ from app.db.engine import reading
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, change_part, editing_of
 from tests.feed.services.world import NOW, event, sent
-from tests.feed.views.kit import CURSOR, bearer, kept, post, refused, verdict
+from tests.feed.views.kit import CURSOR, bearer, logged, post, refused, verdict
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ class TestExpiry:
         at(3600)
         for answer in (post(client, [sent(2)], token), client.get(CURSOR, headers=bearer(token))):
             assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
-        assert len(kept(app)) == 1
+        assert len(logged(app)) == 1
 
     def test_ended_token_is_not_made(self, editing: Editing) -> None:
         with pytest.raises(CredentialRefused, match="is in the past"):
@@ -83,7 +83,7 @@ class TestQuota:
         message = refused(answer, 429, "rate_limited")
         assert answer.headers["Retry-After"] == "40"
         assert "may report 5 events in 60 s, and 2 are left until 2026-06-01T12:01:00Z" in message
-        assert len(kept(app)) == 3, "nothing of the batch that was over it"
+        assert len(logged(app)) == 3, "nothing of the batch that was over it"
         assert verdict(post(client, heads(100, 2), token))["accepted"] == 2
         assert verdict(post(client, heads(0, 3), token))["repeated"] == 3, "what is repeated is free"
         at(60)
@@ -97,7 +97,7 @@ class TestQuota:
         for minute in range(2):
             at(60 * minute)
             assert post(client, portion, token).status_code == 429
-            assert len(kept(app)) == 5 * (minute + 1)
+            assert len(logged(app)) == 5 * (minute + 1)
         at(120)
         assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
 
@@ -133,7 +133,7 @@ class TestRotation:
         assert (made.exit_code, new == old) == (0, False)
         for number, token in enumerate((old, new)):
             assert verdict(post(client, heads(number, 1), token))["accepted"] == 1
-        assert kept(app)[1][1] == "relayer-1", "the reporter is the same"
+        assert logged(app)[1][1] == "relayer-1", "the reporter is the same"
         assert verdict(post(client, [event("chain.head", chain_id=2, block=1)], new))["refused"], (
             "the scope too"
         )

@@ -26,7 +26,7 @@ from app.http.application import part_of
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, OpenApp
 from tests.feed.services.world import NOW, proven, sent
-from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
+from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, logged, ndjson, post, refused, verdict
 
 MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
 ENVIRONMENT_NAME = "env-" + digest_of(TOKEN.encode()).hex()[:8]
@@ -39,7 +39,7 @@ def cli(app: Flask) -> FlaskCliRunner:
 
 @pytest.fixture
 def elsewhere(open_app: OpenApp) -> Flask:
-    """Another process, as far as anything kept in memory goes."""
+    """Another process, with a memory of its own."""
     return open_app()
 
 
@@ -52,7 +52,7 @@ def test_token_is_shown_once_only(
     assert MADE.fullmatch(token)
     assert token not in made.stderr
     assert verdict(post(client, [sent(1)], token))["accepted"] == 1
-    assert kept(app) == [(sent(1)["id"], "relayer-1")]
+    assert logged(app) == [(sent(1)["id"], "relayer-1")]
     with reading(database.engine) as connection:
         row = connection.execute(select(IngestToken.__table__)).one()
     assert row.digest == digest_of(token.encode())
@@ -97,10 +97,10 @@ def test_what_is_not_made(
     for name in ("taken", "gone"):
         issue(*editing, new_token(name), actor=TESTER)
     revoke_token(*audited, environment_tokens, "gone", actor=TESTER)
-    for arguments, said in NOT_MADE:
+    for arguments, message in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
         assert tried.exit_code != 0, arguments
-        assert said in tried.stderr
+        assert message in tried.stderr
         assert tried.stdout == ""
     with reading(database.engine) as connection:
         assert len(connection.execute(select(IngestToken.name)).all()) == 2
@@ -136,12 +136,12 @@ def test_revoking_again_keeps_the_time(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
+    ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
 )
-def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, said: str) -> None:
+def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
     tried = cli.invoke(args=["ingest-tokens", "revoke", name])
     assert tried.exit_code == 1
-    assert said in tried.stderr
+    assert message in tried.stderr
 
 
 def test_revoked_token_ends_its_upload(
@@ -157,14 +157,14 @@ def test_revoked_token_ends_its_upload(
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
-        if len(kept(app)) == 4:
+        if len(logged(app)) == 4:
             revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
         return read(*arguments)
 
     monkeypatch.setattr(ingest, "_read", revoke_then_read)
     message = refused(post(client, [sent(n) for n in range(10)], token), 401, "unauthorized")
     assert "revoked" in message
-    assert len(kept(app)) == 4
+    assert len(logged(app)) == 4
 
 
 NOT_BEARERS = [
@@ -185,7 +185,7 @@ def test_without_a_valid_token(client: FlaskClient, app: Flask) -> None:
         ):
             refused(response, 401, "unauthorized")
             assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert kept(app) == []
+    assert logged(app) == []
 
 
 def test_spellings_of_the_header(client: FlaskClient, editing: Editing) -> None:
@@ -211,7 +211,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         for n, token in enumerate(tokens):
             on_the_wire = token.encode().decode("latin-1")
             assert verdict(post(client, [sent(n)], on_the_wire))["accepted"] == 1
-        names = [reporter for _, reporter in kept(app)]
+        names = [reporter for _, reporter in logged(app)]
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
         assert len(set(names)) == len(part_of(app, EnvironmentTokens)) == 3
@@ -232,9 +232,9 @@ def test_token_lookup_is_one_read(client: FlaskClient, database: Database, editi
         statements.append(statement)
 
     client.get(CURSOR, headers=bearer(token))
-    asked = [statement for statement in statements if "ingest_tokens" in statement]
-    assert len(asked) == 1
-    assert "ingest_tokens.key_id = " in asked[0]
+    reads = [statement for statement in statements if "ingest_tokens" in statement]
+    assert len(reads) == 1
+    assert "ingest_tokens.key_id = " in reads[0]
 
 
 def test_refused_tokens_are_logged_once_a_minute(

@@ -1,4 +1,4 @@
-"""What is answered to lines that can be taken or not: kept once, told line by line, committed before."""
+"""Verdicts of accepted and refused lines: stored once, reported line by line, committed before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import about, event, released, sent, transfer_id
-from tests.feed.views.kit import CURSOR, bearer, kept, ndjson, post, verdict
+from tests.feed.views.kit import CURSOR, bearer, logged, ndjson, post, verdict
 
 
 def status_of(client: FlaskClient, n: int) -> Any:
@@ -33,7 +33,7 @@ def test_what_is_reported_is_kept_and_counts(client: FlaskClient, app: Flask, ed
     assert status_of(client, 1) == 4
     assert verdict(post(client, [released(1)], token))["accepted"] == 1
     assert status_of(client, 1) == 5
-    assert {reporter for _, reporter in kept(app)} == {"relayer-1"}
+    assert {reporter for _, reporter in logged(app)} == {"relayer-1"}
 
 
 def test_the_same_again_counts_once(client: FlaskClient, app: Flask, editing: Editing) -> None:
@@ -42,7 +42,7 @@ def test_the_same_again_counts_once(client: FlaskClient, app: Flask, editing: Ed
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 3, "refused": []}
     other = issue(*editing, new_token("another"), actor=TESTER).text
     assert verdict(post(client, body, other))["repeated"] == 3
-    assert len(kept(app)) == 2
+    assert len(logged(app)) == 2
 
 
 def test_id_with_other_content_is_refused(client: FlaskClient, database: Database) -> None:
@@ -74,7 +74,7 @@ def test_nothing_is_taken_of_nothing(client: FlaskClient, body: bytes) -> None:
 
 def test_refusals_keep_line_order(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blank lines are counted."""
-    monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is judged mix within batches
+    monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is validated mix within batches
     first = sent(1)
     twice = json.dumps(first | {"amount": "1"}).encode()
     reorg = json.dumps(event("chain.reorged", chain_id=1, from_block=100)).encode()
