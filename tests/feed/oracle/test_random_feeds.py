@@ -78,14 +78,14 @@ def difference(begin: Begin, items: Sequence[Item]) -> str:
     return ""
 
 
-def test_answers_to_known_feeds_are_the_oracles(begin: Begin) -> None:
+def test_known_feeds_are_answered_like_the_oracle(begin: Begin) -> None:
     reported = {each.stem: difference(begin, read_items(each.read_text())) for each in KNOWN}
     wrong = [f"{name}: {differs}" for name, differs in reported.items() if differs]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("tried", seeds(10))
-def test_answers_to_random_feeds_are_the_oracles(begin: Begin, tried: range) -> None:
+def test_random_feeds_are_answered_like_the_oracle(begin: Begin, tried: range) -> None:
     for seed in tried:
         items = Generator(seed).feed()
         if difference(begin, items):

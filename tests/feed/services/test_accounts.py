@@ -51,7 +51,7 @@ def listed(database: Database) -> set[tuple[str, int, str]]:
         }
 
 
-def test_the_sender_and_the_receiver_each_once(app: Flask, database: Database) -> None:
+def test_sender_and_receiver_are_listed_once(app: Flask, database: Database) -> None:
     feed(app, sent(1, at=-100.0009), sent(2, receiver=OTHER))
     feed(app, sent(3, sender="İSTANBUL", receiver="straße"))
     assert listed(database) == {
@@ -63,7 +63,7 @@ def test_the_sender_and_the_receiver_each_once(app: Flask, database: Database) -
     }
 
 
-def test_transfer_keeps_place_since_announcement(app: Flask, database: Database) -> None:
+def test_transfer_is_listed_since_announcement(app: Flask, database: Database) -> None:
     feed(app, about(1, "transfer.submitted", at=-110, src_chain_id=1, sender=OTHER.upper()))
     announced = {("somebody.near", -110_000, transfer_id(1))}
     assert listed(database) == announced
@@ -73,7 +73,7 @@ def test_transfer_keeps_place_since_announcement(app: Flask, database: Database)
     assert listed(database) == announced | {(ME, -110_000, transfer_id(1))}
 
 
-def test_repeated_send_keeps_its_place(app: Flask, database: Database, audited: Audited) -> None:
+def test_repeated_send_leaves_its_place(app: Flask, database: Database, audited: Audited) -> None:
     feed(app, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
     feed(app, sent(1, at=-50, block=105))
     assert listed(database) == {(ME, -100_000, transfer_id(1))}
@@ -93,7 +93,7 @@ def received(database: Database) -> dict[str, int | None]:
         return {"0x" + row.transfer_id.hex(): row.received_amount for row in rows}
 
 
-def test_what_was_received(app: Flask, database: Database) -> None:
+def test_received_amount_in_destination_units(app: Flask, database: Database) -> None:
     """The amount of the release, else that of the send in destination units, also of pairs."""
     feed(
         app,

@@ -84,7 +84,7 @@ CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
 @pytest.mark.parametrize(
     ("kind", "events", "involved"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
 )
-def test_raised_with_its_events(
+def test_anomaly_is_raised_with_its_events(
     app: Flask, database: Database, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
 ) -> None:
     feed(app, *events)
@@ -112,7 +112,7 @@ def test_raised_with_its_events(
         [signed(1, bytes(64) + b"\x1b")],
     ],
 )
-def test_nothing_is_raised_where_nothing_is_wrong(
+def test_consistent_events_raise_no_anomaly(
     app: Flask, database: Database, events: list[dict[str, Any]]
 ) -> None:
     feed(app, *events)
@@ -154,7 +154,7 @@ def test_payout_limit_follows_the_rate(
     assert payouts_too_large(database) == [f"transfer:{transfer_id(2)}"]
 
 
-def test_amount_alone_bounds_pegged_payouts(app: Flask, database: Database, editing: Editing) -> None:
+def test_rate_does_not_bound_pegged_payouts(app: Flask, database: Database, editing: Editing) -> None:
     with_route(editing, fixed("1.2"))
     deposit = sent(1, kind="deposit", dst_chain_id=3)
     feed(app, deposit, released(1, amount="1050000001"))

@@ -31,7 +31,7 @@ def some_events(draw: st.DrawFn) -> Events:
 
 @costly
 @given(data=st.data())
-def test_without_reorgs(app: Flask, data: st.DataObject) -> None:
+def test_any_order_gives_the_same(app: Flask, data: st.DataObject) -> None:
     events = data.draw(some_events())
     one_way = data.draw(arrival(events))
     other_way = data.draw(arrival(events))
@@ -40,7 +40,7 @@ def test_without_reorgs(app: Flask, data: st.DataObject) -> None:
 
 @costly
 @given(data=st.data())
-def test_between_two_reorgs(app: Flask, data: st.DataObject) -> None:
+def test_any_order_between_reorgs_gives_the_same(app: Flask, data: st.DataObject) -> None:
     first, second, third = (data.draw(some_events()) for _ in range(3))
     reorgs = [[[data.draw(st.sampled_from(REORGS))]] for _ in range(2)]
 

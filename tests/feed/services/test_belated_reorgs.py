@@ -114,7 +114,7 @@ def log(database: Database) -> list[tuple[str, int]]:
         return [(row.event_id, row.occurrence) for row in rows]
 
 
-def test_what_others_reported_stays(app: Flask, status: Callable[[int], Any]) -> None:
+def test_belated_reorg_takes_nothing_of_others(app: Flask, status: Callable[[int], Any]) -> None:
     early = [head(1001, at=-31 * DAY), reorg()]
     feed(app, *early, reporter="a")
     feed(app, *others(), reporter="b")
@@ -127,7 +127,7 @@ def test_what_others_reported_stays(app: Flask, status: Callable[[int], Any]) ->
     assert answers(app) == before
 
 
-def test_nothing_is_logged_that_takes_nothing(app: Flask, database: Database) -> None:
+def test_reorg_without_effect_is_not_logged(app: Flask, database: Database) -> None:
     feed(app, liquidity("gone", 1000), reorg(), *others())
     logged = log(database)
     assert feed(app, reorg()).repeated == 1
@@ -156,7 +156,7 @@ ALIVE = [
 
 
 @pytest.mark.parametrize("batch", [100, 3, 1])
-def test_the_dead_branch_falls_again(
+def test_belated_reorg_orphans_its_branch_again(
     app: Flask, database: Database, status: Callable[[int], Any], batch: int
 ) -> None:
     """And nothing else: not the confirmation of the send in the new block either."""
@@ -175,7 +175,7 @@ def test_the_dead_branch_falls_again(
     assert log(database)[-1] == ("R", 2)
 
 
-def test_how_far_the_chain_was_read_stays(app: Flask, database: Database) -> None:
+def test_belated_reorg_leaves_chain_progress(app: Flask, database: Database) -> None:
     """Before the latest reorganisation that was not belated, where nothing above that counts."""
     feed(app, *DEAD, reorg(), *others(), reorg(FAR + 4500, "high", at=-50))
     before = answers(app)
@@ -185,7 +185,7 @@ def test_how_far_the_chain_was_read_stays(app: Flask, database: Database) -> Non
     assert answers(app) == before
 
 
-def test_resent_without_the_reorganisation_it_counts(app: Flask, status: Callable[[int], Any]) -> None:
+def test_branch_counts_until_its_reorg_is_repeated(app: Flask, status: Callable[[int], Any]) -> None:
     """As anything that comes again, until the reorganisation does."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     before = answers(app)
@@ -198,7 +198,7 @@ def test_resent_without_the_reorganisation_it_counts(app: Flask, status: Callabl
 
 
 @pytest.mark.parametrize(("above", "orphaned"), [(1000, True), (1001, False)])
-def test_within_the_limit_it_takes_back_everything(
+def test_reorg_within_limit_takes_back_everything(
     app: Flask, status: Callable[[int], Any], above: int, orphaned: bool
 ) -> None:
     feed(app, head(1010, at=-31 * DAY), reorg())
@@ -208,7 +208,7 @@ def test_within_the_limit_it_takes_back_everything(
     answers(app)
 
 
-def test_an_earlier_one_within_the_limit_changes_nothing(app: Flask) -> None:
+def test_earlier_repetition_within_limit_is_no_bound(app: Flask) -> None:
     """What came between the first acceptance and a repetition of it was never of the dead branch."""
     feed(app, *DEAD, reorg(), *ALIVE, reorg(), *ALIVE, *others())
     before = answers(app)
@@ -216,7 +216,7 @@ def test_an_earlier_one_within_the_limit_changes_nothing(app: Flask) -> None:
     assert answers(app) == before
 
 
-def test_a_deep_one_under_a_limit_that_was_raised(app: Flask, intake: Intake) -> None:
+def test_deep_reorg_repeats_after_limit_is_lowered(app: Flask, intake: Intake) -> None:
     """As docs/chains.md has operators do once."""
     deep = [liquidity("low", 1001), liquidity("high", 5900, 40), head(6000, at=-31 * DAY)]
     change_part(app, Intake, max_reorg_blocks=5000)
@@ -229,7 +229,9 @@ def test_a_deep_one_under_a_limit_that_was_raised(app: Flask, intake: Intake) ->
     assert answers(app) == before
 
 
-def test_it_reaches_ten_thousand_blocks(app: Flask, intake: Intake, status: Callable[[int], Any]) -> None:
+def test_belated_reorg_reaches_ten_thousand_blocks(
+    app: Flask, intake: Intake, status: Callable[[int], Any]
+) -> None:
     """So that what came again is found by its block, among all that was reported since."""
     deep = [liquidity("reached", 11_000), liquidity("above", 11_001, 40)]
     deep += [sent(7, block=90), released(7, block=11_001)]
@@ -243,7 +245,7 @@ def test_it_reaches_ten_thousand_blocks(app: Flask, intake: Intake, status: Call
     assert status(7).status == 5
 
 
-def test_into_what_was_pruned(app: Flask) -> None:
+def test_repeated_reorg_below_pruned_is_belated(app: Flask) -> None:
     """The chain is not read far, but a new one would be refused."""
     first = reorg(90, chain_id=1, at=-200)
     dead = [sent(3, event_id="dead", block=95), withdrawn("dead-id", 96, chain_id=1)]
@@ -262,7 +264,7 @@ def test_into_what_was_pruned(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 500])
-def test_what_fell_again_is_pruned_as_a_whole(
+def test_branch_is_pruned_with_its_repetitions(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Its first acceptance shows that the second was orphaned by a belated repetition."""
@@ -279,7 +281,7 @@ def test_what_fell_again_is_pruned_as_a_whole(
     assert not {"gone", "out"} & {event_id for event_id, _ in log(database)}
 
 
-def test_what_counts_again_and_was_the_highest(app: Flask) -> None:
+def test_belated_reorg_lowers_chain_progress_again(app: Flask) -> None:
     """Also how far the chain was read goes back, where only pruning made the repetition too late."""
     first = reorg(90, chain_id=1, at=-200)
     over = [sent(1, at=-300, block=100), released(1, at=-300, block=500)]
@@ -298,7 +300,7 @@ def read_in(app: Flask, lines: list[bytes]) -> None:
     assert verdict.refused == []
 
 
-def test_an_export_tells_the_same(app: Flask, database: Database, intake: Intake) -> None:
+def test_export_of_belated_reorgs_gives_the_same(app: Flask, database: Database, intake: Intake) -> None:
     """By the field of the line: the limit may be another one by then."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     feed(app, *DEAD, reorg())
@@ -317,9 +319,7 @@ def test_an_export_tells_the_same(app: Flask, database: Database, intake: Intake
     assert after["transfers"] == before["transfers"], "read in again, what the lines do is the same"
 
 
-def test_reporters_cannot_say_what_is_belated(
-    app: Flask, database: Database, status: Callable[[int], Any]
-) -> None:
+def test_reporters_cannot_set_belated(app: Flask, database: Database, status: Callable[[int], Any]) -> None:
     """To them it is a field that does not exist."""
     feed(app, sent(1), reorg(100, chain_id=1) | {"belated": True})
     assert status(1).status == 0
@@ -330,13 +330,13 @@ def test_reporters_cannot_say_what_is_belated(
 
 @pytest.mark.parametrize("wrong", [1, "true", []])
 @pytest.mark.one_database
-def test_an_exported_line_may_be_wrong(database: Database, intake: Intake, wrong: object) -> None:
+def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Intake, wrong: object) -> None:
     lines = [json.dumps(reorg() | {"belated": wrong}).encode()]
     verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused[0].reason == "belated: must be true or false"
 
 
-def test_a_part_of_an_export_takes_nothing(app: Flask, status: Callable[[int], Any]) -> None:
+def test_part_of_an_export_takes_nothing_back(app: Flask, status: Callable[[int], Any]) -> None:
     """Where the reorganisation itself is not in it, nothing is known that it took before."""
     feed(app, sent(1), *others())
     read_in(app, [json.dumps(reorg() | {"belated": True}).encode()])
@@ -344,7 +344,7 @@ def test_a_part_of_an_export_takes_nothing(app: Flask, status: Callable[[int], A
     from_nothing(app)
 
 
-def test_a_retracted_reorganisation_takes_nothing(
+def test_retracted_reorg_takes_nothing_back(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """A wrong one is undone with all of its repetitions; taken back itself, it is refused as any new one."""
@@ -361,7 +361,9 @@ def test_a_retracted_reorganisation_takes_nothing(
     from_nothing(app)
 
 
-def test_a_fallen_send_that_is_retracted(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
+def test_retracting_orphaned_send_leaves_confirmation(
+    app: Flask, audited: Audited, status: Callable[[int], Any]
+) -> None:
     """It was orphaned again before, and takes no confirmation of the send in the new block."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     feed(app, *DEAD, reorg())
@@ -373,7 +375,7 @@ def test_a_fallen_send_that_is_retracted(app: Flask, audited: Audited, status: C
     assert status(1).status == 1, "the early confirmation stays away"
 
 
-def test_once_its_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
+def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
     """Only the send shows which chain the payout's block is of: the payout was orphaned before."""
     payout = released(1, block=1001)
     feed(app, payout, reorg(), head(FAR))
@@ -386,7 +388,7 @@ def test_once_its_chain_is_known(app: Flask, status: Callable[[int], Any]) -> No
     assert status(1).status == 5
 
 
-def test_blocks_of_another_chain_are_others(app: Flask, status: Callable[[int], Any]) -> None:
+def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], Any]) -> None:
     """Though they have the same numbers, and their events came again as well."""
     dead, elsewhere = sent(1, event_id="S", block=1000), liquidity("L", 1001, chain_id=1)
     first = [dead, elsewhere, event("chain.reorged", "other", chain_id=1, from_block=1000), dead, elsewhere]
@@ -398,7 +400,7 @@ def test_blocks_of_another_chain_are_others(app: Flask, status: Callable[[int], 
     assert status(1).status == 1
 
 
-def test_an_id_that_another_token_used_first(
+def test_id_used_by_hostile_token_makes_nothing_older(
     app: Flask, database: Database, intake: Intake, status: Callable[[int], Any]
 ) -> None:
     """What a token for other chains reported of a block to come makes no fact older."""
@@ -487,7 +489,7 @@ def stories(draw: st.DrawFn) -> list[Line]:
 
 @costly
 @given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
-def test_a_reporter_that_sends_everything_again_changes_nothing(
+def test_log_sent_again_changes_nothing(
     app: Flask, database: Database, story: list[Line], since: int, batch: int, times: int
 ) -> None:
     """However its chain had reorganised, and whatever another reporter sent of the last blocks since then."""

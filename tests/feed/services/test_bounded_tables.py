@@ -42,11 +42,11 @@ def rows() -> dict[str, str]:
     return dict(named)
 
 
-def test_the_page_names_every_table() -> None:
+def test_page_names_every_table() -> None:
     assert rows().keys() == db.metadata.tables.keys()
 
 
-def test_every_table_of_transfers_goes_with_them() -> None:
+def test_page_names_every_table_of_transfers() -> None:
     named = {name for name, text in rows().items() if text.startswith("they go with their transfer")}
     of_transfers = {name for name, table in db.metadata.tables.items() if "transfer_id" in table.c}
     others = {"events", "pruned_transfers", "pruned_withdraws", "retracted_events"}

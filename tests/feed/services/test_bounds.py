@@ -38,7 +38,7 @@ def test_statuses_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int
     assert (again.repeated, again.refused) == (50, []), "what is known is repeated as ever"
 
 
-def test_the_bound_is_each_reporter_s_own(app: Flask, status: Callable[[int], Any]) -> None:
+def test_bound_is_per_reporter_type_and_transfer(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1))
     feed(app, *statuses(0, MAX_OF_A_TYPE + 50), reporter=EVIL)
     honest = feed(app, about(1, "network.status", at=-10, xfer_status=9), reporter="honest")
@@ -49,12 +49,12 @@ def test_the_bound_is_each_reporter_s_own(app: Flask, status: Callable[[int], An
     assert elsewhere.accepted == 2, "another transfer"
 
 
-def test_an_operator_may_bring_any_log_back(app: Flask) -> None:
+def test_operator_may_ingest_any_log(app: Flask) -> None:
     many = feed(app, sent(1), *statuses(0, MAX_OF_A_TYPE + 50), reporter="cli")
     assert (many.accepted, many.refused) == (MAX_OF_A_TYPE + 51, [])
 
 
-def test_requests_have_a_lower_one(app: Flask, status: Callable[[int], Any]) -> None:
+def test_requests_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
     """Beside a thousand of them a signature cost 70 ms, and its refusal was 44 kB long."""
     feed(app, sent(1))
     result = feed(app, *requests(0, MAX_REQUESTS + 36), reporter=EVIL)

@@ -83,7 +83,9 @@ def reorg(block: int) -> dict[str, Any]:
 @example(reported=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
 @costly
 @given(reported=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
-def test_as_in_memory(app: Flask, database: Database, reported: list[dict[str, Any]], batch: int) -> None:
+def test_canonical_events_match_whole_log(
+    app: Flask, database: Database, reported: list[dict[str, Any]], batch: int
+) -> None:
     forget_events(app)
     happen(app, reported, batch)
     compare(database)
@@ -102,7 +104,7 @@ def test_as_in_memory(app: Flask, database: Database, reported: list[dict[str, A
     again=st.lists(lines(), min_size=6, max_size=25),
     batch=st.integers(1, 12),
 )
-def test_as_in_memory_with_belated_reorgs(
+def test_canonical_events_match_with_belated_reorgs(
     app: Flask, database: Database, first: list[dict[str, Any]], again: list[dict[str, Any]], batch: int
 ) -> None:
     """The chains were read so far meanwhile that no reorg from before would be believed if it were new."""
@@ -204,7 +206,7 @@ def added(database: Database) -> int:
         return load_liquidity(connection, ChainId(1)).get("USDT", PoolCounters()).added
 
 
-def test_a_reorg_reads_what_it_reaches(app: Flask, database: Database) -> None:
+def test_reorg_reads_only_what_it_reaches(app: Flask, database: Database) -> None:
     """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
     feed(app, *(deposit(block) for block in (1, 2, 3, 9, 10)))
     with writing(database.engine) as connection:

@@ -34,7 +34,7 @@ def claimable(app: Flask, n: int, *, requested: float, signing: float) -> None:
         feed(app, last)
 
 
-def test_the_stages_are_counted(app: Flask, database: Database) -> None:
+def test_evidence_is_counted_by_stage(app: Flask, database: Database) -> None:
     claimable(app, 1, requested=-200, signing=-20)
     found = counted(database)
     assert {stage for stage, _ in found} == {"signatures", "gateway", "whole"}
@@ -52,7 +52,7 @@ def test_time_counts_from_served_request(app: Flask, database: Database) -> None
     assert counted(database)["whole", 300] == (1, 200_000)
 
 
-def test_it_is_counted_once(app: Flask, database: Database, audited: Audited) -> None:
+def test_evidence_is_counted_once(app: Flask, database: Database, audited: Audited) -> None:
     claimable(app, 1, requested=-200, signing=-20)
     before = counted(database)
     feed(app, signed(1, signature(request(1), KEYS[4]), at=-5))

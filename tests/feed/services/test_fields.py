@@ -118,13 +118,13 @@ def test_each_field_is_read_stored_and_refused(event_type: str) -> None:
         ),
     ],
 )
-def test_the_first_fault_is_told(line: dict[str, Any], reason: str) -> None:
+def test_refusal_names_first_fault(line: dict[str, Any], reason: str) -> None:
     reported = read(line)
     assert isinstance(reported, str)
     assert reported.startswith(reason)
 
 
-def test_a_repeated_key_is_refused() -> None:
+def test_repeated_key_is_refused() -> None:
     text = json.dumps(event("chain.head", chain_id=1, block=1)).encode()
     for again in (b',"block":2}', b',"unknown":1,"unknown":2}', b',"bloc\\u006b":2}'):
         line = read_line(1, text[:-1] + again, NOW)

@@ -57,7 +57,7 @@ def test_followers_pay_nothing_for_retractions_of_others(app: Flask, database: D
     assert statuses(database, KEY) == [1, 3]
 
 
-def test_who_follows_an_account_pays_nothing_either(app: Flask, database: Database) -> None:
+def test_account_followers_pay_nothing_either(app: Flask, database: Database) -> None:
     account = SENDER.casefold()
     feed(app, event("chain.head", chain_id=3, block=1))
     since = present_position(database)
@@ -124,7 +124,7 @@ def test_highest_id_wins_among_simultaneous_fees(
     assert fee(database) == ord("b")
 
 
-def test_a_fee_that_came_again_counts_again(app: Flask, database: Database, audited: Audited) -> None:
+def test_repeated_fee_counts_after_retraction(app: Flask, database: Database, audited: Audited) -> None:
     one, two = fees(1, 2)
     feed(app, one, two)
     retract_ids(*audited, ["fee-2"], "wrong", actor=TESTER)
@@ -143,7 +143,7 @@ def finished(first: int, last: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("what", ["pair", "token", "chain"])
-def test_an_icon_judges_no_transfer_again(app: Flask, editing: Editing, what: str) -> None:
+def test_icon_change_projects_no_transfer(app: Flask, editing: Editing, what: str) -> None:
     version = 0
 
     def change() -> None:

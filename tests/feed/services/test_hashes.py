@@ -32,7 +32,7 @@ def test_hash_of_row_is_not_stored_twice(app: Flask, database: Database) -> None
     assert hashes(database) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
 
 
-def test_fallen_send_stays_findable(app: Flask, database: Database, audited: Audited) -> None:
+def test_orphaned_send_is_found_by_hash(app: Flask, database: Database, audited: Audited) -> None:
     """It moves back when it is canonical again."""
     feed(app, sent(1, event_id="send", src_tx_hash=SEND))
     feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))

@@ -63,7 +63,7 @@ def one_by_one(app: Flask, *events: dict[str, Any], reporter: str = "test") -> N
         assert feed(app, each, reporter=reporter).refused == []
 
 
-def test_the_log_does_not_grow_by_polls(app: Flask, database: Database, audited: Audited) -> None:
+def test_polls_do_not_grow_the_log(app: Flask, database: Database, audited: Audited) -> None:
     one_by_one(app, *heads(1, 60))
     with_sixty = len(blocks(database))
     one_by_one(app, *heads(61, 120))
@@ -80,7 +80,7 @@ def test_long_upload_drops_old_heads_too(app: Flask, database: Database) -> None
     assert len(blocks(database)) <= DEPTH + 2
 
 
-def test_what_a_reorganisation_reaches_is_there(app: Flask, database: Database) -> None:
+def test_heads_within_reach_stay_in_log(app: Flask, database: Database) -> None:
     one_by_one(app, *heads(1, 100), event("chain.reorged", chain_id=1, from_block=100 - DEPTH))
     assert read_to(database) == (100 - DEPTH - 1, 0)
     assert feed(app, *heads(90, 100)).accepted == 11
@@ -89,7 +89,7 @@ def test_what_a_reorganisation_reaches_is_there(app: Flask, database: Database) 
     assert "11 blocks below" in refused[0].reason
 
 
-def test_one_that_was_dropped_is_repeated(app: Flask, database: Database) -> None:
+def test_dropped_head_is_repeated(app: Flask, database: Database) -> None:
     """However often it is sent: neither the log nor a quota grows by it."""
     one_by_one(app, *heads(1, 100))
     before = blocks(database)
@@ -99,7 +99,7 @@ def test_one_that_was_dropped_is_repeated(app: Flask, database: Database) -> Non
     assert blocks(database) == before
 
 
-def test_of_another_reporter_it_is_news(
+def test_head_of_other_reporter_is_new(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:
     """Two that read the same chain have the same ids; the slower one's cursor moves."""
@@ -136,7 +136,7 @@ def test_retracted_head_restores_earlier_ones(app: Flask, database: Database, au
 
 
 @pytest.mark.parametrize("rogue_first", [False, True])
-def test_an_exported_log_comes_to_the_same(
+def test_export_of_heads_gives_the_same(
     app: Flask, database: Database, intake: Intake, audited: Audited, rogue_first: bool
 ) -> None:
     """Though who reads it in has one name for all reporters, and one of them was retracted."""
@@ -151,7 +151,7 @@ def test_an_exported_log_comes_to_the_same(
     assert read_to(database) == (100, 100 - 1000)
 
 
-def test_the_newest_time_stays(app: Flask, database: Database, audited: Audited) -> None:
+def test_later_time_of_lower_head_counts(app: Flask, database: Database, audited: Audited) -> None:
     """Of a lower block a later time was reported: it goes on to count."""
     one_by_one(app, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
     assert read_to(database) == (100, -1)
@@ -159,7 +159,7 @@ def test_the_newest_time_stays(app: Flask, database: Database, audited: Audited)
     assert read_to(database) == (100, -1)
 
 
-def test_one_ahead_of_the_clock_drops_nothing(app: Flask, database: Database) -> None:
+def test_head_ahead_of_clock_drops_nothing(app: Flask, database: Database) -> None:
     one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
     assert blocks(database)[-2:] == [20, 500]
     assert read_to(database) == (20, 20 - 1000)
@@ -188,7 +188,7 @@ def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: 
         retract_ids(*audited, ["head-13"], "wrong", actor=TESTER)
 
 
-def test_a_backlog_goes_little_by_little(
+def test_backlog_of_heads_is_dropped_in_parts(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.feed.services.log.AT_ONCE", 0)

@@ -124,7 +124,7 @@ class TestRetract:
         assert feed(app, sent(1) | {"id": "x"}).repeated == 1
         assert feed(app, sent(2) | {"id": "x"}).accepted == 1
 
-    def test_of_fees_one_route_is_meant(self, app: Flask, database: Database, audited: Audited) -> None:
+    def test_retracting_a_fee_means_one_route(self, app: Flask, database: Database, audited: Audited) -> None:
         for src, dst in ((1, 2), (2, 1)):
             feed(
                 app,
@@ -134,7 +134,7 @@ class TestRetract:
         with reading(database.engine) as connection:
             assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
-    def test_id_before_subjects_keeps_its_meaning(
+    def test_retraction_without_subjects_is_read(
         self, app: Flask, database: Database, intake: Intake, audited: Audited, status: Callable[[int], Any]
     ) -> None:
         feed(app, sent(1) | {"id": "x"})
@@ -153,7 +153,7 @@ class TestRetract:
         replay(*audited, actor=TESTER)
         assert state(database) == before
 
-    def test_an_export_tells_all_of_it_again(
+    def test_export_of_shared_ids_gives_the_same(
         self, app: Flask, database: Database, intake: Intake, audited: Audited
     ) -> None:
         feed(

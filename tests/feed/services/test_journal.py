@@ -95,7 +95,7 @@ def fed(app: Flask, batches: list[Events]) -> tuple[Rows, Rows]:
 
 @costly
 @given(data=st.data())
-def test_rows_are_the_same_in_any_batches(app: Flask, data: st.DataObject) -> None:
+def test_any_batches_give_the_same_rows(app: Flask, data: st.DataObject) -> None:
     reported = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(reported)), max_size=4)))
     in_some = [reported[a:b] for a, b in zip([0, *cuts], [*cuts, len(reported)], strict=True) if a < b]
@@ -113,7 +113,7 @@ def test_batch_entries_are_reported_singly(app: Flask, database: Database) -> No
     assert steps(database) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
 
 
-def test_what_changes_no_answer_has_no_row(app: Flask, database: Database) -> None:
+def test_event_without_effect_has_no_row(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "network.status", at=-40, xfer_status=1))
     before = rows(database)
     feed(app, about(1, "transfer.confirmed"), sent(1), event("chain.head", chain_id=1, block=400))
@@ -187,7 +187,7 @@ def test_several_projections_make_one_row(app: Flask, database: Database) -> Non
     assert [row for row in steps(database) if row[0] == 9] in ([], [(9, 7, 7)])
 
 
-def test_a_replay_changes_no_row(app: Flask, database: Database, audited: Audited) -> None:
+def test_replay_changes_no_row(app: Flask, database: Database, audited: Audited) -> None:
     feed(app, sent(1), released(1, event_id="paid"))
     retract_ids(*audited, ["paid"], "was another's", actor=TESTER)
     before = rows(database)
@@ -240,7 +240,7 @@ def test_display_change_has_no_row(app: Flask, database: Database, editing: Edit
     assert rows(database) == before
 
 
-def test_evidence_that_others_signed_has_a_row(app: Flask, database: Database) -> None:
+def test_new_evidence_signers_have_a_row(app: Flask, database: Database) -> None:
     """The status is 8 before and after: nobody is notified, and the evidence is another one."""
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))

@@ -143,7 +143,7 @@ HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
     ],
     ids=["signatures that waited", "heads that left the log"],
 )
-def test_related_posts_keep_their_order(
+def test_related_posts_are_taken_in_order(
     app: Flask, database: Database, before: Events, reported: list[Reported]
 ) -> None:
     change_part(app, Intake, max_reorg_blocks=40)
@@ -190,7 +190,7 @@ def test_event_in_two_posts_counts_once(app: Flask) -> None:
     ]  # fmt: skip
 
 
-def test_each_line_keeps_its_reporter(app: Flask, database: Database) -> None:
+def test_each_line_has_its_reporter(app: Flask, database: Database) -> None:
     together(app, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
     with reading(database.engine) as connection:
         assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
@@ -255,7 +255,7 @@ def test_error_affects_one_post_only(app: Flask, database: Database, intake: Int
 
 
 @pytest.mark.every_database
-def test_posts_that_waited_are_one_transaction(app: Flask) -> None:
+def test_waiting_posts_are_one_transaction(app: Flask) -> None:
     admitted: list[int] = []
     terms = lambda number: Terms(admit=lambda connection: admitted.append(id(connection)))  # noqa: E731
     assert posting(app, [("a", [sent(n)]) for n in range(6)], terms) == [1] * 6

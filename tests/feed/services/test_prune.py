@@ -48,7 +48,7 @@ from tests.feed.services.world import (
 
 @settings(costly, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
 @given(data=st.data())
-def test_no_answer_changes(app: Flask, database: Database, data: st.DataObject) -> None:
+def test_prune_changes_no_answer(app: Flask, database: Database, data: st.DataObject) -> None:
     add_part(app, Database, database)  # as late as before the last example
     events = data.draw(st.lists(st.sampled_from(EVERYTHING), min_size=20, unique_by=lambda e: e["id"]))
     reorg = data.draw(st.lists(st.sampled_from(REORGS), max_size=1))
@@ -84,7 +84,7 @@ def test_chain_progress_survives_pruning(app: Flask, database: Database, audited
     assert [row[:2] for row in state(database)["chain_progress"] if row[0] == 1] == [(1, 500)]
 
 
-def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
+def test_prune_reports_what_it_removes(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
     feed(app, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
     feed(app, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
@@ -103,7 +103,7 @@ def test_it_is_seen_which_transfers_go(app: Flask, database: Database) -> None:
     assert pruned_ids(database) == {id_of(n) for n in (1, 3, 4)}
 
 
-def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
+def test_prune_leaves_what_answers_need(app: Flask, intake: Intake) -> None:
     feed(app, sent(1), released(1, at=-10))
     for clock, is_retained in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
         change_part(app, Database, clock=lambda clock=clock: clock)  # type: ignore[misc]
@@ -112,14 +112,14 @@ def test_what_answers_need_is_kept(app: Flask, intake: Intake) -> None:
         assert result.transfers.total() == 1 - is_retained
 
 
-def test_epoch_of_capped_pool_is_kept(app: Flask, database: Database) -> None:
+def test_prune_leaves_epoch_of_capped_pool(app: Flask, database: Database) -> None:
     with writing(database.engine) as connection:
         days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
         connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", **days, **NO_LIQUIDITY))
     assert prune_later(app, LATER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
 
 
-def test_an_open_anomaly_keeps_its_transfer(app: Flask, database: Database) -> None:
+def test_prune_leaves_transfer_with_open_anomaly(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1), about(1, "refund.completed"))
     assert prune_later(app, LATER).retained == {"has an open anomaly": 1}
     with writing(database.engine) as connection:
@@ -128,7 +128,7 @@ def test_an_open_anomaly_keeps_its_transfer(app: Flask, database: Database) -> N
     assert state(database)["anomalies"] == []
 
 
-def test_a_retraction_keeps_its_transfer(app: Flask, audited: Audited) -> None:
+def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> None:
     wrong = about(1, "transfer.delayed")
     feed(app, sent(1), released(1), wrong)
     retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
@@ -162,7 +162,7 @@ def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
     assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
 
 
-def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:
+def test_log_numbers_go_on_after_pruning(app: Flask, database: Database) -> None:
     feed(app, sent(1), released(1))
     prune_later(app, LATER)
     feed(app, sent(2))
@@ -170,7 +170,7 @@ def test_the_log_goes_on_where_it_was(app: Flask, database: Database) -> None:
         assert connection.scalars(select(Event.seq)).all() == [3]
 
 
-def test_the_cursor_of_a_silent_reporter_stays(
+def test_prune_leaves_cursor_of_silent_reporter(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:
     feed(app, sent(1), released(1), reporter="env-test")
@@ -189,7 +189,7 @@ def test_reorg_reaching_pruned_is_refused(app: Flask) -> None:
     assert feed(app, event("chain.reorged", chain_id=1, from_block=101)).accepted == 1
 
 
-def test_what_went_cannot_be_retracted(app: Flask) -> None:
+def test_pruned_event_cannot_be_retracted(app: Flask) -> None:
     feed(app, sent(1, event_id="the-send"), released(1), reporter="relayer")
     prune_later(app, LATER)
     with pytest.raises(NothingToRetract, match="'the-send' belongs to a pruned transfer"):
@@ -210,7 +210,7 @@ def test_double_retraction_restores_nothing_pruned(app: Flask, database: Databas
     assert state(database) == before
 
 
-def test_an_export_has_what_was_kept(app: Flask, database: Database) -> None:
+def test_export_after_pruning_has_what_is_left(app: Flask, database: Database) -> None:
     """Into an empty database it gives the same transfers; the pools lack what was pruned."""
     feed(
         app,
@@ -248,7 +248,7 @@ def log_ids(database: Database) -> list[str]:
         return list(connection.scalars(select(Event.event_id).order_by(Event.seq)))
 
 
-def test_fees_and_liquidity_that_decide_nothing_go(app: Flask, database: Database, audited: Audited) -> None:
+def test_prune_removes_fees_and_liquidity(app: Flask, database: Database, audited: Audited) -> None:
     reported = [
         fee("f1", -90, 1),
         fee("f2", -80, 2),
@@ -295,7 +295,9 @@ def test_export_after_pruning_is_equivalent(app: Flask, database: Database) -> N
     assert state(database) == before
 
 
-def test_heads_of_before_go_at_once(app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prune_removes_heads_of_earlier_releases(
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those that an earlier release left, also of a reporter that is silent now."""
     monkeypatch.setattr("app.feed.services.write.drop_heads", lambda *_: None)
     reported = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
@@ -310,7 +312,7 @@ def test_heads_of_before_go_at_once(app: Flask, database: Database, monkeypatch:
     assert state(database) == before
 
 
-def test_cursors_of_all_reporters_stay(
+def test_prune_leaves_every_cursor(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:
     by = {"one": sent(1), "two": released(1), "three": about(1, "transfer.confirmed", at=-60)}

@@ -85,7 +85,7 @@ def test_request_counts_while_status_is_6(app: Flask, database: Database, status
         ([event("chain.reorged", chain_id=1, from_block=1)], (7, 0)),
     ],
 )
-def test_it_masks_nothing(
+def test_request_masks_no_later_status(
     app: Flask, database: Database, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
 ) -> None:
     feed(app, sent(1), bad(1))
@@ -94,7 +94,7 @@ def test_it_masks_nothing(
     assert held(status(1)) == expected
 
 
-def test_what_made_it_6_is_retracted(
+def test_retracted_decision_ends_the_request(
     app: Flask, database: Database, audited: Audited, status: Status
 ) -> None:
     refusal = bad(1)
@@ -104,7 +104,7 @@ def test_what_made_it_6_is_retracted(
     assert held(status(1)) == (1, 0)
 
 
-def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: Status) -> None:
+def test_decision_after_request_dates_status(app: Flask, database: Database, status: Status) -> None:
     feed(app, sent(1), bad(1))
     request_refund(database, 1)
     feed(app, bad(1, -5, XferStatus.BAD_TOKEN))
@@ -113,7 +113,7 @@ def test_a_word_after_the_ask_dates_it(app: Flask, database: Database, status: S
 
 @costly
 @given(data=st.data())
-def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
+def test_request_counts_in_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
     """The request among everything that can be reported of its transfer, at any place."""
     events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
     events = [sent(1), *data.draw(st.lists(st.sampled_from([bad(1), bad(1, -49)]), max_size=2)), *events]
@@ -130,7 +130,7 @@ def test_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
     assert once() == once()
 
 
-def test_a_replay_leaves_it(app: Flask, database: Database, audited: Audited, status: Status) -> None:
+def test_replay_leaves_request(app: Flask, database: Database, audited: Audited, status: Status) -> None:
     feed(app, sent(1), bad(1), sent(2), bad(2))
     request_refund(database, 1)
     before = state(database)
@@ -139,7 +139,7 @@ def test_a_replay_leaves_it(app: Flask, database: Database, audited: Audited, st
     assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
 
 
-def test_pruning_takes_it_with_its_transfer_alone(
+def test_pruning_removes_request_with_its_transfer(
     app: Flask, database: Database, intake: Intake, audited: Audited, status: Status
 ) -> None:
     old = -60 * 86400
@@ -158,7 +158,7 @@ def test_pruning_takes_it_with_its_transfer_alone(
     assert seqs(database)[-1] > last[-1]
 
 
-def test_a_seq_is_never_given_twice(app: Flask, database: Database, intake: Intake, audited: Audited) -> None:
+def test_seq_is_never_used_twice(app: Flask, database: Database, intake: Intake, audited: Audited) -> None:
     """Reporters read on behind the last one they know, also when that was pruned."""
     old = -60 * 86400
     feed(app, sent(1, at=old), bad(1, old))

@@ -42,7 +42,7 @@ def counter(database: Database, chain_id: int = 1) -> tuple[int, ...]:
         return tuple(row) if row else (0, 0, 0, 0)
 
 
-def test_send_falls_with_confirmations_and_returns(
+def test_reorg_orphans_send_with_confirmations(
     app: Flask, database: Database, status: Callable[[int], Any]
 ) -> None:
     send, confirmed = sent(1), about(1, "transfer.confirmed")
@@ -61,7 +61,7 @@ def test_send_falls_with_confirmations_and_returns(
     assert feed(app, send, confirmed).repeated == 2
 
 
-def test_a_repeated_reorg_retracts_again(app: Flask, status: Callable[[int], Any]) -> None:
+def test_repeated_reorg_orphans_again(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), reorg(100), sent(1))
     assert status(1).status == 1
     assert feed(app, reorg(100)).repeated == 1
@@ -70,7 +70,7 @@ def test_a_repeated_reorg_retracts_again(app: Flask, status: Callable[[int], Any
     assert status(1).status == 1
 
 
-def test_a_reorg_below_leaves_what_is_deeper(app: Flask, status: Callable[[int], Any]) -> None:
+def test_reorg_leaves_what_is_deeper(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), sent(2, block=101), reorg(101))
     assert (status(1).status, status(2).status) == (1, 0)
 
@@ -114,7 +114,7 @@ def test_accepted_reorg_repeats_at_any_depth(app: Flask, status: Callable[[int],
     assert status(1).status == 0
 
 
-def test_liquidity_falls_and_comes_again(app: Flask, database: Database) -> None:
+def test_reorg_orphans_liquidity(app: Flask, database: Database) -> None:
     low = event("liquidity.added", chain_id=1, symbol="USDT", amount="5", block=10)
     high = event("liquidity.added", chain_id=1, symbol="USDT", amount="7", block=20)
     out = event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="3", block=21)
@@ -138,7 +138,7 @@ def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], 
     assert status(1).status == 8
 
 
-def test_each_acceptance_is_kept(app: Flask, database: Database) -> None:
+def test_log_has_each_acceptance(app: Flask, database: Database) -> None:
     feed(app, sent(1), sent(1), reorg(100), sent(1), reorg(100))
     with reading(database.engine) as connection:
         rows = connection.execute(select(Event.seq, Event.type, Event.occurrence).order_by(Event.seq)).all()
@@ -150,7 +150,7 @@ def test_each_acceptance_is_kept(app: Flask, database: Database) -> None:
     ]
 
 
-def test_fallen_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
+def test_orphaned_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
     """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing canonical."""
     feed(app, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
     assert status(1).status == 3

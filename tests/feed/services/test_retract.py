@@ -57,7 +57,7 @@ def test_double_retraction_restores_release(
     assert status(1).status == 1
 
 
-def test_repeated_event_stands_after_retraction(
+def test_event_repeated_after_retraction_counts(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     release = released(1)
@@ -156,7 +156,7 @@ def test_pools_fees_validators_and_heads_are_undone(
         assert connection.scalar(select(PoolCounter.added)) == 7
 
 
-def test_a_block_too_high_is_undone(
+def test_retraction_undoes_too_high_block(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """Else every true reorg of the chain would seem too deep to be believed."""
@@ -170,7 +170,7 @@ def test_a_block_too_high_is_undone(
     assert status(3).status != 1
 
 
-def test_a_retracted_reorg_tells_no_block(app: Flask, database: Database, audited: Audited) -> None:
+def test_retracted_reorg_leaves_no_chain_progress(app: Flask, database: Database, audited: Audited) -> None:
     reorg = event("chain.reorged", chain_id=1, from_block=150)
     feed(app, sent(1), reorg)
     assert [row[:2] for row in state(database)["chain_progress"]] == [(1, 149)]
@@ -178,7 +178,7 @@ def test_a_retracted_reorg_tells_no_block(app: Flask, database: Database, audite
     assert [row[:2] for row in state(database)["chain_progress"]] == [(1, 100)]
 
 
-def test_all_of_a_token_since_a_time(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
+def test_retract_reporter_since_a_time(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), sent(2), reporter="good")
     feed(app, released(1), released(2), reporter="bad")
     assert retract_reporter(*audited, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER)
@@ -187,7 +187,7 @@ def test_all_of_a_token_since_a_time(app: Flask, audited: Audited, status: Calla
         retract_reporter(*audited, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
 
 
-def test_an_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
+def test_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
     release = released(1)
     feed(app, sent(1), release)
     with pytest.raises(NothingToRetract, match="no event has the id 'nope'"):
@@ -195,7 +195,7 @@ def test_an_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Ca
     assert status(1).status == 5
 
 
-def test_a_reporter_cannot_retract(app: Flask) -> None:
+def test_reporter_cannot_retract(app: Flask) -> None:
     line = event("events.retracted", targets=["x"], reason="y")
     refused = feed(app, line).refused
     assert refused[0].reason.startswith("type: must be one of")

@@ -39,7 +39,7 @@ ORDERED: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("rotations", ORDERED.values(), ids=ORDERED)
-def test_the_latest_counts_everywhere_in_any_order(
+def test_latest_set_counts_in_any_order(
     app: Flask, database: Database, audited: Audited, rotations: list[dict[str, Any]]
 ) -> None:
     found = []

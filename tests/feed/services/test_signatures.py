@@ -155,7 +155,7 @@ class TestAside:
         feed(app, signed(2, signature(request(2), NEW[0])))
         assert count(database, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
 
-    def test_a_malformed_one_is_not_kept(self, app: Flask, database: Database) -> None:
+    def test_malformed_signature_is_not_quarantined(self, app: Flask, database: Database) -> None:
         feed(app, sent(1), prepared(1, WD))
         assert len(feed(app, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
         assert count(database, SignatureAside) == 0
@@ -170,7 +170,7 @@ class TestAside:
 
 
 class TestTooMany:
-    def test_few_wait_for_request_others_come_with_it(self, app: Flask, status: Callable[[int], Any]) -> None:
+    def test_few_signatures_wait_for_their_request(self, app: Flask, status: Callable[[int], Any]) -> None:
         junk = [signed(1, signature(WD, keccak256(b"junk %d" % n))) for n in range(MAX_WAITING)]
         true = [signed(1, signature(WD, key)) for key in KEYS[:4]]
         verdict = feed(app, *junk, *true)
@@ -202,7 +202,7 @@ class TestTooMany:
         least = min(many, key=lambda each: base64.b64decode(each["signature"]))
         assert least["signature"] in served
 
-    def test_copied_signatures_fold_and_return(
+    def test_copied_signatures_return_on_retraction(
         self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
     ) -> None:
         """A retraction brings them back."""
@@ -217,7 +217,7 @@ class TestTooMany:
         assert status(1).status == 8
         assert_log_gives_the_same(app)
 
-    def test_their_ids_are_taken(self, app: Flask, database: Database) -> None:
+    def test_ids_of_unneeded_signatures_are_used(self, app: Flask, database: Database) -> None:
         """Also by one that another replaces, which no history has."""
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
         feed(app, sent(1), prepared(1, WD), *copies)
@@ -229,7 +229,7 @@ class TestTooMany:
         feed(app, event("chain.reorged", chain_id=2, from_block=500))
         assert feed(app, *copies).repeated == 2
 
-    def test_tokens_with_other_limits_do_not_share_them(self, app: Flask, database: Database) -> None:
+    def test_tokens_with_other_limits_share_no_copies(self, app: Flask, database: Database) -> None:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
         one, other, third = ({1}, {1, 2}, {1, 3})
         feed(app, sent(1), prepared(1, WD))
@@ -243,13 +243,13 @@ class TestTooMany:
         assert again == [1, 1, 1]
         assert_log_gives_the_same(app)
 
-    def test_all_of_them_stay_in_the_log(self, app: Flask, database: Database) -> None:
+    def test_log_has_every_signature(self, app: Flask, database: Database) -> None:
         many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(5, 9)]
         feed(app, sent(1), prepared(1, WD), *many)
         assert count(database, Event) == 6
 
 
-def test_signature_of_other_request_is_kept(
+def test_signature_of_other_request_is_needed(
     app: Flask, database: Database, status: Callable[[int], Any]
 ) -> None:
     other = request(1, amount=5)

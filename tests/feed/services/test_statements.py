@@ -29,7 +29,7 @@ def test_large_batch_takes_as_many_statements(app: Flask, database: Database) ->
     assert 0 < len(of_many) == len(of_one) <= 27
 
 
-def test_what_no_event_needs_is_not_read(app: Flask, database: Database) -> None:
+def test_batch_reads_only_what_it_needs(app: Flask, database: Database) -> None:
     """The configuration and histories are for transfers; what is pruned, where anything was."""
     feed(app, event("chain.head", chain_id=1, block=1))
     with statements(database.feed) as executed:

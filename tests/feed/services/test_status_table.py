@@ -182,7 +182,7 @@ class Histories(RuleBasedStateMachine):
         self._feed([ROTATIONS[number]])
 
     def _feed(self, lines: Events) -> None:
-        """Feed them. What is refused must be about refunds; all else that is not canonical yet is accepted."""
+        """What is refused must be about refunds; all else that is not canonical yet is accepted."""
         verdict = feed(self.app, *lines)
         refused = {each.line for each in verdict.refused}
         new = signatures = 0
@@ -278,7 +278,7 @@ def _answer(reported: TransferStatus | GatewayError) -> Answer | None:
 
 
 @pytest.mark.parametrize("examples", few_or_many(5, 2_000))
-def test_every_status_is_the_tables(app: Flask, examples: int) -> None:
+def test_every_status_matches_the_table(app: Flask, examples: int) -> None:
     machine = type("Histories", (Histories,), {"app": app})
     chosen = settings(max_examples=examples, stateful_step_count=STEPS)
     get_state_machine_test(machine, settings=chosen)()

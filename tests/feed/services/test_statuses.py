@@ -77,7 +77,7 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
 
 
 @pytest.mark.parametrize(("events", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-def test_status(
+def test_events_give_status(
     app: Flask, status: Callable[[int], Any], events: list[dict[str, Any]], expected: int
 ) -> None:
     verdict = feed(app, *events)

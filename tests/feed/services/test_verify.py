@@ -161,7 +161,7 @@ def filled(app: Flask, shared_database: SharedDatabase) -> Flask:
     return app
 
 
-def test_every_table_is_tried(filled: Flask, database: Database) -> None:
+def test_damage_covers_every_projection(filled: Flask, database: Database) -> None:
     """And the log of these tests has something for each."""
     assert sorted(WRONG) == TABLES
     with reading(database.engine) as connection:
@@ -238,7 +238,7 @@ def test_missing_needed_signature_is_found(filled: Flask, database: Database, au
     assert differing(database) == []
 
 
-def test_what_differs_is_said_in_words(filled: Flask, database: Database) -> None:
+def test_difference_names_row_and_values(filled: Flask, database: Database) -> None:
     with writing(database.engine) as connection:
         connection.execute(update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4))
         connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 2))
@@ -260,14 +260,14 @@ def test_chain_known_from_transfers_is_compared(app: Flask, database: Database, 
     assert everything(database) == before
 
 
-def test_it_waits_for_no_writer(filled: Flask, database: Database) -> None:
+def test_verify_waits_for_no_writer(filled: Flask, database: Database) -> None:
     with writing(database.engine) as connection:
         connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
         assert differing(database) == []
         connection.rollback()
 
 
-def test_a_transfer_without_a_log_goes(filled: Flask, database: Database, audited: Audited) -> None:
+def test_replay_removes_transfer_without_log(filled: Flask, database: Database, audited: Audited) -> None:
     with writing(database.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
     replay(*audited, actor=TESTER)
@@ -308,7 +308,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("after", [1, 3, 6])
-def test_one_that_was_ended_is_started_again(
+def test_ended_replay_can_be_started_again(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     monkeypatch.setattr("app.feed.verifying.run.ROWS_AT_ONCE", 1)
@@ -334,7 +334,7 @@ def test_one_that_was_ended_is_started_again(
             assert after_all[name] == before[name], name
 
 
-def test_a_sum_is_repaired_while_it_changes(filled: Flask, database: Database, audited: Audited) -> None:
+def test_replay_repairs_sums_that_change(filled: Flask, database: Database, audited: Audited) -> None:
     """Found as it was at one moment, and added when more was reported."""
     with writing(database.engine) as connection:
         for table in ("pool_counters", "pool_volumes", "course_counts"):
@@ -347,7 +347,7 @@ def accept(result: IngestResult) -> None:
     assert (result.accepted, result.refused) == (2, [])
 
 
-def test_transfer_that_changed_meanwhile_is_repaired_in_the_next_round(
+def test_replay_repairs_changed_transfer_next_round(
     filled: Flask, database: Database, audited: Audited
 ) -> None:
     """What is reported of a damaged transfer moves sums by how it was stored."""
@@ -360,7 +360,7 @@ def test_transfer_that_changed_meanwhile_is_repaired_in_the_next_round(
     assert differing(database) == []
 
 
-def test_what_never_agrees_is_said(
+def test_replay_fails_where_damage_goes_on(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody damages it again whenever it was repaired."""
@@ -373,7 +373,7 @@ def test_what_never_agrees_is_said(
         assert details.one().endswith("; some may differ still")
 
 
-def test_only_one_runs_at_a_time(filled: Flask, database: Database, audited: Audited) -> None:
+def test_second_verify_or_replay_is_refused(filled: Flask, database: Database, audited: Audited) -> None:
     """Else both might add what a sum lacks."""
 
     def another(_transfers: int) -> None:
@@ -391,7 +391,7 @@ def _damage(database: Database) -> None:
         WRONG["pool_counters"](connection)
 
 
-def test_acknowledged_anomalies_stay_so(filled: Flask, database: Database, audited: Audited) -> None:
+def test_replay_leaves_acknowledgements(filled: Flask, database: Database, audited: Audited) -> None:
     with writing(database.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="me"))
         connection.execute(delete(Transfer))
@@ -463,7 +463,7 @@ def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterato
 
 
 @pytest.mark.parametrize("times", few_or_many(2, 15))
-def test_what_is_written_meanwhile_is_no_difference(
+def test_verify_ignores_concurrent_writes(
     database: Database, audit_keys: AuditKeys, busy: threading.Event, times: int
 ) -> None:
     for _ in range(times):

@@ -70,7 +70,7 @@ def curl(app: Flask, url: str, options: list[str], files: dict[str, bytes], toke
     return app.test_client().open(path, method=method, headers=headers, data=data).get_data(as_text=True)
 
 
-def test_every_example_prints_what_the_page_says(bare: FlaskClient) -> None:
+def test_examples_print_what_the_page_shows(bare: FlaskClient) -> None:
     app = bare.application
     with app.app_context():
         token = ""
@@ -102,7 +102,7 @@ def refuse_and_ask(client: FlaskClient, token: str) -> None:
     assert ask(client, "http", withdraw_req(event["transfer_id"])).code == 0
 
 
-def test_every_type_and_its_fields_are_told() -> None:
+def test_page_has_every_type_and_field() -> None:
     reported = dict(re.findall(r"^\| (`[a-z._`, ]+`) \| ([^|]*) \|", PAGE, re.MULTILINE))
     for event_type, declared in ((name, fields_of(EVENT_CLASSES[name])) for name in REPORTED):
         (row,) = [fields for types, fields in reported.items() if f"`{event_type}`" in types]
@@ -129,7 +129,7 @@ def test_ids_recommended_by_page_fit() -> None:
     assert f"1 to {MAX_ID} characters" in PAGE
 
 
-def test_the_limits_are_those_of_the_code() -> None:
+def test_page_has_the_limits_of_the_code() -> None:
     for shown in (
         f"| a line | {MAX_LINE_BYTES >> 10} KiB |",
         f"| lines in a body | {views.MAX_LINES:,} |",

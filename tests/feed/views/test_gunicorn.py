@@ -134,7 +134,7 @@ def test_same_ids_count_once_across_processes(feed: Feed) -> None:
         connection.close()
 
 
-def test_chunked_and_compressed(feed: Feed) -> None:
+def test_chunked_and_compressed_are_accepted(feed: Feed) -> None:
     lines = ndjson(*events("chunked", 50)).splitlines(keepends=True)
     connection = feed.server.connect()
     assert post(connection, iter(lines))[1]["accepted"] == 50
@@ -207,7 +207,7 @@ def test_silent_reporter_delays_nobody(feed: Feed) -> None:
     assert feed.count("silent-%") == BATCH  # the whole batches that came
 
 
-def test_what_is_too_large_is_answered(feed: Feed) -> None:
+def test_too_large_body_is_413(feed: Feed) -> None:
     status, answer = post(feed.server.connect(), iter([b"x" * 65_536, b"x" * 65_536, b"\n"]))
     assert (status, answer["err"]["code"]) == (413, 500)
     bomb = gzip.compress(b" " * (65 << 20))
@@ -230,7 +230,7 @@ def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
     assert "Traceback" not in feed.log.read_text()
 
 
-def test_what_was_reported_is_answered(feed: Feed) -> None:
+def test_reported_transfer_is_found(feed: Feed) -> None:
     connection = feed.server.connect()
     reported = sent(77) | {"id": "answered"}
     assert post(connection, ndjson(reported))[0] == 200

@@ -119,7 +119,7 @@ def test_spelling_makes_no_other_fact(
     assert (found["status"], found["src_block_tx_link"]) == (8, f"https://scan1.example/tx/0x{'01' * 32}")
 
 
-def test_report_without_0x_and_nonce_refuses_no_true_one(client: FlaskClient) -> None:
+def test_vague_report_refuses_no_true_one(client: FlaskClient) -> None:
     vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
     report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
     report(client, SEND)
@@ -128,14 +128,14 @@ def test_report_without_0x_and_nonce_refuses_no_true_one(client: FlaskClient) ->
     assert status(client) == 8
 
 
-def test_account_of_another_chain_stays_as_it_is(client: FlaskClient) -> None:
+def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
     report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
     params = {"acct_addr": BARE, "page_size": 9}
     history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
     assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
 
 
-def test_nonce_that_contradicts_the_id_is_refused_in_any_spelling(client: FlaskClient) -> None:
+def test_contradicting_nonce_is_refused(client: FlaskClient) -> None:
     for spelled in ("2", "0x2", " 2", "+2"):
         result = verdict(post(client, [SEND | {"nonce": spelled}]))
         assert result["refused"][0]["reason"].startswith("transfer_id: is not the id"), spelled
@@ -155,9 +155,7 @@ def test_limited_submission_gives_status_1(client: FlaskClient, limited: Callabl
     )
 
 
-def test_limited_submission_describes_nothing_beside_others(
-    client: FlaskClient, limited: Callable[..., str]
-) -> None:
+def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited: Callable[..., str]) -> None:
     announced = of(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
     report(client, EARLY, token=limited(3))
     report(client, refund(SEND)[1])
@@ -200,9 +198,7 @@ def test_release_is_placed_by_all_its_reports(
     assert status(client) == 1
 
 
-def test_limited_report_of_another_chain_moves_no_release(
-    client: FlaskClient, limited: Callable[..., str]
-) -> None:
+def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
     report(client, paid | {"chain_id": 3}, token=limited(3))
     report(client, SEND, paid)
@@ -228,7 +224,7 @@ def sizes(database: Database) -> dict[str, int]:
 
 @pytest.mark.parametrize("times", few_or_many(20, 300))
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_log_that_is_sent_again_and_again_adds_nothing(
+def test_log_sent_many_times_adds_nothing(
     client: FlaskClient, database: Database, *, is_whole: bool, times: int
 ) -> None:
     def send_log() -> None:
@@ -264,9 +260,7 @@ def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, audited:
     assert report(client, junk[0])["accepted"] == 1, "it was accepted before"
 
 
-def test_signature_that_was_retracted_and_sent_again_counts_by_a_rotation(
-    client: FlaskClient, audited: Audited
-) -> None:
+def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: Audited) -> None:
     wanted, early = refund(SEND, KEYS[5])
     report(client, SEND, early, wanted)
     retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
@@ -288,7 +282,7 @@ def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
     yield from map(list, permutations(first))
 
 
-def test_link_is_that_of_the_first_send_in_any_order(
+def test_link_is_of_first_send_in_any_order(
     client: FlaskClient, app: Flask, limited: Callable[..., str]
 ) -> None:
     report(client, SEND)
@@ -306,7 +300,7 @@ def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callabl
     assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
 
 
-def test_release_that_was_sent_again_before_its_send_stands(client: FlaskClient, audited: Audited) -> None:
+def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: Audited) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
     report(client, SEND, paid)
     retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)

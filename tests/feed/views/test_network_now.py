@@ -94,7 +94,7 @@ def test_foreign_change_counts_in_next_batch(
     assert verdict(post(client, [naming(3)]))["accepted"] == 1
 
 
-def test_what_is_rolled_back_is_not_used(
+def test_rolled_back_network_is_not_used(
     client: FlaskClient, database: Database, intake: Intake, elsewhere: Flask
 ) -> None:
     """The next change has its version, and with the clock of this test its time as well."""

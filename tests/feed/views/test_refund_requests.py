@@ -65,7 +65,7 @@ def client(open_interface: Any, app: Any) -> FlaskClient:
 
 
 @pytest.mark.usefixtures("requested")
-def test_they_come_in_order(client: FlaskClient) -> None:
+def test_requests_come_in_order(client: FlaskClient) -> None:
     whole = read(client)
     assert ids(whole) == [1, 2, 3, 4]
     numbers = [each["seq"] for each in whole["requests"]]
@@ -80,7 +80,7 @@ def test_they_come_in_order(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("requested")
-def test_those_of_the_tokens_chains(client: FlaskClient, app: Flask, editing: Editing) -> None:
+def test_token_reads_requests_of_its_chains(client: FlaskClient, app: Flask, editing: Editing) -> None:
     """One whose send is not known is of no chain yet."""
     token = issue(*editing, new_token("one", [], [1]), actor=TESTER).text
     assert ids(read(client, token=token)) == [1, 3]
@@ -96,7 +96,7 @@ def test_those_of_the_tokens_chains(client: FlaskClient, app: Flask, editing: Ed
 
 
 @pytest.mark.usefixtures("requested")
-def test_a_page_is_bounded_and_leads_on(
+def test_page_is_bounded_and_leads_on(
     client: FlaskClient, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PAGE", 1)
@@ -111,17 +111,17 @@ def test_a_page_is_bounded_and_leads_on(
 @pytest.mark.parametrize(
     "query", ["after=-1", "after=x", "after=1&after=2", "after=9223372036854775808", "after=%C2%B2"]
 )
-def test_invalid_position_to_read_from(client: FlaskClient, query: str) -> None:
+def test_invalid_position_is_refused(client: FlaskClient, query: str) -> None:
     response = client.get(f"{REQUESTS}?{query}", headers=bearer(TOKEN))
     assert assert_refused(response, 400, "bad_request", None).startswith("after: ")
 
 
-def test_a_token_is_needed(client: FlaskClient) -> None:
+def test_request_without_token_is_refused(client: FlaskClient) -> None:
     assert_refused(client.get(REQUESTS), 401, "unauthorized", None)
     assert_refused(client.get(REQUESTS, headers=bearer("gwi_wrong")), 401, "unauthorized", None)
 
 
-def test_more_asks_than_a_page(client: FlaskClient, database: Database) -> None:
+def test_more_requests_than_a_page(client: FlaskClient, database: Database) -> None:
     """A page has no more than its size, however many there are."""
     rows = [{"transfer_id": n.to_bytes(32, "big"), "at": database.clock()} for n in range(1, 1201)]
     with writing(database.engine) as connection:

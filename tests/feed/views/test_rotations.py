@@ -116,7 +116,7 @@ def test_any_split_equals_replay(
     assert told_of(database)[0] == 33
 
 
-def test_the_lock_is_given_back_between_parts(
+def test_lock_is_released_between_parts(
     client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is committed stays where a later part fails, and is repeated when all of it is sent again."""

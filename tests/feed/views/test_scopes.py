@@ -58,7 +58,7 @@ def history_of(client: FlaskClient) -> Any:
     return client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9}).get_json()
 
 
-def test_types(client: FlaskClient, app: Flask, editing: Editing) -> None:
+def test_type_outside_scope_is_refused(client: FlaskClient, app: Flask, editing: Editing) -> None:
     token = issue(*editing, new_token("sends", ["transfer.sent", "chain.head"]), actor=TESTER).text
     head = event("chain.head", chain_id=77, block=5)
     result = reasons(client, token, sent(1), released(1), head)
@@ -90,7 +90,7 @@ SIGNERS = {"signers": [address(1)], "powers": ["1"]}
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else str(value),
 )
-def test_events_that_name_their_chain(
+def test_chain_outside_scope_is_refused(
     client: FlaskClient, editing: Editing, reported: dict[str, Any], outside: int | None
 ) -> None:
     token = issue(*editing, new_token("one-and-two", chains=[1, 2]), actor=TESTER).text
@@ -107,7 +107,7 @@ UNPROVEN_SENDS = [
 
 
 @pytest.mark.parametrize("send", UNPROVEN_SENDS)
-def test_a_send_must_give_its_id(client: FlaskClient, editing: Editing, send: dict[str, Any]) -> None:
+def test_unproven_send_is_refused(client: FlaskClient, editing: Editing, send: dict[str, Any]) -> None:
     of_one = limited(editing, 1)
     assert reasons(client, of_one, send) == {1: UNPROVEN}
     assert reasons(client, of_one, proven(1)) == {}
@@ -147,7 +147,7 @@ def test_early_event_counts_with_its_send(
     assert reasons(client, inside, late) == {}
 
 
-def test_quarantine_outlives_an_export(
+def test_export_of_quarantined_events_gives_the_same(
     client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
 ) -> None:
     of_one = limited(editing, 1)
@@ -240,7 +240,7 @@ def test_reporter_affects_nothing_outside_scope(
         assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
 
 
-def test_both_limits_together(client: FlaskClient, editing: Editing) -> None:
+def test_scope_of_types_and_chains(client: FlaskClient, editing: Editing) -> None:
     token = issue(*editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
     result = reasons(
         client,

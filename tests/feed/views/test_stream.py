@@ -74,7 +74,7 @@ def in_pieces(body: bytes, size: int) -> Iterator[bytes]:
     return (body[start : start + size] for start in range(0, len(body), size))
 
 
-def test_gzip(client: FlaskClient, app: Flask) -> None:
+def test_gzip_body_is_accepted(client: FlaskClient, app: Flask) -> None:
     assert verdict(post_gzip(client, sends(3)))["accepted"] == 3
     answer = verdict(post(client, gzip.compress(sends(4)), headers={"Content-Encoding": "X-GZIP"}))
     assert answer == {"accepted": 1, "repeated": 3, "refused": []}
@@ -83,13 +83,13 @@ def test_gzip(client: FlaskClient, app: Flask) -> None:
     assert len(logged(app)) == 5
 
 
-def test_gzip_in_several_members(client: FlaskClient) -> None:
+def test_gzip_of_several_members_is_accepted(client: FlaskClient) -> None:
     members = [gzip.compress(line + b"\n") for line in sends(3).splitlines()]
     body = members[0] + gzip.compress(b"") + members[1] + members[2]
     assert verdict(post(client, body, headers=GZIP))["accepted"] == 3
 
 
-def test_pieces_of_any_size(client: FlaskClient) -> None:
+def test_pieces_of_any_size_are_accepted(client: FlaskClient) -> None:
     for count, size in ((2, 1), (4, 7), (6, 1000)):
         assert verdict(post_stream(client, in_pieces(sends(count - 1), size)))["accepted"] == 1
         packed = gzip.compress(sends(count))
@@ -111,7 +111,7 @@ def test_body_is_never_held_whole(client: FlaskClient) -> None:
 
 
 @pytest.mark.one_database
-def test_a_gzip_bomb_ends_at_the_limit(client: FlaskClient) -> None:
+def test_gzip_bomb_ends_at_the_limit(client: FlaskClient) -> None:
     packer = zlib.compressobj(9, wbits=31)
     of_lines = b"".join(packer.compress(b" " * 60_000 + b"\n") for _ in range(20_000)) + packer.flush()
     assert len(of_lines) < 2 * MEGABYTE  # for 1,144 MiB
@@ -132,7 +132,9 @@ def test_empty_gzip_bomb_ends_at_limit(client: FlaskClient, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_number_of_bytes(client: FlaskClient, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
+def test_too_many_bytes_are_refused(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
     body = sends(10)
     wire, headers = (gzip.compress(body), GZIP) if packed else (body, {})
     monkeypatch.setattr(limits, "MAX_BYTES", len(body))
@@ -143,7 +145,7 @@ def test_the_number_of_bytes(client: FlaskClient, monkeypatch: pytest.MonkeyPatc
         assert "send it in smaller batches" in refused(response, 413, "body_too_large")
 
 
-def test_what_is_refused_beforehand_is_not_read(client: FlaskClient) -> None:
+def test_refused_body_is_not_read(client: FlaskClient) -> None:
     def never() -> Iterator[bytes]:
         raise AssertionError("the body was read")
         yield b""
@@ -153,7 +155,7 @@ def test_what_is_refused_beforehand_is_not_read(client: FlaskClient) -> None:
     refused(post_stream(client, never(), {"Content-Encoding": "br"}, 1000), 415, "unsupported_media_type")
 
 
-def test_the_number_of_lines(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_lines_are_refused(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_LINES", 5)
     monkeypatch.setattr(ingest, "BATCH", 2)
     assert verdict(post(client, sends(5)))["accepted"] == 5
@@ -162,7 +164,7 @@ def test_the_number_of_lines(client: FlaskClient, monkeypatch: pytest.MonkeyPatc
     refused(post(client, b"\n" * 6), 413, "body_too_large")
 
 
-def test_the_length_of_a_line(client: FlaskClient) -> None:
+def test_too_long_line_is_refused(client: FlaskClient) -> None:
     longest = event("chain.head", "long", chain_id=1, block=1, note="")
     padding = limits.MAX_LINE_BYTES - len(json.dumps(longest))
     at_limit = json.dumps(longest | {"note": "x" * padding}).encode()
@@ -182,7 +184,7 @@ OTHER_TYPES = (
 OTHER_ENCODINGS = ("br", "deflate", "zstd", "gzip, gzip", "gzip,identity", "compress", "*")
 
 
-def test_other_types_and_encodings(client: FlaskClient, app: Flask) -> None:
+def test_other_types_and_encodings_are_refused(client: FlaskClient, app: Flask) -> None:
     for content_type in OTHER_TYPES:
         message = refused(post(client, sends(1), content_type=content_type), 415, "unsupported_media_type")
         assert "application/x-ndjson" in message
@@ -192,7 +194,7 @@ def test_other_types_and_encodings(client: FlaskClient, app: Flask) -> None:
     assert logged(app) == []
 
 
-def test_spellings_of_the_type(client: FlaskClient) -> None:
+def test_spellings_of_type_are_accepted(client: FlaskClient) -> None:
     for content_type in ("application/x-ndjson; charset=utf-8", "Application/X-NDJSON"):
         assert verdict(post(client, sends(1), content_type=content_type))
 
@@ -213,7 +215,7 @@ BROKEN = {
 }
 
 
-def test_broken_gzip(client: FlaskClient) -> None:
+def test_broken_gzip_is_refused(client: FlaskClient) -> None:
     for case, body in BROKEN.items():
         for response in (
             post(client, body, headers=GZIP),
@@ -226,7 +228,9 @@ class ServersOwn(Exception):
     """Gunicorn's errors for broken chunks are neither OSErrors nor the framework's."""
 
 
-def test_a_body_that_breaks_off(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_that_breaks_off_is_refused(
+    client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
 
     def breaks_off(error: Exception) -> Iterator[bytes]:
@@ -241,7 +245,7 @@ def test_a_body_that_breaks_off(client: FlaskClient, app: Flask, monkeypatch: py
     assert verdict(post(client, sends(5))) == {"accepted": 1, "repeated": 4, "refused": []}
 
 
-def test_a_body_shorter_than_declared(client: FlaskClient, app: Flask) -> None:
+def test_body_shorter_than_declared_is_refused(client: FlaskClient, app: Flask) -> None:
     """Gunicorn ends it without an error, as if that were all."""
     body = sends(3)
     for given in (b"", body[:-1], body[: len(body) // 2]):
@@ -250,7 +254,7 @@ def test_a_body_shorter_than_declared(client: FlaskClient, app: Flask) -> None:
     assert logged(app) == []
 
 
-def test_nobody_waits_for_another_s_network(
+def test_writers_do_not_wait_for_an_upload(
     client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a line is waited for, others can write."""
@@ -267,7 +271,7 @@ def test_nobody_waits_for_another_s_network(
     assert turns == [0, 0, 2, 2, 4, 4, 6]
 
 
-def test_other_methods(client: FlaskClient) -> None:
+def test_other_methods_are_refused(client: FlaskClient) -> None:
     """A page of another origin that sends a preflight request is not let in."""
     headers = bearer(TOKEN) | {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"):
@@ -277,7 +281,7 @@ def test_other_methods(client: FlaskClient) -> None:
         assert not any(name.startswith("Access-Control") for name, _ in response.headers)
 
 
-def test_the_door_can_be_closed(open_interface: Callable[..., FlaskClient]) -> None:
+def test_interface_can_be_closed(open_interface: Callable[..., FlaskClient]) -> None:
     closed = open_interface(doors=("api", "grpcweb"))
     refused(post(closed, sends(1)), 404, "path_not_found")
     alone = open_interface(doors=("ingest",))

@@ -45,7 +45,7 @@ def heads(start: int, count: int) -> list[dict[str, Any]]:
 class TestExpiry:
     TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
 
-    def test_it_ends(
+    def test_expired_token_is_refused(
         self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
     ) -> None:
         token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
@@ -56,11 +56,11 @@ class TestExpiry:
             assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
         assert len(logged(app)) == 1
 
-    def test_ended_token_is_not_made(self, editing: Editing) -> None:
+    def test_token_in_the_past_is_not_issued(self, editing: Editing) -> None:
         with pytest.raises(CredentialRefused, match="is in the past"):
             issue(*editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
 
-    def test_the_commands_say_so(self, cli: FlaskCliRunner, at: Callable[[float], None]) -> None:
+    def test_commands_show_expiry(self, cli: FlaskCliRunner, at: Callable[[float], None]) -> None:
         made = cli.invoke(args=["ingest-tokens", "create", "a", "--expires", "2026-06-01T15:00:00+02:00"])
         assert made.exit_code == 0
         assert "valid until 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
@@ -107,7 +107,7 @@ class TestQuota:
         assert len(verdict(post(client, lost, token))["refused"]) == 5
         assert post(client, heads(0, 1), token).status_code == 429
 
-    def test_others_have_their_own(self, client: FlaskClient, database: Database, editing: Editing) -> None:
+    def test_quota_is_per_token(self, client: FlaskClient, database: Database, editing: Editing) -> None:
         one, two = (
             issue(*editing, new_token(f"r{n}", terms=self.TERMS), actor=TESTER).text for n in range(2)
         )
@@ -148,7 +148,7 @@ class TestRotation:
         refused(post(client, heads(0, 1), old), 401, "unauthorized")
         assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
 
-    def test_two_are_the_most(
+    def test_third_token_is_refused(
         self, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
     ) -> None:
         issue(*editing, new_token("relayer-1"), actor=TESTER)
@@ -161,7 +161,7 @@ class TestRotation:
         with pytest.raises(CredentialRefused, match="is already used, or was used before"):
             issue(*editing, new_token("relayer-1"), actor=TESTER)
 
-    def test_an_expired_one_makes_room(
+    def test_expired_token_makes_room(
         self, app: Flask, editing: Editing, at: Callable[[float], None]
     ) -> None:
         issue(
@@ -190,7 +190,7 @@ class TestRotation:
         at(14)
         assert post(client, heads(1, 1), token).status_code == 401
 
-    def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, editing: Editing) -> None:
+    def test_key_of_other_token_is_not_revoked(self, cli: FlaskCliRunner, editing: Editing) -> None:
         other = issue(*editing, new_token("other"), actor=TESTER).text.split("_")[1]
         issue(*editing, new_token("relayer-1"), actor=TESTER)
         tried = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", other])

@@ -62,7 +62,7 @@ def test_token_is_shown_once_only(
     assert token.split("_", 2)[2] not in listed.output
 
 
-def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
+def test_list_shows_every_token(cli: FlaskCliRunner, client: FlaskClient) -> None:
     arguments = ["--type", "chain.head", "--type", "transfer.sent", "--chain", "56", "--chain", "1"]
     scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()
     cli.invoke(args=["ingest-tokens", "create", "gone"])
@@ -87,7 +87,7 @@ NOT_MADE = [
 ]
 
 
-def test_what_is_not_made(
+def test_invalid_token_is_not_created(
     cli: FlaskCliRunner,
     database: Database,
     audited: Audited,
@@ -121,7 +121,7 @@ def test_revoked_everywhere_at_once(
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
 
 
-def test_revoking_again_keeps_the_time(
+def test_second_revocation_leaves_the_time(
     database: Database,
     audit_keys: AuditKeys,
     audited: Audited,
@@ -138,7 +138,7 @@ def test_revoking_again_keeps_the_time(
 @pytest.mark.parametrize(
     ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
 )
-def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
+def test_unknown_token_is_not_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
     tried = cli.invoke(args=["ingest-tokens", "revoke", name])
     assert tried.exit_code == 1
     assert message in tried.stderr
@@ -175,7 +175,7 @@ NOT_BEARERS = [
 ]  # fmt: skip
 
 
-def test_without_a_valid_token(client: FlaskClient, app: Flask) -> None:
+def test_request_without_valid_token_is_refused(client: FlaskClient, app: Flask) -> None:
     for header in NOT_BEARERS:
         headers = {} if header is None else {"Authorization": header}
         for response in (
@@ -194,7 +194,7 @@ def test_spellings_of_the_header(client: FlaskClient, editing: Editing) -> None:
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
-def test_part_of_a_token_is_none(client: FlaskClient, editing: Editing) -> None:
+def test_part_of_token_is_refused(client: FlaskClient, editing: Editing) -> None:
     token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     other = issue(*editing, new_token("relayer-2"), actor=TESTER).text
     head, secret = token[:20], token[21:]
@@ -217,7 +217,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         assert len(set(names)) == len(part_of(app, EnvironmentTokens)) == 3
 
 
-def test_no_token_no_feed(open_app: OpenApp) -> None:
+def test_gateway_without_tokens_refuses_all(open_app: OpenApp) -> None:
     app = open_app(ingest_tokens=())
     with app.app_context():
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")

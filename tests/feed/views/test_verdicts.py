@@ -26,7 +26,7 @@ def status_of(client: FlaskClient, n: int) -> Any:
     return client.post("/v2/getTransferStatus", json={"transfer_id": transfer_id(n)}).get_json()["status"]
 
 
-def test_what_is_reported_is_kept_and_counts(client: FlaskClient, app: Flask, editing: Editing) -> None:
+def test_accepted_events_are_stored_and_count(client: FlaskClient, app: Flask, editing: Editing) -> None:
     token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
     answer = verdict(post(client, [sent(1), about(1, "network.status", xfer_status=2)], token))
     assert answer == {"accepted": 2, "repeated": 0, "refused": []}
@@ -36,7 +36,7 @@ def test_what_is_reported_is_kept_and_counts(client: FlaskClient, app: Flask, ed
     assert {reporter for _, reporter in logged(app)} == {"relayer-1"}
 
 
-def test_the_same_again_counts_once(client: FlaskClient, app: Flask, editing: Editing) -> None:
+def test_repeated_events_count_once(client: FlaskClient, app: Flask, editing: Editing) -> None:
     body = ndjson(sent(1), sent(2), sent(1))
     assert verdict(post(client, body)) == {"accepted": 2, "repeated": 1, "refused": []}
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 3, "refused": []}
@@ -61,18 +61,18 @@ def test_id_with_other_content_is_refused(client: FlaskClient, database: Databas
         assert connection.scalar(select(Anomaly.kind)) == "id_with_two_contents"
 
 
-def test_two_hundred_also_when_all_are_refused(client: FlaskClient) -> None:
+def test_all_lines_refused_is_200(client: FlaskClient) -> None:
     answer = verdict(post(client, b"{}\nnonsense\n"))
     assert (answer["accepted"], answer["repeated"]) == (0, 0)
     assert [line["line"] for line in answer["refused"]] == [1, 2]
 
 
 @pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \r\n\t\n"])
-def test_nothing_is_taken_of_nothing(client: FlaskClient, body: bytes) -> None:
+def test_empty_body_is_accepted(client: FlaskClient, body: bytes) -> None:
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 0, "refused": []}
 
 
-def test_refusals_keep_line_order(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_are_in_line_order(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blank lines are counted."""
     monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is validated mix within batches
     first = sent(1)
@@ -89,12 +89,12 @@ def test_refusals_keep_line_order(client: FlaskClient, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 @pytest.mark.parametrize("between", [b"\n", b"\r\n"])
-def test_lines_may_end_either_way(client: FlaskClient, between: bytes, end: bytes) -> None:
+def test_lines_end_with_lf_or_crlf(client: FlaskClient, between: bytes, end: bytes) -> None:
     body = between.join(json.dumps(sent(n)).encode() for n in (1, 2)) + end
     assert verdict(post(client, body))["accepted"] == 2
 
 
-def test_the_answer_comes_after_the_commit(client: FlaskClient, database: Database, monkeypatch: Any) -> None:
+def test_answer_comes_after_the_commit(client: FlaskClient, database: Database, monkeypatch: Any) -> None:
     """Seen from another connection while the answer is being made."""
     seen: list[int | None] = []
     made = ingest.IngestResult.as_json
@@ -109,7 +109,7 @@ def test_the_answer_comes_after_the_commit(client: FlaskClient, database: Databa
     assert seen == [3]
 
 
-def test_the_cursor(client: FlaskClient, editing: Editing) -> None:
+def test_cursor_is_the_last_accepted_event(client: FlaskClient, editing: Editing) -> None:
     mine, other = (
         issue(*editing, new_token("mine"), actor=TESTER).text,
         issue(*editing, new_token("other"), actor=TESTER).text,
