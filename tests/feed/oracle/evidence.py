@@ -114,9 +114,9 @@ class Evidence:
         self.log, self.world, self.transfer, self.now = log, world, transfer, now
         self.powers = validators(log, world, transfer.source, now) if transfer.source is not None else {}
         prepared = {base64.b64decode(each.body["wd_onchain"]) for each in transfer.all("refund.prepared")}
-        self.requests = [request for request in prepared if not self._is_contradicted(request)]
+        self.requests = [request for request in prepared if not self.is_contradicted(request)]
 
-    def _is_contradicted(self, request: bytes) -> bool:
+    def is_contradicted(self, request: bytes) -> bool:
         send = self.transfer.send
         if send is None:
             return all(decode(kind, request) is None for kind in FIELDS) or self._is_used_up(request)
@@ -169,13 +169,19 @@ class Evidence:
         found: dict[str, bytes] = {}
         for each in self.transfer.all("refund.signed"):
             raw = base64.b64decode(each.body["signature"])
-            try:
-                signer = "0x" + recover_signer(signed, raw).hex()
-            except BadSignature:
-                continue
+            signer = _signer(signed, raw)
             if signer in self.powers:
                 found[signer] = min(raw, found.get(signer, raw))
         return dict(sorted(found.items()))
+
+
+@lru_cache(maxsize=10_000)
+def _signer(signed: bytes, raw: bytes) -> str:
+    """Who made a signature; empty where nobody did."""
+    try:
+        return "0x" + recover_signer(signed, raw).hex()
+    except BadSignature:
+        return ""
 
 
 def is_refunded(transfer: Canonical) -> bool:
@@ -215,8 +221,8 @@ def token_of(send: Fact, world: World) -> str | None:
     """The address of what was sent."""
     if "token" in send.body:
         return str(send.body["token"])
-    symbol = symbol_of(send, world)
-    return world.token(send.body["src_chain_id"], symbol) if symbol else None
+    symbol, body = symbol_of(send, world), send.body
+    return world.refunded_token(body["kind"], body["src_chain_id"], body["dst_chain_id"], symbol or "")
 
 
 def contract_of(send: Fact, world: World) -> str | None:

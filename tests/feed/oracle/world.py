@@ -135,17 +135,24 @@ class World:
     def block_delay(self, chain_id: int | None) -> int:
         return int(self.chains[chain_id].get("block_delay", 0)) if chain_id in self.chains else 0
 
+    def _pair(self, kind: str, source: int, destination: int, symbol: str) -> Mapping[str, Any] | None:
+        """The pegged pair that a deposit or a burn went through."""
+        ends = (source, destination) if kind == "deposit" else (destination, source)
+        for pair in self.document.get("pegged_pairs", ()):
+            if (pair["symbol"], pair["org_chain_id"], pair["pegged_chain_id"]) == (symbol, *ends):
+                return dict(pair)
+        return None
+
     def refunder(self, kind: str, source: int, destination: int, symbol: str) -> str | None:
         """The contract that refunds a send: the pool bridge, else the vault or the bridge of its pair."""
         if kind == "pool":
             found = self.chains.get(source, {}).get("contract_addr")
             return found.lower() if found else None
-        for pair in self.document.get("pegged_pairs", ()):
-            two = pair["org_chain_id"], pair["pegged_chain_id"]
-            if pair["symbol"] != symbol:
-                continue
-            if kind == "deposit" and two == (source, destination):
-                return str(pair["pegged_deposit_contract_addr"]).lower()
-            if kind == "burn" and two == (destination, source):
-                return str(pair["pegged_burn_contract_addr"]).lower()
-        return None
+        pair = self._pair(kind, source, destination, symbol)
+        return str(pair[f"pegged_{kind}_contract_addr"]).lower() if pair else None
+
+    def refunded_token(self, kind: str, source: int, destination: int, symbol: str) -> str | None:
+        """The token that a refund pays: its pair's own, else that of the chain."""
+        pair = self._pair(kind, source, destination, symbol) if kind != "pool" else None
+        own = (pair or {}).get("org_token" if kind == "deposit" else "pegged_token") or {}
+        return own["address"].lower() if own.get("address") else self.token(source, symbol)
