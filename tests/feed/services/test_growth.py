@@ -1,4 +1,4 @@
-"""What a request or a change costs does not grow with all that was ever retracted, reported or sent."""
+"""What a request or a change costs has a bound, however much was retracted, reported or sent."""
 
 from __future__ import annotations
 
@@ -11,17 +11,36 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.database import Database
-from app.db.engine import reading
+from app.db.engine import reading, writing
 from app.estimates.models import ReportedFee
 from app.feed.services.retract import retract_ids, retract_reporter
 from app.network.document import import_network
+from app.transfers.queries.logged import retracted_keys
+from app.transfers.rules.events.bounds import MAX_OF_A_TYPE, MAX_REQUESTS
+from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.published_changes import BEGINNING, Position
+from app.values.crypto import keccak256, sign_digest
 from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, audited_of
 from tests.builders import network as build
-from tests.feed.services.world import NOW, SENDER, about, event, feed, id_of, network, released, sent
-from tests.steps import steps
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    SENDER,
+    about,
+    event,
+    feed,
+    id_of,
+    network,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+)
+from tests.steps import statements, steps
 
 KEY = id_of(1)
 MANY = 1_500
@@ -175,3 +194,93 @@ def test_decimals_of_pair_token_count(
     document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
     import_network(*editing, build.text(document), actor=TESTER)
     assert status(1).received_amount == (10**9 if decimal is None else 10**3)
+
+
+def transfers(first: int, count: int) -> list[dict[str, Any]]:
+    return [
+        e for n in range(first, first + count) for e in (sent(n), about(n, "transfer.confirmed"), released(n))
+    ]
+
+
+def test_large_batch_takes_as_many_statements(app: Flask, database: Database) -> None:
+    feed(app, *transfers(1, 1))
+    with statements(database.feed) as of_one:
+        assert feed(app, *transfers(2, 1)).accepted == 3
+    with statements(database.feed) as of_many:
+        assert feed(app, *transfers(3, 40)).accepted == 120
+    assert 0 < len(of_many) == len(of_one) <= 27
+
+
+def test_batch_reads_only_what_it_needs(app: Flask, database: Database) -> None:
+    """The configuration and histories are for transfers; what is pruned, where anything was."""
+    feed(app, event("chain.head", chain_id=1, block=1))
+    with statements(database.feed) as executed:
+        assert feed(app, event("chain.head", chain_id=1, block=2)).accepted == 1
+    read = " ".join(executed)
+    assert not any(table in read for table in ("tokens", "transfer_blocks", "pruned_events", "fed_fees"))
+    assert 0 < len(executed) <= 10
+
+
+def test_more_ids_than_statement_parameters(app: Flask, database: Database) -> None:
+    """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
+    feed(app, sent(1))
+    with writing(database.engine) as connection:
+        keys = (EventKey("route:1:2:USDT", f"fee {n}") for n in range(70_000))
+        assert retracted_keys(connection, keys) == {}
+
+
+EVIL = "evil"
+
+
+def many_statuses(first: int, count: int) -> list[dict[str, Any]]:
+    """So many reports of one network status, each under an id of its own."""
+    return [about(1, "network.status", at=-50, xfer_status=2) | {"id": f"s{first + n}"} for n in range(count)]
+
+
+def many_requests(first: int, count: int) -> list[dict[str, Any]]:
+    """Refund many_requests that nothing contradicts: they differ only in their sequence number."""
+    return [prepared(1, request(1, seqnum=1000 + first + n)) for n in range(count)]
+
+
+def test_statuses_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
+    """100,000 of them made each request for its evidence cost a second."""
+    feed(app, sent(1))
+    first = feed(app, *many_statuses(0, MAX_OF_A_TYPE - 10), reporter=EVIL)
+    assert (first.accepted, first.refused) == (MAX_OF_A_TYPE - 10, [])
+    second = feed(app, *many_statuses(MAX_OF_A_TYPE - 10, 100), reporter=EVIL)
+    assert (second.accepted, len(second.refused)) == (10, 90)
+    assert second.refused[0].reason.startswith(
+        f"type: this reporter may send at most {MAX_OF_A_TYPE} events network.status"
+    )
+    again = feed(app, *many_statuses(0, 50), reporter=EVIL)
+    assert (again.repeated, again.refused) == (50, []), "what is known is repeated as ever"
+
+
+def test_bound_is_per_reporter_type_and_transfer(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1))
+    feed(app, *many_statuses(0, MAX_OF_A_TYPE + 50), reporter=EVIL)
+    honest = feed(app, about(1, "network.status", at=-10, xfer_status=9), reporter="honest")
+    assert (honest.accepted, honest.refused) == (1, [])
+    other = feed(app, about(1, "transfer.confirmed", at=-10), reporter=EVIL)
+    assert other.accepted == 1, "another type"
+    elsewhere = feed(app, sent(2), about(2, "network.status", at=-10, xfer_status=2), reporter=EVIL)
+    assert elsewhere.accepted == 2, "another transfer"
+
+
+def test_operator_may_ingest_any_log(app: Flask) -> None:
+    many = feed(app, sent(1), *many_statuses(0, MAX_OF_A_TYPE + 50), reporter="cli")
+    assert (many.accepted, many.refused) == (MAX_OF_A_TYPE + 51, [])
+
+
+def test_requests_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
+    """Beside a thousand of them a signature cost 70 ms, and its refusal was 44 kB long."""
+    feed(app, sent(1))
+    result = feed(app, *many_requests(0, MAX_REQUESTS + 36), reporter=EVIL)
+    assert (result.accepted, len(result.refused)) == (MAX_REQUESTS, 36)
+    wrong = feed(app, signed(1, sign_digest(keccak256(b"wrong"), keccak256(b"stranger"))), reporter=EVIL)
+    assert len(wrong.refused[0].reason) < 400
+    right = request(1)
+    signatures = [signed(1, signature(right, key)) for key in KEYS[:3]]
+    honest = feed(app, prepared(1, right), *signatures, reporter="honest")
+    assert (honest.accepted, honest.refused) == (4, [])
+    assert status(1).status == 8

@@ -170,16 +170,6 @@ def test_log_numbers_go_on_after_pruning(app: Flask, database: Database) -> None
         assert connection.scalars(select(Event.seq)).all() == [3]
 
 
-def test_prune_leaves_cursor_of_silent_reporter(
-    app: Flask, database: Database, environment_tokens: EnvironmentTokens
-) -> None:
-    feed(app, sent(1), released(1), reporter="env-test")
-    token = replace(environment_tokens[0], name="env-test")
-    before = cursor(database, token)
-    prune_later(app, LATER)
-    assert cursor(database, token) == before is not None
-
-
 def test_reorg_reaching_pruned_is_refused(app: Flask) -> None:
     feed(app, sent(1, block=100), released(1, block=205), sent(2, block=101))
     prune_later(app, LATER)
@@ -275,24 +265,6 @@ def test_prune_removes_fees_and_liquidity(app: Flask, database: Database, audite
     assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
     assert [row[2:] for row in state(database)["pool_counters"]] == [(77, 0, 0, 0)], "and are canonical again"
     assert [row[3] for row in state(database)["fed_fees"]] == [3]
-
-
-def test_export_after_pruning_is_equivalent(app: Flask, database: Database) -> None:
-    feed(app, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
-    feed(
-        app,
-        liquidity("a2", "added", -60, 7, block=103),
-        event("chain.reorged", chain_id=1, from_block=101),
-    )
-    before = state(database)
-    assert prune_later(app, NOW).others == {
-        "fees": 1,
-        "liquidity": 1,
-    }
-    lines = [json.loads(line) for line in export_log(database)]
-    answers_after(app, [])
-    assert feed(app, *lines).accepted == len(lines) == 3
-    assert state(database) == before
 
 
 def test_prune_removes_heads_of_earlier_releases(

@@ -170,27 +170,6 @@ def test_damage_covers_every_projection(filled: Flask, database: Database) -> No
     assert differing(database) == []
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_what_differs_is_found_and_repaired(
-    filled: Flask, database: Database, audited: Audited, table: str
-) -> None:
-    before = stored(database)
-    model = next(each for each in ALL if each.__tablename__ == table)
-    damages: list[Damage] = [WRONG[table], lambda connection: connection.execute(delete(model))]
-    for damage in damages:
-        with writing(database.engine) as connection:
-            damage(connection)
-        found = differing(database)
-        assert any(line.startswith(table) for line in found), found
-        repaired: list[object] = []
-        replay(*audited, actor=TESTER, found=repaired.append)
-        assert repaired
-        assert differing(database) == []
-        after = stored(database)
-        for name in before:
-            assert after[name] == before[name], name
-
-
 OTHER: dict[type, Callable[[Any], Any]] = {
     bytes: lambda _value: b"\7" * 32,
     int: lambda value: value + 1_000,
@@ -202,28 +181,42 @@ SURPLUS_OF = {"refunds": 10, "latency_records": 5, "refund_basis": 5}
 """Transfers that get a surplus row."""
 
 
+def with_surplus_row(connection: Connection, model: Any) -> None:
+    """Copy a row to another key."""
+    key = key_of(model)[-1]
+    row = connection.execute(select(table_of(model))).mappings().first()
+    assert row is not None
+    surplus = {name: row[name] for name in row if name != "id"}
+    surplus[key] = OTHER[type(row[key])](row[key])
+    # Some refer to a transfer: to one that has none, or whose refund is open.
+    table = model.__tablename__
+    surplus |= {"transfer_id": id_of(SURPLUS_OF[table])} if table in SURPLUS_OF else {}
+    connection.execute(insert(model).values(surplus))
+
+
 @pytest.mark.parametrize("table", TABLES)
-def test_surplus_row_is_found_and_removed(
+def test_damage_is_found_and_repaired(
     filled: Flask, database: Database, audited: Audited, table: str
 ) -> None:
     before = stored(database)
     model = next(each for each in ALL if each.__tablename__ == table)
-    key = key_of(model)[-1]
-    with writing(database.engine) as connection:
-        row = connection.execute(select(table_of(model))).mappings().first()
-        assert row is not None
-        surplus = {name: row[name] for name in row if name != "id"}
-        surplus[key] = OTHER[type(row[key])](row[key])
-        # Some refer to a transfer: to one that has none, or whose refund is open.
-        surplus |= {"transfer_id": id_of(SURPLUS_OF[table])} if table in SURPLUS_OF else {}
-        connection.execute(insert(model).values(surplus))
-    found = differing(database)
-    assert [line for line in found if line.startswith(table) and "does not follow from the log" in line]
-    replay(*audited, actor=TESTER)
-    assert differing(database) == []
-    after = stored(database)
-    for name in before:
-        assert after[name] == before[name], name
+    damages: list[tuple[Damage, str]] = [  # and what its difference shows
+        (WRONG[table], ""),
+        (lambda connection: connection.execute(delete(model)), ""),
+        (lambda connection: with_surplus_row(connection, model), "does not follow from the log"),
+    ]
+    for damage, shown in damages:
+        with writing(database.engine) as connection:
+            damage(connection)
+        found = differing(database)
+        assert any(line.startswith(table) and shown in line for line in found), found
+        repaired: list[object] = []
+        replay(*audited, actor=TESTER, found=repaired.append)
+        assert repaired
+        assert differing(database) == []
+        after = stored(database)
+        for name in before:
+            assert after[name] == before[name], name
 
 
 def test_missing_needed_signature_is_found(filled: Flask, database: Database, audited: Audited) -> None:

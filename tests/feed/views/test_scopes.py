@@ -20,7 +20,6 @@ from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import (
-    SENDER,
     about,
     address,
     event,
@@ -33,7 +32,7 @@ from tests.feed.services.world import (
     sent,
     token,
 )
-from tests.feed.views.kit import TOKEN, logged, post, verdict
+from tests.feed.views.kit import logged, post, verdict
 
 
 def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[int, str]:
@@ -51,11 +50,6 @@ def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
     found = client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
     assert isinstance(found, dict)
     return found
-
-
-def history_of(client: FlaskClient) -> Any:
-    """All that the history of the sender has."""
-    return client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9}).get_json()
 
 
 def test_type_outside_scope_is_refused(client: FlaskClient, app: Flask, editing: Editing) -> None:
@@ -182,41 +176,6 @@ def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Edi
     assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, failure) == {}
     assert answer(client, send)["status"] == 2
-
-
-FALSE = {"src_chain_id": 3, "dst_chain_id": 3, "block": 1}
-
-
-@pytest.mark.parametrize("first", ["the send", "the attack"])
-def test_token_affects_only_its_chains(client: FlaskClient, editing: Editing, app: Flask, first: str) -> None:
-    of_three = limited(editing, 3)
-    send = proven(1)
-    attack = [
-        of(send, about(1, "transfer.submitted", at=-5000, src_tx_hash="0x" + "cc" * 32, **FALSE)),
-        of(send, proven(2, at=-4000, **FALSE)),
-        send | FALSE | {"id": "false", "at": "2026-01-01T00:00:00Z"},
-        *(of(send, about(1, kind, at=-3000, **fields)) for kind, fields in SOURCE + DESTINATION),
-    ]
-    honest = [send, of(send, about(1, "transfer.confirmed"))]
-    if first == "the send":
-        post(client, honest)
-    post(client, attack, of_three)
-    if first != "the send":
-        result = verdict(post(client, honest))
-        assert (result["accepted"], result["refused"]) == (2, [])
-    found = answer(client, send), history_of(client)
-    forget_events(app)
-    post(client, honest)
-    assert (answer(client, send), history_of(client)) == found
-
-
-def test_id_of_limited_token_stays_free(client: FlaskClient, editing: Editing) -> None:
-    of_three = limited(editing, 3)
-    send = proven(1)
-    taken = of(send, released(1)) | {"id": send["id"]}
-    assert reasons(client, of_three, taken) == {}
-    assert reasons(client, TOKEN, send) == {}
-    assert answer(client, send)["status"] == 1
 
 
 def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing) -> None:
