@@ -76,10 +76,25 @@ class Log:
     requested: set[str] = field(default_factory=set)
     """Transfers whose users requested the refund while it could be requested."""
     place: int = 0
+    _of_id: dict[tuple[Subject, str], list[Report]] = field(default_factory=dict)
 
     def next_place(self) -> int:
         self.place += 1
         return self.place
+
+    def accept(self, body: Body, chains: Chains) -> None:
+        """Add a line that was accepted, or a signature that was quarantined."""
+        place = self.next_place()
+        if body["type"] == "chain.reorged":
+            reorg = Reorganisation(place, body["id"], body["subject"], body["from_block"], body["at"])
+            self.reorganisations.append(reorg)
+        else:
+            report = Report(place, chains, body)
+            self.reports.append(report)
+            self._of_id.setdefault((body["subject"], body["id"]), []).append(report)
+
+    def of_same_id(self, body: Body) -> list[Report]:
+        return self._of_id.get((body["subject"], body["id"]), [])
 
     def of(self, subject: Subject, now: datetime) -> list[Report]:
         """What was reported about a transfer or a chain and is not ahead of the clock."""
@@ -303,11 +318,7 @@ class Canonical:
 
 def fault(log: Log, world: World, body: Body, chains: Chains, now: datetime) -> bool | None:
     """Whether the line must be refused. None where the documents leave it to what is known at the moment."""
-    same = [
-        each
-        for each in log.reports
-        if each.body["subject"] == body["subject"] and each.body["id"] == body["id"]
-    ]
+    same = log.of_same_id(body)
     of_scope = [each for each in same if each.chains == chains]
     if (body["at"] - now).total_seconds() > 600:
         return True

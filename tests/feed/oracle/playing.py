@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flask import Flask
 
-from tests.feed.oracle.facts import Log, Reorganisation, Report, Retraction, fault
+from tests.feed.oracle.facts import Log, Retraction, fault
 from tests.feed.oracle.items import REPORTERS, Again, Item, RefundRequest, Retract, TakeBack, Wait, posts
 from tests.feed.oracle.reading import event_id as event_id_of
 from tests.feed.oracle.reading import hex32, read
@@ -99,15 +99,8 @@ class Play:
             raise Differs(
                 f"{reporter} sent {json.dumps(line)}: {'accepted' if must else 'refused, ' + str(reason)}"
             )
-        place = self.log.next_place()
-        if reason is not None and body["type"] != "refund.signed":
-            return
-        if body["type"] == "chain.reorged":
-            self.log.reorganisations.append(
-                Reorganisation(place, body["id"], body["subject"], body["from_block"], body["at"])
-            )
-        else:
-            self.log.reports.append(Report(place, chains, body))
+        if reason is None or body["type"] == "refund.signed":
+            self.log.accept(body, chains)
 
     def _send_again(self, again: Again) -> None:
         lines = self.said.get(again.reporter, []) * again.times

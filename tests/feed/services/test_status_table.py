@@ -42,7 +42,7 @@ from tests.amounts import few_or_many
 from tests.applications import audited_of, editing_of
 from tests.builders import network as build
 from tests.feed.oracle.evidence import Evidence
-from tests.feed.oracle.facts import Canonical, Log, Reorganisation, Report, Retraction, Subject, fault
+from tests.feed.oracle.facts import Canonical, Log, Retraction, Subject, fault
 from tests.feed.oracle.reading import read
 from tests.feed.oracle.table import BAD, Transfer
 from tests.feed.oracle.world import World
@@ -182,7 +182,7 @@ class Histories(RuleBasedStateMachine):
                 continue
             signatures += is_signature
             new += not is_signature and body["id"] not in {fact.body["id"] for fact in facts.canonical}
-            self.log.reports.append(Report(self.log.next_place(), None, body))
+            self.log.accept(body, None)
             if number not in refused:
                 self.accepted.append((body["subject"], body["id"]))
         assert new <= verdict.accepted <= new + signatures, (lines, verdict)
@@ -191,10 +191,7 @@ class Histories(RuleBasedStateMachine):
     def reorganise(self, number: int) -> None:
         assert not feed(self.app, REORGANISATIONS[number]).refused
         body = read(REORGANISATIONS[number], self.world)
-        reorg = Reorganisation(
-            self.log.next_place(), body["id"], body["subject"], body["from_block"], body["at"]
-        )
-        self.log.reorganisations.append(reorg)
+        self.log.accept(body, None)
         self.accepted.append((body["subject"], body["id"]))
 
     @precondition(lambda self: self.accepted)
