@@ -51,11 +51,10 @@ def decode(kind: str, request: bytes) -> Mapping[str, Any] | None:
         while rest:
             tag, rest = _take_varint(rest)
             name = FIELDS[kind][(tag >> 3) - 1]
-            value: int | bytes
-            value, rest = _take_varint(rest)
+            number, rest = _take_varint(rest)
+            found[name] = number
             if tag & 7 == 2:
-                value, rest = rest[:value], rest[value:]
-            found[name] = value
+                found[name], rest = rest[:number], rest[number:]
     except IndexError:
         return None
     if not all(isinstance(found.get(name), bytes) for name in ("receiver", "token", "amount", "of")):

@@ -199,7 +199,7 @@ class Generator:
         chosen = rng.choice(signatures if signatures and rng.random() < 0.3 else reported)
         subject = chosen.line.get("transfer_id") or chosen.line["chain_id"]
         done: list[Item] = [Retract(chosen.line["id"], subject)]
-        later = rng.choice(
+        later: list[Item] = rng.choice(
             [[], [], [TakeBack()], [chosen], [chosen, chosen], rng.sample(reported, len(reported) // 2)]
         )
         return [*items[:place], *done, *later, *items[place:]]

@@ -58,7 +58,7 @@ def of_transfer(n: int) -> Events:
     """Everything that can be reported of one transfer, true and false."""
     kind = (SendKind.POOL, SendKind.DEPOSIT, SendKind.BURN)[n % 3]
     chain = 2 if kind is SendKind.BURN else 1
-    send = {
+    send: dict[str, Any] = {
         "kind": kind.value,
         "src_chain_id": chain,
         "dst_chain_id": 3 - chain,

@@ -67,7 +67,7 @@ def _contradicting(n: int) -> Events:
     """Sends through different contracts, and what no block of theirs agrees with."""
     kind = (SendKind.POOL, SendKind.DEPOSIT, SendKind.BURN)[n % 3]
     source = 2 if kind is SendKind.BURN else 1
-    way = {"kind": kind.value, "src_chain_id": source, "dst_chain_id": 3 - source}
+    way: dict[str, Any] = {"kind": kind.value, "src_chain_id": source, "dst_chain_id": 3 - source}
     symbol = "USDT" if kind is SendKind.POOL else "CELR"
     sends = [
         sent(n, at=-98 - (c % 7), block=100 + c % 5, symbol=symbol, contract=address(c), **way)
@@ -78,8 +78,8 @@ def _contradicting(n: int) -> Events:
 
 def _ahead() -> Events:
     """What reporters send of times that are still to come, and count only then."""
-    way = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
-    of_route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+    way: dict[str, Any] = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
+    of_route: dict[str, Any] = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
     return [
         sent(1, at=30, block=100, **way),
         sent(2, at=20, kind="burn", src_chain_id=2, dst_chain_id=1, symbol="CELR", block=101),
@@ -119,7 +119,7 @@ def _liquidity() -> Events:
         event("liquidity.withdrawn", "L3", chain_id=2, symbol="USDT", amount="3", block=205),
     ]
     for n in range(1, 12):
-        of_pool = {"chain_id": 1 + n % 2, "symbol": "USDT", "amount": str(n)}
+        of_pool: dict[str, Any] = {"chain_id": 1 + n % 2, "symbol": "USDT", "amount": str(n)}
         name = f"L{n}"
         reported.append(
             event("liquidity.added", name, block=90 + n, **of_pool)
@@ -133,8 +133,13 @@ def _of_contracts() -> Events:
     """What the contracts accept though no network lists it, and sends that their ids prove."""
     own = proven(1, block=98)
     far = proven(2, block=99, dst_chain_id=2**63 + 5)
-    unlisted = {"token": address(7009), "symbol": None}
-    vault = {"kind": "deposit", "src_chain_id": 1, "symbol": "CELR", "contract": address(3001)}
+    unlisted: dict[str, Any] = {"token": address(7009), "symbol": None}
+    vault: dict[str, Any] = {
+        "kind": "deposit",
+        "src_chain_id": 1,
+        "symbol": "CELR",
+        "contract": address(3001),
+    }
     to_nowhere = sent(8, block=97, dst_chain_id=9, **vault)
     nobody_lists = {key: value for key, value in sent(9, block=96, **unlisted).items() if value is not None}
     by_address = sent(10, block=96, symbol="CELR", token=token(1, "CELR"), dst_chain_id=2**32)

@@ -77,8 +77,9 @@ def _blocks_read(database: Database) -> list[tuple[int, int | None]]:
         return [row[:2] for row in projections(connection)["chain_progress"]]
 
 
-BURN = {"kind": "burn", "symbol": "CELR"}
-FROM_2, FROM_1 = ({**BURN, "src_chain_id": chain, "dst_chain_id": 3 - chain} for chain in (2, 1))
+BURN: dict[str, Any] = {"kind": "burn", "symbol": "CELR"}
+FROM_2: dict[str, Any] = BURN | {"src_chain_id": 2, "dst_chain_id": 1}
+FROM_1: dict[str, Any] = BURN | {"src_chain_id": 1, "dst_chain_id": 2}
 FAR = 60_000_000
 FAILED = about(2, "transfer.failed", block=FAR)
 READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {

@@ -53,8 +53,11 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
     at = {"block": block} if block else {}
     match kind:
         case "added" | "withdrawn":
-            reported = {"symbol": "USDT" if block % 2 else "CELR", "amount": str(HUGE + block)} | at
-            line = event(f"liquidity.{kind}", chain_id=chain, **reported)
+            fields: dict[str, Any] = {
+                "symbol": "USDT" if block % 2 else "CELR",
+                "amount": str(HUGE + block),
+            } | at
+            line = event(f"liquidity.{kind}", chain_id=chain, **fields)
         case "reorg":
             line = event("chain.reorged", chain_id=chain, from_block=block + 1)
         case "sent":
@@ -68,8 +71,8 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
 
 def deposit(block: int) -> dict[str, Any]:
     """A deposit of the first chain."""
-    reported = {"symbol": "USDT", "amount": str(HUGE), "block": block}
-    return event("liquidity.added", chain_id=1, **reported) | {"id": f"added-{block}"}
+    fields: dict[str, Any] = {"symbol": "USDT", "amount": str(HUGE), "block": block}
+    return event("liquidity.added", chain_id=1, **fields) | {"id": f"added-{block}"}
 
 
 def reorg(block: int) -> dict[str, Any]:

@@ -55,7 +55,7 @@ VALUES: dict[str, Any] = {
     "subjects": ["chain:1"],
     "unknown": [1],
 }
-NOTHING_TAKES = (-1, 2**64, True, 1.5, "y" * 5001, {}, [None])
+NOTHING_TAKES: tuple[object, ...] = (-1, 2**64, True, 1.5, "y" * 5001, {}, [None])
 
 
 def read(data: dict[str, Any]) -> Event | str:

@@ -44,7 +44,7 @@ from tests.steps import statements, steps
 
 KEY = id_of(1)
 MANY = 1_500
-ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+ROUTE: dict[str, Any] = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
 
 
 def statuses(database: Database, key: Any, after: Position = BEGINNING) -> list[int]:
@@ -157,7 +157,7 @@ def test_repeated_fee_counts_after_retraction(app: Flask, database: Database, au
 
 
 def finished(first: int, last: int) -> list[dict[str, Any]]:
-    way = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
+    way: dict[str, Any] = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
     return [each for n in range(first, last + 1) for each in (sent(n, **way), released(n))]
 
 

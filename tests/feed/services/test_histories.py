@@ -25,6 +25,7 @@ from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Event
 from app.transfers.rules.events.keys import OPERATORS
+from app.values.identifiers import TransferId
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of, change_part
 from tests.feed.seeds import seeds
@@ -121,7 +122,7 @@ def test_pages_show_any_history(
         for path in ("/transfer/", "/v2/getTransfer?key="):
             answer = app.test_client().get(f"{path}{transfer_id(n)}")
             assert answer.status_code == 200, (seed, answer.text)
-        detail = transfer_detail(database, snapshots, id_of(n))
+        detail = transfer_detail(database, snapshots, TransferId(id_of(n)))
         shown = {line.event_id for stage in timeline_of(detail).stages for line in stage.events}
         assert shown == {event_id for stage in detail.stages for event_id in stage.event_ids}, seed
         assert reply_to_user(detail), seed

@@ -24,6 +24,7 @@ from app.http.application import part_of
 from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.queries import twice_median
 from app.latency.rules.median import window
+from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
@@ -76,7 +77,7 @@ def assert_median(database: Database, now: datetime) -> None:
         for drift in (timedelta(0), timedelta(seconds=-30), timedelta(days=3), timedelta(days=-8)):
             after, until = window(now + drift)
             inside = [r.latency_us for r in records if after < r.released_at <= until]
-            twice = twice_median(connection, 1, 2, after, until)
+            twice = twice_median(connection, ChainId(1), ChainId(2), after, until)
             assert twice == (2 * median(inside) if inside else None)
 
 

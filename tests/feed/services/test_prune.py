@@ -106,7 +106,7 @@ def test_prune_reports_what_it_removes(app: Flask, database: Database) -> None:
 def test_prune_leaves_what_answers_need(app: Flask, intake: Intake) -> None:
     feed(app, sent(1), released(1, at=-10))
     for clock, is_retained in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
-        change_part(app, Database, clock=lambda clock=clock: clock)  # type: ignore[misc]
+        change_part(app, Database, clock=lambda clock=clock: clock)
         result = prune(*audited_of(app), intake, LATER, actor=TESTER)
         assert result.before == clock - timedelta(days=7)
         assert result.transfers.total() == 1 - is_retained

@@ -15,7 +15,7 @@ from app.feed.models import PrunedEvent
 from app.feed.services import prune as prune_services
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
-from app.feed.services.remove import Remains
+from app.feed.services.remove import Remains, remains_of
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
 from tests.feed.services.pruning import LATER, pruned_ids
@@ -33,15 +33,14 @@ def reports_meanwhile(app: Flask, monkeypatch: pytest.MonkeyPatch, *events: dict
     """Report events once, after a page was read and before the writer's turn. Returns a list of the pages."""
     read: list[object] = []
 
-    def remains_of(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
-        found = really(connection, ids)
+    def read_remains(connection: Connection, ids: Collection[bytes]) -> dict[bytes, Remains]:
+        found = remains_of(connection, ids)
         if found and not read:
             feed(app, *events)
         read.extend([found] if found else [])
         return found
 
-    really = prune_services.remains_of
-    monkeypatch.setattr(prune_services, "remains_of", remains_of)
+    monkeypatch.setattr(prune_services, "remains_of", read_remains)
     return read
 
 

@@ -126,11 +126,11 @@ def test_pools_fees_validators_and_heads_are_undone(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     wd = request(1)
-    key = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+    route: dict[str, Any] = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
     feed(
         app,
         event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
-        event("fee.updated", at=-9, base_fee="1", **key),
+        event("fee.updated", at=-9, base_fee="1", **route),
         event("chain.head", chain_id=1, block=1000),
         sent(1),
         prepared(1, wd),
@@ -138,7 +138,7 @@ def test_pools_fees_validators_and_heads_are_undone(
     )
     wrong = [
         event("liquidity.added", chain_id=1, symbol="USDT", amount="900"),
-        event("fee.updated", at=-8, base_fee="5", **key),
+        event("fee.updated", at=-8, base_fee="5", **route),
         event("chain.head", at=1, chain_id=1, block=10**12),
         event("validators.updated", chain_id=1, signers=["0x" + "99" * 20], powers=["1"]),
     ]

@@ -29,6 +29,7 @@ from app.transfers.rules.refund_signatures import MAX_ASIDE, MAX_WAITING
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
+from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
@@ -76,7 +77,7 @@ def count(database: Database, table: Any) -> int:
 
 def another_signature(key: bytes, nonce: int) -> bytes:
     """A signature of the request by this key that differs with the nonce (RFC 6979 would give one only)."""
-    digest = int.from_bytes(signing_digest(SendKind.POOL, 1, contract(SendKind.POOL), WD), "big")
+    digest = int.from_bytes(signing_digest(SendKind.POOL, ChainId(1), contract(SendKind.POOL), WD), "big")
     point = PrivateKey(nonce.to_bytes(32, "big")).public_key.point()
     r = point[0] % CURVE_ORDER
     s = pow(nonce, -1, CURVE_ORDER) * (digest + r * int.from_bytes(key, "big")) % CURVE_ORDER
@@ -200,7 +201,7 @@ class TestTooMany:
             found.append((state(database), served))
         assert found[0] == found[1] == found[2]
         least = min(many, key=lambda each: base64.b64decode(each["signature"]))
-        assert least["signature"] in served
+        assert least["signature"] in (served or [])
 
     def test_copied_signatures_return_on_retraction(
         self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]

@@ -112,14 +112,12 @@ ROTATIONS: Final = list(
 
 def _names(n: int) -> st.SearchStrategy[str]:
     """Of what can be reported of a transfer each type as often as the others, however many events it has."""
-    return st.one_of(
-        st.sampled_from([name for name, each in REPORTS[n].items() if each["type"] == of_type])
-        for of_type in TYPES
-    )
+    by_type = [[name for name, each in REPORTS[n].items() if each["type"] == of_type] for of_type in TYPES]
+    return st.one_of([st.sampled_from(names) for names in by_type])
 
 
-OF_ONE: Final = st.one_of(st.lists(_names(n), min_size=1, max_size=10) for n in TRANSFERS)
-OF_ALL: Final = st.lists(st.one_of(_names(n) for n in TRANSFERS), min_size=1, max_size=10)
+OF_ONE: Final = st.one_of([st.lists(_names(n), min_size=1, max_size=10) for n in TRANSFERS])
+OF_ALL: Final = st.lists(st.one_of([_names(n) for n in TRANSFERS]), min_size=1, max_size=10)
 
 
 class Histories(RuleBasedStateMachine):

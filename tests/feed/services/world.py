@@ -35,6 +35,7 @@ from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
+from app.values.identifiers import ChainId
 from app.values.times import Clock
 from tests.applications import change_part
 from tests.builders import network as build
@@ -217,7 +218,7 @@ def contract(kind: SendKind, chain: int = 1) -> bytes:
 
 def signature(wd_onchain: bytes, key: bytes, kind: SendKind = SendKind.POOL, chain: int = 1) -> bytes:
     """A validator's signature over a request."""
-    return sign_digest(signing_digest(kind, chain, contract(kind, chain), wd_onchain), key)
+    return sign_digest(signing_digest(kind, ChainId(chain), contract(kind, chain), wd_onchain), key)
 
 
 def prepared(n: int, wd_onchain: bytes, at: float = -40) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_same_ids_count_once_across_processes(feed: Feed) -> None:
         for first in range(0, len(turned), 15):
             status, answer = post(connection, ndjson(*turned[first : first + 15]))
             assert status == 200, answer
-            total = {key: total[key] + answer[key] for key in total}  # type: ignore[operator]
+            total = {key: total[key] + answer[key] for key in total}
         return total
 
     with ThreadPoolExecutor(len(connections)) as pool:

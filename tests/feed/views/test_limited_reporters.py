@@ -222,7 +222,7 @@ def sizes(database: Database) -> dict[str, int]:
         return {name: connection.scalar(select(func.count()).select_from(table(name))) or 0 for name in names}
 
 
-@pytest.mark.parametrize("times", few_or_many(20, 300))
+@pytest.mark.parametrize("times", few_or_many(10, 300))
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_log_sent_many_times_adds_nothing(
     client: FlaskClient, database: Database, *, is_whole: bool, times: int

@@ -60,8 +60,8 @@ def test_type_outside_scope_is_refused(client: FlaskClient, app: Flask, editing:
     assert [name for name, _ in logged(app)] == [sent(1)["id"], head["id"]]
 
 
-FEE = {"symbol": "USDT", "base_fee": "1"}
-SIGNERS = {"signers": [address(1)], "powers": ["1"]}
+FEE: dict[str, Any] = {"symbol": "USDT", "base_fee": "1"}
+SIGNERS: dict[str, Any] = {"signers": [address(1)], "powers": ["1"]}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_unproven_send_is_refused(client: FlaskClient, editing: Editing, send: d
     assert reasons(client, of_one, proven(1)) == {}
 
 
-SOURCE = [
+SOURCE: list[tuple[str, dict[str, Any]]] = [
     ("transfer.confirmed", {}),
     ("transfer.failed", {}),
     ("network.status", {"xfer_status": 2}),
@@ -116,7 +116,10 @@ SOURCE = [
     ("refund.delayed", {"delayed_id": "0x" + "ac" * 32}),
     ("refund.completed", {}),
 ]
-DESTINATION = [("transfer.delayed", {}), ("transfer.released", {"dst_tx_hash": "0x" + "bb" * 32})]
+DESTINATION: list[tuple[str, dict[str, Any]]] = [
+    ("transfer.delayed", {}),
+    ("transfer.released", {"dst_tx_hash": "0x" + "bb" * 32}),
+]
 
 
 @pytest.mark.parametrize(("kind", "fields"), SOURCE + DESTINATION)
