@@ -13,7 +13,6 @@ from app.estimates.models import PoolCounter
 from app.feed.models import TransferBlock
 from app.feed.services.reprojection import replay
 from app.latency.models import LatencyRecord
-from app.transfers.models import Event
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -70,11 +69,6 @@ def test_repeated_reorg_orphans_again(app: Flask, status: Callable[[int], Any]) 
     assert status(1).status == 1
 
 
-def test_reorg_leaves_what_is_deeper(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), sent(2, block=101), reorg(101))
-    assert (status(1).status, status(2).status) == (1, 0)
-
-
 def test_payout_blocks_belong_to_destination(
     app: Flask, database: Database, status: Callable[[int], Any]
 ) -> None:
@@ -98,34 +92,6 @@ def test_reorg_retracts_once_chain_is_known(app: Flask, status: Callable[[int], 
     assert status(1).status == 5
 
 
-def test_repetition_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
-    """It came after the reorganisation."""
-    release = released(1, block=500)
-    feed(app, release, reorg(450, chain_id=2))
-    assert feed(app, release).repeated == 1
-    feed(app, sent(1))
-    assert status(1).status == 5
-
-
-def test_accepted_reorg_repeats_at_any_depth(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
-    verdict = feed(app, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
-    assert (verdict.accepted, verdict.repeated, verdict.refused) == (1, 2, [])
-    assert status(1).status == 0
-
-
-def test_reorg_orphans_liquidity(app: Flask, database: Database) -> None:
-    low = event("liquidity.added", chain_id=1, symbol="USDT", amount="5", block=10)
-    high = event("liquidity.added", chain_id=1, symbol="USDT", amount="7", block=20)
-    out = event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="3", block=21)
-    feed(app, low, high, out)
-    assert counter(database) == (12, 0, 0, 3)
-    feed(app, reorg(20))
-    assert counter(database) == (5, 0, 0, 0)
-    assert feed(app, low, high).accepted == 1
-    assert counter(database) == (12, 0, 0, 0)
-
-
 def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], Any]) -> None:
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
@@ -136,18 +102,6 @@ def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], 
     assert status(1).status == 7
     feed(app, reorg(300))
     assert status(1).status == 8
-
-
-def test_log_has_each_acceptance(app: Flask, database: Database) -> None:
-    feed(app, sent(1), sent(1), reorg(100), sent(1), reorg(100))
-    with reading(database.engine) as connection:
-        rows = connection.execute(select(Event.seq, Event.type, Event.occurrence).order_by(Event.seq)).all()
-    assert [tuple(row) for row in rows] == [
-        (1, "transfer.sent", 0),
-        (2, "chain.reorged", 0),
-        (3, "transfer.sent", 1),
-        (4, "chain.reorged", 1),
-    ]
 
 
 def test_orphaned_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:

@@ -170,14 +170,6 @@ def test_retraction_undoes_too_high_block(
     assert status(3).status != 1
 
 
-def test_retracted_reorg_leaves_no_chain_progress(app: Flask, database: Database, audited: Audited) -> None:
-    reorg = event("chain.reorged", chain_id=1, from_block=150)
-    feed(app, sent(1), reorg)
-    assert [row[:2] for row in state(database)["chain_progress"]] == [(1, 149)]
-    retract(audited, reorg)
-    assert [row[:2] for row in state(database)["chain_progress"]] == [(1, 100)]
-
-
 def test_retract_reporter_since_a_time(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), sent(2), reporter="good")
     feed(app, released(1), released(2), reporter="bad")

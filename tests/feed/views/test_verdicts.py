@@ -61,12 +61,6 @@ def test_id_with_other_content_is_refused(client: FlaskClient, database: Databas
         assert connection.scalar(select(Anomaly.kind)) == "id_with_two_contents"
 
 
-def test_all_lines_refused_is_200(client: FlaskClient) -> None:
-    answer = verdict(post(client, b"{}\nnonsense\n"))
-    assert (answer["accepted"], answer["repeated"]) == (0, 0)
-    assert [line["line"] for line in answer["refused"]] == [1, 2]
-
-
 @pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \r\n\t\n"])
 def test_empty_body_is_accepted(client: FlaskClient, body: bytes) -> None:
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 0, "refused": []}
