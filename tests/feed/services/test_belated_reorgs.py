@@ -380,6 +380,26 @@ def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[
     assert status(1).status == 5
 
 
+def test_earlier_repetition_within_limit_is_no_bound(app: Flask) -> None:
+    """What came between the first acceptance and a repetition of it was never of the dead branch."""
+    feed(app, *DEAD, reorg(), *ALIVE, reorg(), *ALIVE, *others())
+    before = answers(app)
+    feed(app, *DEAD, reorg())
+    assert answers(app) == before
+
+
+def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], Any]) -> None:
+    """Though they have the same numbers, and their events came again as well."""
+    dead, elsewhere = sent(1, event_id="S", block=1000), liquidity("L", 1001, chain_id=1)
+    first = [dead, elsewhere, event("chain.reorged", "other", chain_id=1, from_block=1000), dead, elsewhere]
+    feed(app, released(2, block=1001), sent(2), *first, reorg(1400, "before"), reorg(), head(FAR))
+    before = answers(app)
+    assert status(2).status == 1
+    feed(app, released(2, block=1001), reorg(1400, "before"), reorg())
+    assert answers(app) == before
+    assert status(1).status == 1
+
+
 def test_id_used_by_hostile_token_makes_nothing_older(
     app: Flask, database: Database, intake: Intake, status: Callable[[int], Any]
 ) -> None:
