@@ -53,7 +53,7 @@ DEPTHS = (40, 1000)
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
 
 
-@pytest.mark.parametrize("tried", seeds(10))
+@pytest.mark.parametrize("tried", seeds(2))
 def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
     for seed in tried:
         change_part(app, Database, clock=Clock())
@@ -77,7 +77,7 @@ def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
             assert rows == again[name], (seed, name, happened)
 
 
-@pytest.mark.parametrize("tried", seeds(5))
+@pytest.mark.parametrize("tried", seeds(2))
 def test_heads_that_left_the_log_change_nothing(
     app: Flask, tried: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
