@@ -1,4 +1,4 @@
-"""Medians are kept for a moment, and so is that there is none."""
+"""Medians are cached for a moment, and so is that there is none."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def test_other_process_counts_after_age(app: Flask, other: Flask, timer: Timer) 
     assert median(app) is None
     pay(other, 1, 30)
     timer.now += AGE - 0.01
-    assert median(app) is None  # that there is none is kept as well
+    assert median(app) is None  # that there is none is cached as well
     timer.now += 0.01
     assert median(app) == 30
     pay(other, 2, 50)
     assert (median(app), median(other)) == (30, 40)
 
 
-def test_pairs_are_kept_apart(app: Flask) -> None:
+def test_pairs_are_cached_separately(app: Flask) -> None:
     pay(app, 1, 30)
     assert [median(app, *pair) for pair in ((1, 2), (2, 1), (1, 3), (1, 2))] == [30, None, None, 30]
 
@@ -111,7 +111,7 @@ def figures(app: Flask, symbol: str | None = None) -> tuple[int, float] | None:
 
 
 @pytest.mark.parametrize("symbol", [None, "USDT"])
-def test_figures_are_kept_like_a_median(app: Flask, other: Flask, timer: Timer, symbol: str | None) -> None:
+def test_figures_are_cached_like_a_median(app: Flask, other: Flask, timer: Timer, symbol: str | None) -> None:
     assert figures(app, symbol) is None
     pay(app, 1, 30)
     assert figures(app, symbol) == (1, 30)

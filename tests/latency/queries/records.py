@@ -9,10 +9,13 @@ from sqlalchemy import insert
 
 from app.db.database import Database
 from app.db.engine import writing
+from app.feed.projection.latencies import recount
 from app.latency.models import LatencyRecord
 from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import ChainId
 
+PAIR = ChainId(1), ChainId(56)
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 
 
@@ -23,34 +26,30 @@ def record(
     src: int = 1,
     dst: int = 56,
     ago: timedelta = timedelta(hours=1),
+    symbol: str | None = None,
 ) -> None:
     """Completed transfers with these latencies, released ``ago`` before now."""
-    ids = [random.randbytes(32) for _ in latencies]
+    transfers = [
+        {
+            "transfer_id": random.randbytes(32),
+            "status": TransferHistoryStatus.TRANSFER_COMPLETED,
+            "refund_reason": 0,
+            "updated_at": NOW,
+            "symbol": symbol,
+        }
+        for _ in latencies
+    ]
+    pair = {"src_chain_id": src, "dst_chain_id": dst, "released_at": NOW - ago}
+    records = [
+        pair | {"transfer_id": transfer["transfer_id"], "latency_us": latency}
+        for transfer, latency in zip(transfers, latencies, strict=True)
+    ]
     with writing(database.engine) as connection:
-        if not latencies:
-            return
-        connection.execute(
-            insert(Transfer),
-            [
-                {
-                    "transfer_id": key,
-                    "status": TransferHistoryStatus.TRANSFER_COMPLETED,
-                    "refund_reason": 0,
-                    "updated_at": NOW,
-                }
-                for key in ids
-            ],
-        )
-        connection.execute(
-            insert(LatencyRecord),
-            [
-                {
-                    "transfer_id": key,
-                    "src_chain_id": src,
-                    "dst_chain_id": dst,
-                    "released_at": NOW - ago,
-                    "latency_us": latency,
-                }
-                for key, latency in zip(ids, latencies, strict=True)
-            ],
-        )
+        connection.execute(insert(Transfer), transfers)
+        connection.execute(insert(LatencyRecord), records)
+
+
+def count(database: Database) -> None:
+    """Count the records, as the feed does now and then."""
+    with writing(database.engine) as connection:
+        recount(connection, NOW)

@@ -1,4 +1,4 @@
-"""The database finds the middle: exact, on both, in one statement."""
+"""The database finds the median: exact, on both, in one statement."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from statistics import median
 
 import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
-from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.database import Database
-from app.db.engine import reading, writing
-from app.feed.projection.latencies import recount
+from app.db.engine import reading
 from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from app.latency.rules.median import window
-from tests.latency.queries.records import NOW, record
+from app.values.identifiers import ChainId
+from tests.latency.queries.records import NOW, PAIR, count, record
+from tests.steps import statements
 
 
 def twice(database: Database) -> int | None:
     with reading(database.engine) as connection:
-        return twice_median(connection, 1, 56, *window(NOW))
+        return twice_median(connection, *PAIR, *window(NOW))
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
 @pytest.mark.parametrize(
     "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
 )
-def test_median_of_random_latencies(count: int, different: int, database: Database) -> None:
-    latencies = [random.Random(count).randrange(different) for _ in range(count)]
+def test_median_of_random_latencies(number: int, different: int, database: Database) -> None:
+    latencies = [random.Random(number).randrange(different) for _ in range(number)]
     record(database, latencies)
     for counted in (False, True):
         if counted:
-            with writing(database.engine) as connection:
-                recount(connection, NOW)
+            count(database)
         assert twice(database) == 2 * median(latencies)
 
 
@@ -62,41 +61,31 @@ def test_the_edges_of_the_window(database: Database, ago: timedelta, counted: bo
     assert twice(database) == (10 if counted else None)
 
 
-def test_everything_has_left_the_window(database: Database) -> None:
+def test_empty_window_has_no_median(database: Database) -> None:
     record(database, [5, 6])
-    with writing(database.engine) as connection:
-        recount(connection, NOW)
+    count(database)
     later = window(NOW + timedelta(days=7))
     with reading(database.engine) as connection:
-        assert twice_median(connection, 1, 56, *later) is None
+        assert twice_median(connection, *PAIR, *later) is None
         assert twice_medians_by_pair(connection, *later) == ninth_tenths_by_pair(connection, *later) == {}
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_one_statement_finds_the_middle(counted: bool, database: Database) -> None:
-    """From the records alone where nothing is counted."""
+def test_one_statement_finds_the_median(counted: bool, database: Database) -> None:
+    """Only from the records where nothing is counted."""
     record(database, list(range(1000)))
     if counted:
-        with writing(database.engine) as connection:
-            recount(connection, NOW)
-    statements: list[str] = []
-    engine = database.engine
-
-    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
-        statements.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+        count(database)
+    with statements(database.engine) as executed:
         assert twice(database) == 999
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
-    assert len(statements) == 1
+    assert len(executed) == 1
 
 
 @pytest.mark.parametrize("counted", [True, False])
 def test_pair_medians_match_single_ones(counted: bool, database: Database) -> None:
     draw = random.Random(7)
-    pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
+    ends = [(ChainId(src), ChainId(dst)) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst]
+    pairs = {pair: draw.randrange(1, 40) for pair in ends}
     for (src, dst), number in pairs.items():
         record(
             database,
@@ -106,8 +95,7 @@ def test_pair_medians_match_single_ones(counted: bool, database: Database) -> No
         )
     record(database, [1], src=1, dst=999, ago=timedelta(days=8))
     if counted:
-        with writing(database.engine) as connection:
-            recount(connection, NOW)
+        count(database)
     with reading(database.engine) as connection:
         found = twice_medians_by_pair(connection, *window(NOW))
         ninth_tenths = ninth_tenths_by_pair(connection, *window(NOW))
@@ -117,6 +105,6 @@ def test_pair_medians_match_single_ones(counted: bool, database: Database) -> No
 
 
 def test_the_driver_parses_the_statement_once() -> None:
-    """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
+    """Psycopg caches only statements of up to 4,096 characters, by the text that it is given."""
     text = str(_MEDIAN.compile(dialect=psycopg.dialect()))
     assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

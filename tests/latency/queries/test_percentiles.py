@@ -7,11 +7,9 @@ from datetime import timedelta
 from statistics import median
 
 import pytest
-from sqlalchemy import update
 
 from app.db.database import Database
-from app.db.engine import reading, writing
-from app.feed.projection.latencies import recount
+from app.db.engine import reading
 from app.latency.queries import (
     LatencyOrder,
     counted_since,
@@ -20,12 +18,8 @@ from app.latency.queries import (
     twice_median_and_p90,
 )
 from app.latency.rules.median import window
-from app.transfers.models import Transfer
-from app.values.identifiers import ChainId
-from tests.everyday import volume
-from tests.latency.queries.records import NOW, record
+from tests.latency.queries.records import NOW, PAIR, count, record
 
-PAIR = (ChainId(1), ChainId(56))
 WEEK = window(NOW)
 
 
@@ -48,27 +42,14 @@ def expected(latencies: list[int], found: LatencyOrder | None) -> bool:
     return found.count == len(latencies) and {found.p90, found.p99} <= set(latencies)
 
 
-def name_all(database: Database, symbol: str) -> None:
-    """Give transfers without a token this one."""
-    with writing(database.engine) as connection:
-        connection.execute(update(Transfer).where(Transfer.symbol.is_(None)).values(symbol=symbol))
-
-
-def count(database: Database) -> None:
-    with writing(database.engine) as connection:
-        recount(connection, NOW)
-
-
 @pytest.mark.parametrize("number", [1, 2, 3, 9, 10, 11, 99, 100, 101, 1003])
 @pytest.mark.parametrize("different", [10**10, 10**6, 3])
 def test_the_figures_of_random_latencies(number: int, different: int, database: Database) -> None:
     draw = random.Random(number * different)
     tokens = {symbol: [draw.randrange(different) for _ in range(number)] for symbol in ("USDT", "WETH")}
     for symbol, latencies in tokens.items():
-        record(database, latencies)
-        name_all(database, symbol)
-    record(database, [5] * 7, dst=137)
-    name_all(database, "USDT")
+        record(database, latencies, symbol=symbol)
+    record(database, [5] * 7, dst=137, symbol="USDT")
     for counted in (False, True):
         if counted:
             count(database)
@@ -91,20 +72,18 @@ def test_nothing_was_released(database: Database) -> None:
 
 @pytest.mark.parametrize(("ago", "latency"), [(timedelta(0), 5), (timedelta(microseconds=-1), 6)])
 def test_the_edges_of_the_window(database: Database, ago: timedelta, latency: int) -> None:
-    record(database, [5], ago=ago)
-    record(database, [6], ago=timedelta(days=7) + ago)
-    name_all(database, "USDT")
+    record(database, [5], ago=ago, symbol="USDT")
+    record(database, [6], ago=timedelta(days=7) + ago, symbol="USDT")
     assert order(database) == order(database, "USDT") == LatencyOrder(1, 2 * latency, latency, latency)
 
 
-@pytest.mark.parametrize("seed", range(volume(12)))
+@pytest.mark.parametrize("seed", range(12))
 def test_token_reads_are_bounded(seed: int, database: Database) -> None:
     """The window is the longest of whole seconds that has at most that many, and all in it count."""
     draw = random.Random(seed)
     ages = sorted(draw.randrange(60_000) / 1000 for _ in range(30))
     for latency, age in enumerate(ages):
-        record(database, [latency], ago=timedelta(seconds=age))
-        name_all(database, draw.choice(("USDT", "WETH")))
+        record(database, [latency], ago=timedelta(seconds=age), symbol=draw.choice(("USDT", "WETH")))
     most = draw.randrange(1, 40)
     with reading(database.engine) as connection:
         after = counted_since(connection, PAIR, *WEEK, most)

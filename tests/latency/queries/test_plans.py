@@ -1,4 +1,4 @@
-"""What PostgreSQL reads for a middle, by the plan that connections of the answering path keep."""
+"""What PostgreSQL reads for a median, by the plan that connections of the answering path store."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ STATEMENTS = {
 
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize("which", STATEMENTS)
-@pytest.mark.parametrize(("buckets", "with_a_middle"), [(200, 2), (201, 1)])
-def test_only_middle_buckets_are_read(
-    which: str, buckets: int, with_a_middle: int, database: Database
+@pytest.mark.parametrize(("buckets", "with_a_median"), [(200, 2), (201, 1)])
+def test_only_median_buckets_are_read(
+    which: str, buckets: int, with_a_median: int, database: Database
 ) -> None:
     """Planned without the parameters' values, as for the hot path; each bucket once."""
     for src, dst in PAIRS:
@@ -45,7 +45,7 @@ def test_only_middle_buckets_are_read(
         for each in _nodes(plan)
         if each.get("Relation Name") == "latency_records"
     )
-    assert read == pairs * IN_EACH * with_a_middle
+    assert read == pairs * IN_EACH * with_a_median
 
 
 def _general_plan(connection: Connection, statement: str) -> dict[str, Any]:
@@ -58,7 +58,9 @@ def _general_plan(connection: Connection, statement: str) -> dict[str, Any]:
     cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     cursor.execute(f"PREPARE median_rank AS {numbered}")
     cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE median_rank({given})")
-    found = cursor.fetchone()[0]
+    row = cursor.fetchone()
+    assert row is not None
+    found = row[0]
     cursor.execute("DEALLOCATE median_rank")
     plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
     assert isinstance(plan, dict)
