@@ -1,10 +1,10 @@
-"""A list of an account has each of its transfers once, on pages of any size, whoever sends to whom."""
+"""A list of an account has each of its transfers once, on pages of any size."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert
 
@@ -13,7 +13,7 @@ from app.db.engine import reading, writing
 from app.transfers.models import Transfer
 from app.transfers.queries.lists import ListCount, Position, TransferFilters, list_transfers
 from app.values.codes import TransferHistoryStatus
-from tests.everyday import volume
+from tests.amounts import costly
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])
@@ -24,7 +24,7 @@ TRANSFERS = st.lists(
 
 
 @given(transfers=TRANSFERS, size=st.integers(1, 6), symbol=st.sampled_from([None, "X"]))
-@settings(max_examples=volume(60))
+@costly
 def test_each_once_in_order(
     transfers: list[tuple[str | None, str | None, int, str]],
     size: int,

@@ -18,7 +18,7 @@ COARSE, FINE = 1, 2
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_largest_amounts_of_two_chains_are_all_listed(database: Database) -> None:
+def test_largest_amounts_of_chains_are_all_listed(database: Database) -> None:
     """The largest number of smallest units is worth more on the coarse chain, and beyond any amount of the
     fine one.
     """

@@ -67,7 +67,7 @@ def certainty(
 def on(chain: ChainId, of: type[TransferEvent], name: str = "", **fields: Any) -> TransferEvent:
     """An event in a proven block of the chain."""
     block = {SOURCE: 105, DESTINATION: 205}[chain]
-    return event(of, name, **{"chain_id": chain, "block": BlockNumber(block)} | fields)  # type: ignore[no-any-return]
+    return event(of, name, **{"chain_id": chain, "block": BlockNumber(block)} | fields)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from msgspec.structs import fields
 from app.transfers.rules.history import TransferHistory
 
 
-def test_everything_but_the_log_is_kept() -> None:
+def test_everything_but_the_log_is_retained() -> None:
     values = {field.name: object() for field in fields(TransferHistory)}
     other = TransferHistory(**values).with_log([])  # type: ignore[arg-type]
-    kept = {name: getattr(other, name) for name in values}
-    assert kept == values | {"log": []}
+    others = {name: getattr(other, name) for name in values}
+    assert others == values | {"log": []}

@@ -1,13 +1,23 @@
-"""Which reports are of one fact, and what they say together."""
+"""Which reports are of one fact, and what they report together."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.validation import Accepted, Refused, Repeated, validate_segment
-from app.values.identifiers import ChainId, TransferId
-from tests.transfers.rules.validating import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from tests.transfers.rules.validating import (
+    TRANSFER,
+    entry,
+    fee,
+    head,
+    history,
+    known,
+    latest,
+    sent,
+    taken_back,
+    verdict,
+)
 
 OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
 
@@ -32,8 +42,8 @@ class TestOmittedFields:
         (history_of,) = what.histories.values()
         assert {logged.event for logged in history_of.log} == {sent(nonce="7", log_index=4)}
 
-    def test_fallen_event_stands_with_all_details(self) -> None:
-        log = history((3, sent(log_index=4)), reorgs=[Reorg(5, 1, 50)])
+    def test_orphaned_event_returns_with_all_details(self) -> None:
+        log = history((3, sent(log_index=4)), reorgs=[taken_back(5, 50)])
         what = known(latest=latest((3, sent(log_index=4))), last_reversal=5, histories=log)
         assert verdict(sent(), what) == Accepted(entry(sent(log_index=4), occurrence=1))
 
@@ -43,7 +53,9 @@ class TestSubjects:
 
     def test_another_transfer(self) -> None:
         other = replace(sent(), transfer_id=TransferId(bytes(32)))
-        what = known(latest=latest((3, other)), histories=history() | {bytes(32): history()[TRANSFER]})
+        what = known(
+            latest=latest((3, other)), histories=history() | {TransferId(bytes(32)): history()[TRANSFER]}
+        )
         assert verdict(sent(), what) == Accepted(entry(sent()))
 
     def test_a_chain_and_another(self) -> None:
@@ -52,7 +64,7 @@ class TestSubjects:
         )
         assert verdict(sent(), what) == Accepted(entry(sent()))
         assert verdict(head(), what) == Accepted(entry(head()))
-        assert isinstance(verdict(replace(head(), id="sent", block=61), what), Refused)
+        assert isinstance(verdict(replace(head(), id="sent", block=BlockNumber(61)), what), Refused)
 
     def test_a_route_and_another(self) -> None:
         back = replace(fee(), src_chain_id=ChainId(2), dst_chain_id=ChainId(1))

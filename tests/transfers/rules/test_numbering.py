@@ -32,7 +32,7 @@ def ids(events: list[Event], reported: list[Event]) -> list[str]:
         ([added("3", 5)], [added("0", 5)], ["0"]),
         ([added("3", 5)], [added("0", 6)], ["3"]),
         ([added("3", 5)], [added("0", 5, OTHER_TX)], ["3"]),
-        # several that say the same: the n-th is the n-th, and more than there were are new
+        # several of the same content: the n-th is the n-th, and more than there were are new
         ([added("3", 5), added("4", 5)], [added("0", 5), added("1", 5)], ["0", "1"]),
         ([added("10", 5), added("9", 5)], [added("0", 5), added("1", 5)], ["1", "0"]),
         ([added("3", 5), added("4", 5)], [added("0", 5)], ["0", "4"]),
@@ -63,7 +63,7 @@ def test_further_fact_of_a_log_follows_its_first() -> None:
     assert ids([again, further], [released]) == ["0", "0:transfer.confirmed"]
 
 
-def test_place_in_the_block_and_time_are_no_part_of_what_a_log_says() -> None:
+def test_position_and_time_identify_no_log() -> None:
     (event,) = as_reported_before([added("3", 5, log_index=3)], [added("0", 5, log_index=9)])
     assert event == added("0", 5, log_index=9)
     (event,) = as_reported_before([added("3", 5, log_index=3)], [added("0", 5)])

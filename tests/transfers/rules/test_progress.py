@@ -1,4 +1,4 @@
-"""When programs ask again: bounds, order, and how late they learn of a release."""
+"""When programs poll again: bounds, order, and how late they see a release."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def routes(draw: st.DrawFn) -> RouteTimes:
     return RouteTimes(median, p90)
 
 
-def questions(until: float, times: RouteTimes) -> list[float]:
-    """When a client asks: first at the send, and for the last time at ``until`` or later."""
-    asked = [0.0]
-    while asked[-1] < until:
-        asked.append(asked[-1] + poll_seconds(asked[-1], times))
-    return asked
+def polls(until: float, times: RouteTimes) -> list[float]:
+    """When a client polls: first at the send, and for the last time at ``until`` or later."""
+    polled_at = [0.0]
+    while polled_at[-1] < until:
+        polled_at.append(polled_at[-1] + poll_seconds(polled_at[-1], times))
+    return polled_at
 
 
 @given(st.floats(-(10**6), 10**9), routes())
@@ -67,12 +67,12 @@ def test_slower_route_polls_less_often(elapsed: float, times: RouteTimes) -> Non
 @given(routes())
 def test_release_at_median_is_seen_soon(times: RouteTimes) -> None:
     """Two seconds later at most."""
-    assert questions(times.median, times)[-1] - times.median <= SHORTEST
+    assert polls(times.median, times)[-1] - times.median <= SHORTEST
 
 
 @given(SECONDS, routes())
 def test_how_late_any_release_is_seen(released: float, times: RouteTimes) -> None:
-    late = questions(released, times)[-1] - released
+    late = polls(released, times)[-1] - released
     if released <= times.median:
         assert late <= max(SHORTEST, times.median / 4)
     else:
@@ -90,8 +90,8 @@ def test_how_late_any_release_is_seen(released: float, times: RouteTimes) -> Non
         (0, 0, 600, 45),
     ],
 )
-def test_how_often_it_is_asked(median: int, p90: int, until: int, most: int) -> None:
-    assert len(questions(until, RouteTimes(median, p90))) - 1 <= most
+def test_number_of_polls_is_bounded(median: int, p90: int, until: int, most: int) -> None:
+    assert len(polls(until, RouteTimes(median, p90))) - 1 <= most
 
 
 def at(
@@ -165,7 +165,7 @@ def test_status_age_counts_without_route() -> None:
     assert {each.next_poll_seconds for each in (announced, delayed, refunding)} == {50}
 
 
-def test_where_nothing_tells_a_time() -> None:
+def test_poll_is_unhurried_without_a_time() -> None:
     assert at(Status.TRANSFER_UNKNOWN, since=None, times=TIMES).next_poll_seconds == UNHURRIED
     assert at(Status.TRANSFER_TO_BE_REFUNDED, sent=9_000, times=TIMES).next_poll_seconds == UNHURRIED
 

@@ -34,7 +34,7 @@ def reorg(seq: int, from_block: int, before: int | None = None) -> Reorg:
 
 
 @pytest.mark.parametrize(
-    ("first", "block", "fallen"),
+    ("first", "block", "orphaned"),
     [
         (4, 100, True),
         (4, 100 + BELATED_REACH, True),
@@ -44,14 +44,14 @@ def reorg(seq: int, from_block: int, before: int | None = None) -> Reorg:
         (7, 100, False),
     ],
 )
-def test_a_belated_one_takes_back_what_was_known_before(first: int, block: int, fallen: bool) -> None:
+def test_belated_reorg_orphans_earlier_events(first: int, block: int, orphaned: bool) -> None:
     """Its first acceptance is at 5, and this one at 9."""
     accepted = Logged(7, deposit(block), first=first)
-    assert reorg(9, 100, before=5).reaches(CHAIN, accepted.event.block, accepted) is fallen
+    assert reorg(9, 100, before=5).reaches(CHAIN, accepted.event.block, accepted) is orphaned
     assert reorg(9, 100).reaches(CHAIN, accepted.event.block, accepted) is (block >= 100)
 
 
-def test_one_that_the_log_does_not_have_takes_nothing() -> None:
+def test_unlogged_reorg_orphans_nothing() -> None:
     assert not reorg(9, 0, before=0).takes(Logged(7, deposit(1), first=1))
 
 
@@ -62,7 +62,7 @@ def test_one_that_the_log_does_not_have_takes_nothing() -> None:
     reported=st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 20)), max_size=8),
     positions=st.permutations(range(2, 20)),
 )
-def test_a_chain_as_one_reorg_after_the_other_says(
+def test_chain_equals_reorgs_one_by_one(
     accepted: list[tuple[int, int | None, int]],
     reported: list[tuple[int, int | None]],
     positions: list[int],
@@ -79,19 +79,19 @@ def test_a_chain_as_one_reorg_after_the_other_says(
     ]
 
 
-def test_repeated_too_late_is_what_would_be_refused_as_new() -> None:
+def test_late_repetition_is_refused_like_a_new_one() -> None:
     repeated = [
         ChainReorged(id=str(block), at=AT, chain_id=CHAIN, from_block=BlockNumber(block))
         for block in (49, 50, 70, 71)
     ]
-    deep = repeated_too_late(repeated, {1: ChainLimits(150)}, 100)
+    deep = repeated_too_late(repeated, {CHAIN: ChainLimits(150)}, 100)
     assert [each.from_block for each in deep] == [49]
-    into_pruned = repeated_too_late(repeated, {1: ChainLimits(150, pruned_up_to=70)}, 100)
+    into_pruned = repeated_too_late(repeated, {CHAIN: ChainLimits(150, pruned_up_to=70)}, 100)
     assert [each.from_block for each in into_pruned] == [49, 50, 70]
 
 
 def test_three_of_a_sender_are_needed() -> None:
-    """Its first, its newest, and of those before the newest that fell."""
+    """Its first, its newest, and of those before the newest that was orphaned."""
     sent = [(1, "a"), (2, "b"), (4, "a"), (6, "a"), (8, "a"), (9, "b")]
     assert still_needed(sent, {8: False}) == {1, 2, 6, 8, 9}
     assert still_needed(sent, {8: True}) == {1, 2, 4, 8, 9}

@@ -31,11 +31,11 @@ def test_the_first_of_two_signs_dates_a_stage(
     name: StageName, event_type: type[TransferEvent], word: XferStatus, seconds: int
 ) -> None:
     event = event_type(id="event", at=NOW, transfer_id=TRANSFER)
-    told = NetworkStatus(
+    decision = NetworkStatus(
         id="network", at=NOW + timedelta(seconds=seconds), transfer_id=TRANSFER, xfer_status=word
     )
-    canonical = CanonicalEvents.of([event, told])
+    canonical = CanonicalEvents.of([event, decision])
     answer = status_of(canonical, RefundFacts())
     (stage,) = (each for each in stages_of(canonical, answer.status) if each.name is name)
     assert sorted(stage.event_ids) == ["event", "network"]
-    assert stage.at == min(event.at, told.at) == answer.since
+    assert stage.at == min(event.at, decision.at) == answer.since

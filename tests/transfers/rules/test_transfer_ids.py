@@ -1,6 +1,11 @@
+"""Ids that contracts give to sends and withdrawals."""
+
+from typing import Any
+
 import pytest
 from eth_abi.packed import encode_packed
-from eth_utils import keccak, to_checksum_address
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 
 from app.transfers.rules.events.contract_ids import (
     burn_transfer_id,
@@ -12,7 +17,7 @@ from app.values.crypto import parse_evm_address
 from tests.refunds.rules.evidence_kit import some, vector
 
 A, B, TOKEN, CONTRACT = some("a"), some("b"), some("token"), some("contract")
-SEND = {
+SEND: dict[str, Any] = {
     "sender": A,
     "receiver": B,
     "token": TOKEN,

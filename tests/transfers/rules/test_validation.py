@@ -25,7 +25,7 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.merging import Pruned, content_digest
-from app.transfers.rules.events.reorganisations import ChainLimits, Reorg
+from app.transfers.rules.events.reorganisations import ChainLimits
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.transfers.rules.validation import (
@@ -37,13 +37,16 @@ from app.transfers.rules.validation import (
     is_barrier,
     validate_segment,
 )
-from app.values.codes import SendKind
+from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, keccak256, sign_digest
+from app.values.identifiers import BlockNumber, PoolKey
 from tests.transfers.rules.validating import (
     BRIDGE,
+    DESTINATION,
     NOW,
     SENDER,
     SIZE,
+    SOURCE,
     TOKEN,
     TRANSFER,
     AnyScope,
@@ -54,14 +57,15 @@ from tests.transfers.rules.validating import (
     known,
     latest,
     sent,
+    taken_back,
     verdict,
 )
 
-KEYS = [keccak256(b"judge %d" % n) for n in range(3)]
+KEYS = [keccak256(b"validator %d" % n) for n in range(3)]
 
 
 class ShowsKnown:
-    """Refuses everything and says what it was shown of the transfer."""
+    """Refuses everything, and reports what it was shown of the transfer."""
 
     chains = None
 
@@ -69,12 +73,13 @@ class ShowsKnown:
         return f"knows {known().src_chain_id}"
 
 
-def released(block: int | None = 70, id: str = "released") -> TransferReleased:  # noqa: A002
-    return TransferReleased(id=id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
+def released(block: int | None = 70, event_id: str = "released") -> TransferReleased:
+    at = None if block is None else BlockNumber(block)
+    return TransferReleased(id=event_id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=at)
 
 
 def reorg(from_block: int = 60) -> ChainReorged:
-    return ChainReorged(id="reorg", at=NOW, chain_id=1, from_block=from_block)
+    return ChainReorged(id="reorg", at=NOW, chain_id=SOURCE, from_block=BlockNumber(from_block))
 
 
 def retraction(*targets: str) -> EventsRetracted:
@@ -103,7 +108,7 @@ class TestScope:
         found = verdict(sent(), known(scope=ShowsKnown(), latest=other_content))
         assert found == Refused("knows None", two_contents=False)
 
-    def test_scope_sees_only_standing_events(self) -> None:
+    def test_scope_sees_only_canonical_events(self) -> None:
         left, gone = sent("left"), sent("gone", block=1, src_chain_id=9)
         histories = history((3, left), (4, gone), retracted={"gone": 5})
         assert verdict(released(), known(scope=ShowsKnown(), histories=histories)) == Refused("knows 1")
@@ -119,7 +124,7 @@ class TestTwoContents:
         "before",
         [
             LatestAcceptance(3, 0, sent(amount=7)),
-            LatestAcceptance(3, 0, released(id="sent")),
+            LatestAcceptance(3, 0, released(event_id="sent")),
         ],
     )
     def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
@@ -127,9 +132,9 @@ class TestTwoContents:
         what = known(latest={sent().key: before}, histories=history((3, before.event)))
         assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
 
-    def test_first_content_need_not_stand(self) -> None:
+    def test_first_content_may_be_orphaned(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
-            (3, sent(amount=1)), reorgs=[Reorg(5, 1, 50)]))  # fmt: skip
+            (3, sent(amount=1)), reorgs=[taken_back(5, 50)]))  # fmt: skip
         assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
 
     def test_a_pruned_id(self) -> None:
@@ -169,49 +174,49 @@ class TestRepeated:
         )
         assert verdict(event, what) == Repeated()
 
-    def test_a_transfer_event_that_no_reversal_reached(self) -> None:
+    def test_event_that_no_reversal_reached_repeats(self) -> None:
         what = known(
             latest=latest((3, sent())),
             last_reversal=5,
-            histories=history((3, sent()), reorgs=[Reorg(5, 1, 51)]),
+            histories=history((3, sent()), reorgs=[taken_back(5, 51)]),
         )
         assert verdict(sent(), what) == Repeated()
 
     @pytest.mark.parametrize(
-        "reach", [{"reorgs": [Reorg(5, 1, 50)]}, {"retracted": {"sent": 5}}], ids=["reorg", "retraction"]
+        "reach", [{"reorgs": [taken_back(5, 50)]}, {"retracted": {"sent": 5}}], ids=["reorg", "retraction"]
     )
-    def test_one_that_fell_is_accepted_again(self, reach: dict[str, Any]) -> None:
+    def test_orphaned_event_is_accepted_again(self, reach: dict[str, Any]) -> None:
         what = known(latest=latest((3, sent())), last_reversal=5, histories=history((3, sent()), **reach))
         assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
 
-    def test_one_that_fell_beside_another_that_stands(self) -> None:
+    def test_only_the_orphaned_send_is_accepted(self) -> None:
         """Two sends of one transfer in different blocks: only one of them was orphaned."""
         other = sent("other", block=40)
-        log = history((2, other), (3, sent()), reorgs=[Reorg(5, 1, 50)])
+        log = history((2, other), (3, sent()), reorgs=[taken_back(5, 50)])
         what = known(latest=latest((2, other), (3, sent())), last_reversal=5, histories=log)
         assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
         assert verdict(other, what) == Repeated()
 
     @pytest.mark.parametrize("event", [head(), fee(), retraction("x")], ids=lambda e: e.type)
-    def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
+    def test_other_event_repeats_unless_orphaned(self, event: Event) -> None:
         facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}
         assert verdict(event, known(**facts)) == Repeated()
         assert verdict(event, known(**facts, orphaned={event.key})) == Accepted(entry(event, occurrence=1))
 
-    def test_a_standing_reorg_is_logged_again(self) -> None:
-        """And it is not validated again whether it is too deep: it was believed once."""
+    def test_canonical_reorg_is_logged_again(self) -> None:
+        """Its depth is not validated again: it was accepted once."""
         what = known(
             latest=latest((3, reorg())), last_reversal=3, chain_limits={1: ChainLimits(10**6, 10**6)}
         )
         assert verdict(reorg(), what) == Repeated(entry(reorg(), occurrence=1))
 
-    def test_a_belated_reorg_is_logged_as_such_or_not_at_all(self) -> None:
+    def test_belated_reorg_is_logged_as_such_or_not(self) -> None:
         facts: dict[str, Any] = {"latest": latest((3, reorg())), "last_reversal": 3}
         again = replace(entry(reorg(), occurrence=1), is_belated=True)
         assert verdict(reorg(), known(**facts, belated={reorg().key: True})) == Repeated(again)
         assert verdict(reorg(), known(**facts, belated={reorg().key: False})) == Repeated()
 
-    def test_a_fallen_reorg_that_comes_too_late_is_refused(self) -> None:
+    def test_late_orphaned_reorg_is_refused(self) -> None:
         what = known(
             latest=latest((3, reorg())),
             last_reversal=5,
@@ -221,7 +226,7 @@ class TestRepeated:
         )
         assert isinstance(verdict(reorg(), what), Refused)
 
-    def test_an_exported_line_says_that_a_reorg_is_belated(self) -> None:
+    def test_exported_line_marks_a_belated_reorg(self) -> None:
         """Whatever the limit is now, and whatever it may take back."""
         facts: dict[str, Any] = {"chain_limits": {1: ChainLimits(10**6)}, "belated": {reorg().key: True}}
         first = replace(entry(reorg()), is_belated=True)
@@ -230,8 +235,8 @@ class TestRepeated:
         known_before = known(**facts, latest=latest((3, reorg())))
         assert verdict(reorg(), known_before) == Repeated(again)
 
-    def test_event_of_unknown_chain_repeats_after_reversal(self) -> None:
-        """The reversal may have reached it; whether it did is known when the send comes."""
+    def test_event_of_unknown_chain_is_logged_again(self) -> None:
+        """The reversal may have reached it. That is known when the send comes."""
         facts: dict[str, Any] = {"latest": latest((3, released())), "histories": history((3, released()))}
         assert verdict(released(), known(**facts, last_reversal=5)) == Repeated(
             entry(released(), occurrence=1)
@@ -253,7 +258,7 @@ class TestReorgs:
     def test_reorg_of_unread_chain_is_accepted(self) -> None:
         assert verdict(reorg(), known(chain_limits={1: ChainLimits()})) == Accepted(entry(reorg()))
 
-    def test_the_deepest_that_is_believed(self) -> None:
+    def test_deepest_reorg_is_accepted(self) -> None:
         assert verdict(reorg(60), known(chain_limits={1: ChainLimits(60 + SIZE)})) == Accepted(entry(reorg()))
 
     def test_too_deep(self) -> None:
@@ -283,9 +288,9 @@ class TestRetractions:
 
 class TestRefunds:
     FACTS = NetworkFacts(
-        tokens={(1, "USDT"): TokenFacts(TOKEN, 6)},
-        pool_bridges={1: BRIDGE},
-        validators={1: ValidatorSet.of(1, 0, [(address_of(key), 10) for key in KEYS[:2]])},
+        tokens={PoolKey(SOURCE, "USDT"): TokenFacts(TOKEN, 6)},
+        pool_bridges={SOURCE: BRIDGE},
+        validators={SOURCE: ValidatorSet.of(SOURCE, 0, [(address_of(key), 10) for key in KEYS[:2]])},
     )
 
     @staticmethod
@@ -300,7 +305,7 @@ class TestRefunds:
         return RefundPrepared(id="prepared", at=NOW, transfer_id=TRANSFER, wd_onchain=wd_onchain)
 
     def signed(self, key: bytes) -> RefundSigned:
-        signature = sign_digest(signing_digest(SendKind.POOL, 1, BRIDGE, self.request()), key)
+        signature = sign_digest(signing_digest(SendKind.POOL, SOURCE, BRIDGE, self.request()), key)
         return RefundSigned(id="signed", at=NOW, transfer_id=TRANSFER, signature=signature)
 
     def known(self, *log: tuple[int, TransferEvent], **changes: Any) -> Known:
@@ -312,14 +317,14 @@ class TestRefunds:
         assert found.reason.startswith("wd_onchain: ")
         assert not found.two_contents
 
-    def test_agreeing_or_incomparable_request_is_accepted(self) -> None:
+    def test_request_without_contradiction_is_accepted(self) -> None:
         agrees, early = self.prepared(self.request()), self.prepared(self.request(amount=1001))
         assert verdict(agrees, self.known((1, sent()))) == Accepted(entry(agrees))
         assert verdict(early, self.known()) == Accepted(entry(early))
 
-    def test_a_send_that_fell_contradicts_nothing(self) -> None:
+    def test_orphaned_send_contradicts_nothing(self) -> None:
         early = self.prepared(self.request(amount=1001))
-        assert verdict(early, self.known((1, sent()), reorgs=[Reorg(2, 1, 50)])) == Accepted(entry(early))
+        assert verdict(early, self.known((1, sent()), reorgs=[taken_back(2, 50)])) == Accepted(entry(early))
 
     def test_a_signature_of_nobody_who_counts(self) -> None:
         log = ((1, sent()), (2, self.prepared(self.request())))
@@ -372,15 +377,15 @@ class TestSegments:
         what = known(
             latest=latest((3, released())),
             last_reversal=5,
-            histories=history((3, released()), reorgs=[Reorg(5, 2, 70)]),
+            histories=history((3, released()), reorgs=[taken_back(5, 70, DESTINATION)]),
         )
         verdicts = validate_segment([sent(), released()], what)
         assert verdicts == [Accepted(entry(sent())), Accepted(entry(released(), 1, seq=12))]
 
 
 def test_barriers() -> None:
-    validators = ValidatorsUpdated(id="v", at=NOW, chain_id=1, signers=("0xaa",), powers=(1,))
-    liquidity = LiquidityAdded(id="l", at=NOW + timedelta(1), chain_id=1, symbol="USDT", amount=1)
-    status = NetworkStatus(id="n", at=NOW, transfer_id=TRANSFER, xfer_status=2)  # type: ignore[arg-type]
+    validators = ValidatorsUpdated(id="v", at=NOW, chain_id=SOURCE, signers=("0xaa",), powers=(1,))
+    liquidity = LiquidityAdded(id="l", at=NOW + timedelta(1), chain_id=SOURCE, symbol="USDT", amount=1)
+    status = NetworkStatus(id="n", at=NOW, transfer_id=TRANSFER, xfer_status=XferStatus.OK_TO_RELAY)
     assert all(map(is_barrier, (reorg(), validators, retraction("x"))))
     assert not any(map(is_barrier, (sent(), released(), head(), fee(), liquidity, status)))

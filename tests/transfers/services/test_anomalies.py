@@ -19,18 +19,19 @@ from app.http.application import part_of
 from app.transfers.models import Anomaly
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.services.notes import acknowledge, anomaly_fingerprint
+from app.values.identifiers import TransferId
 from tests.applications import Audited, audited_of, change_part
 from tests.network.services.edits.kit import ALICE, BOB
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-TRANSFER = bytes(31) + b"\x01"
+TRANSFER = TransferId(bytes(31) + b"\x01")
 
 
 @pytest.fixture
 def app(app: Flask) -> Flask:
     change_part(app, Database, clock=lambda: NOON)
     row: dict[str, Any] = {"detail": "d", "event_ids": ["a"], "first_at": NOON, "transfer_id": None}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"kind": "released_twice", "subject": "transfer:0x01", "transfer_id": TRANSFER},
         {"kind": "released_twice", "subject": "transfer:0x02"},
         {"kind": "pool_under_zero", "subject": "pool:1:USDT", "event_ids": []},
@@ -90,7 +91,7 @@ def test_they_are_listed_counted_and_acknowledged(app: Flask, database: Database
     assert audited["after"]["acknowledged_by"] == ALICE.name
 
 
-def test_the_first_to_acknowledge_stays_named(database: Database, audited: Audited) -> None:
+def test_first_acknowledgement_is_retained(database: Database, audited: Audited) -> None:
     fingerprints = dict(shown(database).values())
     acknowledge(*audited, fingerprints, actor=ALICE)
     assert acknowledge(*audited, fingerprints, actor=BOB).record_id is None
@@ -105,7 +106,7 @@ def test_the_first_to_acknowledge_stays_named(database: Database, audited: Audit
         update(Anomaly).where(Anomaly.subject == "transfer:0x02").values(last_at=NOON),
     ],
 )
-def test_changed_anomaly_blocks_all_acknowledgements(
+def test_changed_anomaly_refuses_acknowledgement(
     database: Database, audited: Audited, statement: Any
 ) -> None:
     fingerprints = dict(shown(database).values())
@@ -115,8 +116,8 @@ def test_changed_anomaly_blocks_all_acknowledgements(
     assert set(acknowledged(database).values()) == {(None, None)}
 
 
-def test_negative_pool_may_change_before_acknowledging(database: Database, audited: Audited) -> None:
-    """So its figures and time may change before it is acknowledged."""
+def test_negative_pool_is_acknowledged_as_it_is(database: Database, audited: Audited) -> None:
+    """Its figures and time may."""
     number, fingerprint = shown(database)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)
     change(database, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))

@@ -75,7 +75,7 @@ def shown(app: Flask) -> set[tuple[TransferHistoryStatus, datetime | None]]:
 
 @pytest.mark.parametrize("cached_seconds", [0.0, 60.0])
 def test_it_is_that_of_the_replica_which_answers(app: Flask, replica: Behind, cached_seconds: float) -> None:
-    """Also when the primary has just said what is its newest event."""
+    """Also when the primary has just returned its newest event."""
     database = part_of(app, Database)
     change_part(app, Database, cached=type(database.cached)(cached_seconds, database.cached._writes))
     ended = {(TransferHistoryStatus.TRANSFER_COMPLETED, LATER)}

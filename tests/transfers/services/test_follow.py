@@ -1,4 +1,4 @@
-"""A stream tells every change of a status that was ever answered, once, wherever it is cut."""
+"""A stream sends every change of a status that was ever answered, once, wherever it is cut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select
 
@@ -24,9 +24,9 @@ from app.waiting import queries as touched
 from app.waiting.register import Key
 from app.waiting.services import PlacedChange, present_position, published_after
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import audited_of
 from tests.databases import SharedDatabase
-from tests.everyday import volume
 from tests.feed.services.any_order import EVERYTHING, REORGS
 from tests.feed.services.world import (
     NOW,
@@ -43,11 +43,11 @@ from tests.feed.services.world import (
 
 IDS = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
 ACCOUNT = account_key(SENDER)
-ASKS = [{"ask": n} for n in (1, 2, 3)]
+REQUESTS = [{"request": n} for n in (1, 2, 3)]
 UNDO = [{"undo": n} for n in range(3)]
-STEPS = [*EVERYTHING, *REORGS * 5, *ASKS * 4, *UNDO * 5]
+STEPS = [*EVERYTHING, *REORGS * 5, *REQUESTS * 4, *UNDO * 5]
 
-Told = list[tuple[TransferId, int, int]]
+Changes = list[tuple[TransferId, int, int]]
 """Transfer, status before and after."""
 
 
@@ -63,10 +63,10 @@ def statuses(database: Database) -> dict[TransferId, int]:
 
 
 def happen(app: Flask, step: dict[str, Any]) -> None:
-    """One entry of the log, an ask for a refund, or the retraction of one of the last entries."""
+    """One entry of the log, a request for a refund, or the retraction of one of the last entries."""
     database = part_of(app, Database)
-    if "ask" in step:
-        wanted = IDS[step["ask"] - 1]
+    if "request" in step:
+        wanted = IDS[step["request"] - 1]
         if statuses(database).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
             with writing(database.engine) as connection:
                 services._store(connection, wanted, NOW)
@@ -81,80 +81,84 @@ def happen(app: Flask, step: dict[str, Any]) -> None:
         feed(app, step)
 
 
-def tell_all(database: Database, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
-    told = published_after(database, key, after)
-    assert told.changes is not None
-    assert told.until >= after
-    return list(told.changes)
+def all_changes(database: Database, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
+    published = published_after(database, key, after)
+    assert published.changes is not None
+    assert published.until >= after
+    return list(published.changes)
 
 
-def shown(changes: list[PlacedChange]) -> Told:
-    told = [each.change for each in changes]
-    return [(change.transfer_id, int(change.previous_status), int(change.status)) for change in told]
+def shown(changes: list[PlacedChange]) -> Changes:
+    return [
+        (each.change.transfer_id, int(each.change.previous_status), int(each.change.status))
+        for each in changes
+    ]
 
 
 @pytest.mark.every_database
 def test_stream_repeats_answers_from_any_position(app: Flask, database: Database) -> None:
-    @settings(max_examples=volume(150, 6))
+    @costly
     @given(st.lists(st.sampled_from(STEPS), max_size=30), st.data())
-    def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
+    def every_change_is_sent(steps: list[dict[str, Any]], data: st.DataObject) -> None:
         forget_events(app)
         answered = [(BEGINNING, statuses(database))]
-        heard: dict[Key, list[PlacedChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
-        cursors: dict[Key, Position] = dict.fromkeys(heard, BEGINNING)
+        received: dict[Key, list[PlacedChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
+        cursors: dict[Key, Position] = dict.fromkeys(received, BEGINNING)
         for step in steps:
             happen(app, step)
             answered.append((present_position(database), statuses(database)))
-            for key in [key for key in heard if data.draw(st.booleans())]:  # who listens now and then
-                told = published_after(database, key, cursors[key])
-                if told.changes is None:  # an event of a chain was retracted: the stream begins anew
-                    del heard[key]
+            for key in [
+                key for key in received if data.draw(st.booleans())
+            ]:  # a client that reads now and then
+                published = published_after(database, key, cursors[key])
+                if published.changes is None:  # an event of a chain was retracted: the stream begins again
+                    del received[key]
                 else:
-                    heard[key] += told.changes
-                    cursors[key] = told.until
-        assert heard.keys() >= set(IDS)
-        for key, changes in heard.items():
+                    received[key] += published.changes
+                    cursors[key] = published.until
+        assert received.keys() >= set(IDS)
+        for key, changes in received.items():
             if published_after(database, key, BEGINNING).changes is not None:
-                whole = tell_all(database, key)
-                assert changes + tell_all(database, key, cursors[key]) == whole
+                whole = all_changes(database, key)
+                assert changes + all_changes(database, key, cursors[key]) == whole
                 assert_cut_anywhere(database, key, whole)
         for wanted in IDS:
             rows = [(position, each.get(wanted, 0)) for position, each in answered]
-            assert_as_answered(tell_all(database, wanted), rows)
+            assert_as_answered(all_changes(database, wanted), rows)
 
-    told_exactly()
+    every_change_is_sent()
 
 
 def assert_as_answered(whole: list[PlacedChange], answered: list[tuple[Position, int]]) -> None:
     """Each change follows from the one before, and after each commit the last one is what was answered.
 
-    One commit may add several entries to the log (signatures that were kept aside), each of which is told.
+    One commit may add several entries to the log (signatures that were waiting), each of which is sent.
     """
     status = 0
     for change in (each.change for each in whole):
         assert (int(change.previous_status), change.status != change.previous_status) == (status, True)
         status = int(change.status)
-    for position, told in answered:
+    for position, status_then in answered:
         before = (each for each in reversed(whole) if each.position <= position)
-        assert told == next((int(each.change.status) for each in before), 0)
+        assert status_then == next((int(each.change.status) for each in before), 0)
 
 
 def assert_cut_anywhere(database: Database, key: Key, whole: list[PlacedChange]) -> None:
-    """Whoever heard of some events, and comes again with the id of the last of them, hears of the others."""
+    """A client that comes again with the id of its last event receives the others."""
     ids = [str(change.position) for change in whole]
     assert len(set(ids)) == len(ids)
     assert sorted(change.position for change in whole) == [change.position for change in whole]
-    for heard, last in enumerate(ids, start=1):
-        assert parse_position(last) == whole[heard - 1].position
-        assert tell_all(database, key, parse_position(last)) == whole[heard:]
+    for received, last in enumerate(ids, start=1):
+        assert parse_position(last) == whole[received - 1].position
+        assert all_changes(database, key, parse_position(last)) == whole[received:]
 
 
 @pytest.mark.every_database
-def test_what_is_taken_back_is_told(app: Flask, database: Database) -> None:
+def test_orphaned_status_is_sent(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "transfer.confirmed", block=100), released(1, block=200))
     feed(app, event("chain.reorged", chain_id=2, from_block=200))
     feed(app, event("chain.reorged", chain_id=1, from_block=100))
-    changes = tell_all(database, IDS[0])
+    changes = all_changes(database, IDS[0])
     assert [(int(each.change.status), each.change.taken_back) for each in changes] == [
         (1, False),
         (3, False),
@@ -163,13 +167,13 @@ def test_what_is_taken_back_is_told(app: Flask, database: Database) -> None:
         (0, True),
     ]
     assert [str(each.position) for each in changes] == ["1", "2", "3", "4", "5"]
-    assert tell_all(database, ACCOUNT) == changes
+    assert all_changes(database, ACCOUNT) == changes
 
 
 @pytest.mark.every_database
 def test_changes_of_entry_come_singly(app: Flask, database: Database) -> None:
     feed(app, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
-    *_, first, second, third = tell_all(database, ACCOUNT)
+    *_, first, second, third = all_changes(database, ACCOUNT)
     assert [each.change.transfer_id for each in (first, second, third)] == IDS
     assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
 
@@ -177,25 +181,25 @@ def test_changes_of_entry_come_singly(app: Flask, database: Database) -> None:
 @pytest.mark.every_database
 def test_request_follows_all_earlier_changes(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
-    happen(app, {"ask": 1})
+    happen(app, {"request": 1})
     feed(app, released(2))
-    changes = tell_all(database, ACCOUNT)
+    changes = all_changes(database, ACCOUNT)
     assert [int(each.change.status) for each in changes] == [1, 6, 1, 7, 5]
     assert [each.position.seq for each in changes] == [1, 2, 3, 3, 4]
     assert str(changes[3].position) == f"3+{changes[3].position.later}"
     assert changes[3].position.later > 0
     assert_cut_anywhere(database, ACCOUNT, changes)
-    refused = tell_all(database, IDS[0])[1]
+    refused = all_changes(database, IDS[0])[1]
     assert refused.change.refund_reason == 4
 
 
 @pytest.mark.every_database
 def test_transfer_is_reported_once_listed(app: Flask, database: Database) -> None:
     feed(app, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
-    assert shown(tell_all(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert shown(tell_all(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert [str(each.position) for each in tell_all(database, ACCOUNT)] == ["2", "3"]
-    assert tell_all(database, account_key("0x" + "bb" * 20)) == []
+    assert shown(all_changes(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert shown(all_changes(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert [str(each.position) for each in all_changes(database, ACCOUNT)] == ["2", "3"]
+    assert all_changes(database, account_key("0x" + "bb" * 20)) == []
 
 
 def begin_journal(database: Database, seq: int) -> None:
@@ -211,13 +215,13 @@ def begin_journal(database: Database, seq: int) -> None:
 def test_time_before_journal_is_one_change(app: Flask, database: Database) -> None:
     feed(app, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
     begin_journal(database, 4)
-    first = tell_all(database, IDS[0])
+    first = all_changes(database, IDS[0])
     assert (shown(first), str(first[0].position)) == ([(IDS[0], 0, 5)], "4")
-    assert tell_all(database, IDS[0], Position(4)) == []
-    assert [each.change.refund_reason for each in tell_all(database, IDS[1])] == [4]
+    assert all_changes(database, IDS[0], Position(4)) == []
+    assert [each.change.refund_reason for each in all_changes(database, IDS[1])] == [4]
     feed(app, sent(3), about(1, "refund.completed"), released(3))
-    assert shown(tell_all(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
-    assert shown(tell_all(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
+    assert shown(all_changes(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
+    assert shown(all_changes(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
 
 
 @pytest.mark.every_database
@@ -226,7 +230,7 @@ def test_later_journal_makes_account_reread(app: Flask, database: Database) -> N
     begin_journal(database, 2)
     feed(app, released(1))
     assert published_after(database, ACCOUNT, Position(1)).changes is None
-    assert shown(tell_all(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
+    assert shown(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
@@ -235,17 +239,17 @@ def test_lagging_account_gets_no_changes(
 ) -> None:
     feed(app, sent(1), sent(2))
     monkeypatch.setattr(touched, most, 2)
-    assert len(tell_all(database, ACCOUNT)) == 2
+    assert len(all_changes(database, ACCOUNT)) == 2
     monkeypatch.setattr(touched, most, 1)
-    told = published_after(database, ACCOUNT, BEGINNING)
-    assert (told.changes, str(told.until)) == (None, "2")
-    assert len(tell_all(database, IDS[0])) == 1
+    published = published_after(database, ACCOUNT, BEGINNING)
+    assert (published.changes, str(published.until)) == (None, "2")
+    assert len(all_changes(database, IDS[0])) == 1
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "-1", "1.", "1+", "1.2+3", "٣", "1" * 20, "9" * 19, "1+" + "9" * 19]
 )
-def test_what_is_no_id_is_refused(text: str) -> None:
+def test_other_text_is_refused_as_id(text: str) -> None:
     with pytest.raises(ValueError, match="must be the id of an event"):
         parse_position(text)
 

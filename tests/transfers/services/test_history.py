@@ -78,10 +78,10 @@ def walk(app: Flask, accounts: Sequence[str], size: int) -> Iterator[list[int]]:
 def test_paging_shows_every_transfer_once(app: Flask, database: Database, seed: int) -> None:
     """While new ones arrive."""
     draw = random.Random(seed)
-    old = [
-        (n, -draw.choice((1, 1.0004, 1.5, 2, 2, 2, 7, 9, draw.random() * 9)), *draw.choices(ACCOUNTS, k=2))
-        for n in range(1, 60)
-    ]
+    old: list[tuple[int, float, str, str]] = []
+    for n in range(1, 60):
+        ago = draw.choice((1, 1.0004, 1.5, 2, 2, 2, 7, 9, draw.random() * 9))
+        old.append((n, -ago, draw.choice(ACCOUNTS), draw.choice(ACCOUNTS)))
     with writing(database.engine) as connection:
         add(connection, old)
     for accounts in (ACCOUNTS[:1], ACCOUNTS[:2], (*ACCOUNTS, "0xdd")):
@@ -130,14 +130,14 @@ def test_each_answer_is_few_reads(app: Flask, database: Database, snapshots: Sna
             assert len(transfer_history(database, fixed, ("0xaa", "0xbb"), None, 10).transfers) == 10
             assert len(executed) == 1
         ids = [n.to_bytes(32, "big") for n in range(1, 100)]
-        for kept in (False, True):  # the first time also what tells their progress is read, and kept
+        for cached in (False, True):  # the first time what their progress needs is read, too, and cached
             executed.clear()
             assert len(transfer_statuses(database, fixed, ids)) == 99  # type: ignore[arg-type]
             assert len([each for each in executed if "transfers" in each]) == 1
-            assert (len(executed) == 1) == kept
+            assert (len(executed) == 1) == cached
         if database.engine is not database.reads:  # one snapshot, which is read elsewhere
             event.listen(database.engine, "before_cursor_execute", note, retval=True)
-        for _ in range(2):  # the first time also what tells its progress is read, and cached
+        for _ in range(2):  # the first time what its progress needs is read, too, and cached
             executed.clear()
             found = find_transfers(database, fixed, f"0x{5:064x}", None)
             assert len(found.transfers) == 1
@@ -150,7 +150,7 @@ def test_each_answer_is_few_reads(app: Flask, database: Database, snapshots: Sna
 
 
 class _Fixed:
-    """A configuration that is not looked for again."""
+    """A configuration that is not read again."""
 
     def __init__(self, snapshot: Any) -> None:
         self._snapshot = snapshot
@@ -161,7 +161,7 @@ class _Fixed:
 
 @pytest.mark.postgresql_alone  # SQLite's plan has no numbers
 def test_page_reads_only_what_it_shows(database: Database) -> None:
-    """By the plan that PostgreSQL keeps: the list is read by its key, the transfers by theirs."""
+    """By the plan that PostgreSQL stores: the list is read by its key, the transfers by theirs."""
     with writing(database.engine) as connection:
         accounts = [*ACCOUNTS, *(f"0x{n}" for n in range(500))]
         add(connection, [(n, -n, accounts[n % 3], accounts[n % len(accounts)]) for n in range(1, 4001)])
