@@ -15,7 +15,7 @@ from app.values.identifiers import ChainId
 FIELDS = {
     "id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt",
 }  # fmt: skip
-"""Those of the message: what else the configs tell of a chain is for their readers."""
+"""Those of the message: what else the configs have of a chain is for their readers."""
 
 VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
 

@@ -59,7 +59,7 @@ def test_a_mapped_address_counts_as_ipv4() -> None:
 @pytest.mark.parametrize(
     "cidr", ["", "1.2.3.4", "1.2.3.4/33", "1.2.3/24", "1.2.3.4/x", "::/129", "::/-1", "g::/8"]
 )
-def test_what_is_no_network_is_refused(cidr: str) -> None:
+def test_other_text_is_refused_as_network(cidr: str) -> None:
     with pytest.raises(ValueError, match="is no network"):
         BlockedNetworks([(cidr, None)])
 

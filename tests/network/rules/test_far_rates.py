@@ -57,7 +57,7 @@ def test_rate_beyond_one_percent_is_a_danger(
     assert len(list(dangers(tried(small, large, before)))) == warnings
 
 
-def test_change_that_moves_no_rate_has_no_high_impact() -> None:
+def test_unmoved_rate_has_no_high_impact() -> None:
     unmoved, moved = tried("1.5", "1.5", "1.5"), tried("1.5", "1.5", "1.499999")
     assert list(dangers(unmoved))
     assert not has_high_impact(unmoved)
@@ -65,7 +65,7 @@ def test_change_that_moves_no_rate_has_no_high_impact() -> None:
     assert has_high_impact(tried("1.5", "1.5")), "a new route"
 
 
-def test_smaller_amount_at_a_far_rate_has_high_impact() -> None:
+def test_smaller_amount_at_far_rate_is_grave() -> None:
     """A lower minimum moves no rate of an amount, and opens one that was not there."""
     many, few = quote("1.005", 100 * UNIT), quote("1.02", UNIT)
     lowered = RouteTrial("USDT", 6, 6, Trial(many, many), Trial(few, many), ((many, many),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from app.values.identifiers import ChainId
 from tests.builders import network as build
 from tests.builders.network import Document, text
 
@@ -20,6 +21,7 @@ CONTRACT = {
     10: "0x9D39Fc627A6d9d9F8C831c16995b209548cc3401",
     56: "0xdd90E5E87A2081Dcf0391920868eBc2FFB81a1aF",
 }
+ETHEREUM, OPTIMISM, BNB_CHAIN = ChainId(1), ChainId(10), ChainId(56)
 NAME = {1: "Ethereum", 10: "Optimism", 56: "BNB Chain"}
 VAULT = "0xB37d31B2a74029b25951A2778f959282E2d51859"
 BRIDGE = "0x88DCDC47D2f83a99CF0000FDF667A468bB958a78"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.db.database import Database
@@ -26,8 +25,8 @@ from app.network.services import (
 from app.network.snapshot import NetworkSnapshot
 from app.values.errors import Unavailable
 from tests.actors import TESTER
-from tests.applications import Editing, editing_of
-from tests.network.services.network_kit import changed, network, text
+from tests.applications import Editing
+from tests.network.services.network_kit import ETHEREUM, changed, text
 from tests.timer import Timer
 
 MAX_AGE = 1.0
@@ -42,12 +41,12 @@ class Loads:
         self.state = "answers"
         self._timer = timer
         self.reads = 0
-        self.asked, self.over = threading.Event(), threading.Event()
+        self.called, self.over = threading.Event(), threading.Event()
         self._load = services.load_snapshot
 
     def load(self, *arguments: Any) -> NetworkSnapshot:
         self.reads += 1
-        self.asked.set()
+        self.called.set()
         if self.state == "silent":
             self.over.wait(30)
         if self.state != "answers":
@@ -57,15 +56,9 @@ class Loads:
     def becomes(self, state: str) -> None:
         """Change, and wait until the thread has noticed. It reads when half of the allowed age is over."""
         self.state = state
-        self.asked.clear()
+        self.called.clear()
         self._timer.now += MAX_AGE - AHEAD_SECONDS
-        assert self.asked.wait(10)
-
-
-@pytest.fixture
-def app(app: Flask) -> Flask:
-    import_network(*editing_of(app), text(network()), actor=TESTER)
-    return app
+        assert self.called.wait(10)
 
 
 @pytest.fixture
@@ -109,15 +102,15 @@ def seconds_of(read: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def test_change_is_seen_without_a_request_that_reads(
+def test_change_is_seen_without_a_reading_request(
     editing: Editing, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += MAX_AGE - AHEAD_SECONDS
-    eventually(lambda: snapshots.current().terms.chains[1].name == "Main")
+    eventually(lambda: snapshots.current().terms.chains[ETHEREUM].name == "Main")
 
 
-def is_given(snapshots: NetworkSnapshots) -> bool:
+def is_available(snapshots: NetworkSnapshots) -> bool:
     try:
         return bool(snapshots.current())
     except Unavailable:
@@ -151,7 +144,7 @@ def test_view_older_than_a_minute_is_refused(snapshots: NetworkSnapshots, loads:
     loads.over.set()
     loads.state = "answers"
     timer.now += RETRY_SECONDS
-    eventually(lambda: is_given(snapshots))
+    eventually(lambda: is_available(snapshots))
 
 
 def test_request_waits_while_the_database_answers(database: Database, loads: Loads, timer: Timer) -> None:
@@ -180,7 +173,7 @@ def test_without_an_allowed_age_no_thread_runs(database: Database) -> None:
     assert not threads()
 
 
-def test_thread_keeps_no_process_from_ending(snapshots: NetworkSnapshots) -> None:
+def test_thread_lets_its_process_end(snapshots: NetworkSnapshots) -> None:
     assert [thread.daemon for thread in threads()] == [True]
 
 

@@ -9,30 +9,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
 from msgspec.structs import replace
 from sqlalchemy import insert, select
 
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.http.application import part_of
 from app.network import changes
 from app.network.document import ImportResult, NetworkRefused, export_network, import_network
 from app.network.models import NetworkPart, Route
 from app.network.queries import load_versions
 from app.transfers.models import Transfer
 from tests.actors import TESTER
-from tests.applications import Editing, change_part
+from tests.applications import Editing, OpenApp, editing_of
 from tests.network.services.network_kit import CONTRACT, VAULT, VILLAIN, changed, network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALL_PARTS = {"core", "blocked_addresses", "blocked_networks", "validators"}
-
-
-@pytest.fixture
-def app(app: Flask) -> Flask:
-    """At noon, on an empty database."""
-    change_part(app, Database, clock=lambda: NOON)
-    return app
 
 
 def import_at(now: datetime, editing: Editing, document: dict[str, Any]) -> ImportResult:
@@ -72,28 +65,28 @@ def add_transfer(database: Database, src: int | None, dst: int | None, symbol: s
         )
 
 
-def test_import_and_export_keep_order(database: Database, editing: Editing) -> None:
+def test_import_and_export_keep_order(open_app: OpenApp) -> None:
+    app = open_app()
     document = network()
     document["chains"].reverse()
     document["routes"][0]["rate"]["value"] = "1.500"
     document["pools"][0]["total_cap"] = str(2**256 - 1)
     document["pools"][1]["total_cap"] = None
     document["chains"][0]["drop_gas_amt"] = str(2**256 - 1)
-    outcome = import_network(*editing, text(document), actor=TESTER)
+    outcome = import_network(*editing_of(app), text(document), actor=TESTER)
     assert outcome.applied
     assert "add token USDT on chain 1" in outcome.changes
-    assert exported(database) == document
+    assert exported(part_of(app, Database)) == document
 
 
-def test_an_empty_database_exports_an_empty_document(database: Database) -> None:
-    document = exported(database)
+def test_empty_database_exports_empty_document(open_app: OpenApp) -> None:
+    document = exported(part_of(open_app(), Database))
     assert document.pop("version") == 1
     assert set(document) == set(network()) - {"version"}
     assert not any(document.values())
 
 
-def test_importing_what_was_exported_changes_nothing(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
+def test_import_of_export_changes_nothing(database: Database, editing: Editing) -> None:
     before = versions(database)
     assert before == dict.fromkeys(ALL_PARTS, 1)
     assert import_at(NOON + timedelta(days=1), editing, exported(database)).changes == ()
@@ -101,8 +94,7 @@ def test_importing_what_was_exported_changes_nothing(database: Database, editing
     assert set(fee_ages(database).values()) == {NOON}
 
 
-def test_the_same_in_other_words_changes_nothing(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
+def test_other_spelling_changes_nothing(database: Database, editing: Editing) -> None:
     document = network()
     document["tokens"][0]["address"] = document["tokens"][0]["address"].lower()
     document["blocked_networks"][0]["expires_at"] = "2027-01-01T05:30:00.000000+05:30"
@@ -156,7 +148,6 @@ def test_the_same_in_other_words_changes_nothing(database: Database, editing: Ed
 def test_edit_is_reported_and_moves_one_part(
     database: Database, editing: Editing, path: str, value: Any, part: str, sentence: str
 ) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     document = changed(path, value)
     dry = import_network(*editing, text(document), dry_run=True, actor=TESTER)
     assert exported(database) == network()
@@ -172,7 +163,6 @@ def test_edit_is_reported_and_moves_one_part(
 
 
 def test_fee_age_counts_from_last_change(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     document = network()
     document["routes"][0]["base_fee"] = "1"
     document["routes"][1]["rate"]["value"] = "2"
@@ -182,8 +172,7 @@ def test_fee_age_counts_from_last_change(database: Database, editing: Editing) -
     assert fee_ages(database) == {(1, 56): hour_later, (56, 1): NOON, (1, 10): NOON}
 
 
-def test_versions_tell_when_they_changed(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
+def test_versions_have_the_time_of_change(database: Database, editing: Editing) -> None:
     later = NOON + timedelta(hours=1)
     import_at(later, editing, changed("chains.0.name", "x"))
     with reading(database.engine) as connection:
@@ -192,7 +181,6 @@ def test_versions_tell_when_they_changed(database: Database, editing: Editing) -
 
 
 def test_a_refused_import_changes_nothing(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     document = changed("blocked_networks.0.cidr", "203.0.113.9/24")
     document["chains"][0]["name"] = "other"
     with pytest.raises(NetworkRefused):
@@ -204,7 +192,6 @@ def test_a_refused_import_changes_nothing(database: Database, editing: Editing) 
 def test_a_failure_half_way_changes_nothing(
     database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
 
     def fail(*_: object) -> None:
         raise RuntimeError("the disk is full")
@@ -216,7 +203,6 @@ def test_a_failure_half_way_changes_nothing(
 
 
 def test_everything_can_be_removed_and_come_back(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     gone = import_network(*editing, b'{"version": 1}', actor=TESTER)
     assert "remove chain 1" in gone.changes
     assert not any(exported(database)[section] for section in network() if section != "version")
@@ -227,7 +213,6 @@ def test_everything_can_be_removed_and_come_back(database: Database, editing: Ed
 
 def test_keys_may_be_exchanged_between_rows(database: Database, editing: Editing) -> None:
     """What rows are about may be exchanged, with all that refers to them."""
-    import_network(*editing, text(network()), actor=TESTER)
     document = json.loads(json.dumps(network()).replace("CELR", "USDT2").replace("USDT", "CELR"))
     document["tokens"] = document["tokens"][::-1]
     import_network(*editing, text(document), actor=TESTER)
@@ -313,7 +298,6 @@ def test_what_transfers_use_stays(
 def test_what_transfers_do_not_use_may_go(
     database: Database, editing: Editing, document: dict[str, Any]
 ) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     add_transfer(database, 1, 56)
     import_network(*editing, text(document), actor=TESTER)
     assert exported(database) == document
@@ -328,7 +312,6 @@ def test_missing_contract_may_be_added_later(database: Database, editing: Editin
 
 
 def test_announced_transfer_keeps_its_chain(database: Database, editing: Editing) -> None:
-    import_network(*editing, text(network()), actor=TESTER)
     add_transfer(database, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
         import_network(*editing, text(without(network(), 10)), actor=TESTER)

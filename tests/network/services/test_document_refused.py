@@ -1,4 +1,4 @@
-"""Documents that are refused: each error stands after the JSON path that it is about."""
+"""Documents that are refused: each error follows the JSON path that it is about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.network.services.network_kit import CONTRACT, SIGNERS, USDT, changed,
 TOO_MUCH = str(2**256)
 MISSING: Any = ...
 
-# Path, what stands there, the error: after that path, or after the one it names itself.
+# Path, the value there, the error: after that path, or after the one it names itself.
 BY_PATH = [
     # the frame
     ("version", MISSING, ": is missing"),
@@ -245,14 +245,14 @@ def test_refused_with_its_path(path: str, value: Any, error: str) -> None:
         (b'{"version": 1, "chains": ' + b"[" * 900 + b"]" * 900 + b"}", "the document is nested"),
     ],
 )
-def test_what_is_no_document_is_refused(written: bytes, error: str) -> None:
+def test_other_text_is_refused(written: bytes, error: str) -> None:
     with pytest.raises(NetworkRefused) as refused:
         read_document(written)
     assert refused.value.errors[0].startswith(error)
     assert len(refused.value.errors) == 1
 
 
-def test_every_error_of_a_stage_is_told() -> None:
+def test_every_error_of_a_stage_is_shown() -> None:
     document = network()
     document["chains"][0]["id"] = "1"
     document["tokens"][2]["decimal"] = 99
@@ -266,7 +266,7 @@ def test_every_error_of_a_stage_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "kept"),
+    ("path", "value", "stored"),
     [
         ("tokens.0.address", USDT[1][0].lower(), USDT[1][0]),
         ("tokens.0.address", "0X" + USDT[1][0][2:].upper(), USDT[1][0]),
@@ -287,9 +287,9 @@ def test_every_error_of_a_stage_is_told() -> None:
         ("validators.0.power", "0", 0),
     ],
 )
-def test_taken_as(path: str, value: Any, kept: Any) -> None:
+def test_value_is_stored_as(path: str, value: Any, stored: Any) -> None:
     section, index, key = path.split(".")
-    assert read_document(text(changed(path, value)))[section][int(index)][key] == kept
+    assert read_document(text(changed(path, value)))[section][int(index)][key] == stored
 
 
 def test_optional_keys_and_lists_may_be_missing() -> None:

@@ -1,4 +1,4 @@
-"""What a change of the network document makes kept events be judged by; and how addresses are written."""
+"""Which stored events a change of the network document validates again; and how addresses are written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from app.db.database import Database
 from app.feed.services.reprojection import ContractsChanged, FactsChanged
 from app.network.changes import NETWORK_CHANGED
 from app.network.document import NetworkRefused, export_network, import_network
+from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.network.services import network_kit as kit
-from tests.network.services.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text
+from tests.network.services.network_kit import (
+    BRIDGE,
+    CONTRACT,
+    ETHEREUM,
+    VAULT,
+    VILLAIN,
+    changed,
+    network,
+    text,
+)
 
 
 def exported(database: Database) -> dict[str, Any]:
@@ -28,7 +38,7 @@ NOTHING = FactsChanged(frozenset(), frozenset(), frozenset())
 
 def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[ContractsChanged]:
     contracts = None if addresses is None else frozenset(addresses)
-    return frozenset({ContractsChanged(frozenset({org, pegged}), "CELR", contracts)})
+    return frozenset({ContractsChanged(frozenset({ChainId(org), ChainId(pegged)}), "CELR", contracts)})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +62,7 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
                 NOTHING,
                 chain_ids=frozenset({1}),
                 contracts=frozenset(
-                    {ContractsChanged(frozenset({1}), None, frozenset({VAULT, CONTRACT[1]}))}
+                    {ContractsChanged(frozenset({ETHEREUM}), None, frozenset({VAULT, CONTRACT[1]}))}
                 ),
             ),
         ),
@@ -89,32 +99,30 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
         ),
     ],
 )
-def test_changed_facts_validate_kept_events_again(
+def test_changed_facts_validate_events_again(
     database: Database, editing: Editing, path: str, value: Any, facts: FactsChanged
 ) -> None:
-    told: list[FactsChanged] = []
-    import_network(*editing, text(network()), actor=TESTER)
+    reported: list[FactsChanged] = []
     NETWORK_CHANGED.hand_in(
-        database.engine, lambda _connection, changes, _now: told.append(FactsChanged.by(changes))
+        database.engine, lambda _connection, changes, _now: reported.append(FactsChanged.by(changes))
     )
     import_network(*editing, text(changed(path, value)), dry_run=True, actor=TESTER)
-    assert told == []
+    assert reported == []
     import_network(*editing, text(changed(path, value)), actor=TESTER)
-    assert told == [facts]
+    assert reported == [facts]
 
 
 def test_foreign_accounts_are_compared_caselessly(editing: Editing) -> None:
     document = network()
-    document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
+    document["blocked_addresses"] = [
+        {"address": address, "reason": "", "source": "", "expires_at": None}
+        for address in ("TBase58Account", "tbase58account")
+    ]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
         import_network(*editing, text(document), actor=TESTER)
 
 
-def kit_account(address: str) -> dict[str, Any]:
-    return {"address": address, "reason": "", "source": "", "expires_at": None}
-
-
-def test_a_network_of_every_size_of_list(database: Database, editing: Editing) -> None:
+def test_long_list_is_imported_and_exported(database: Database, editing: Editing) -> None:
     document = network()
     document["blocked_networks"] = [
         {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)

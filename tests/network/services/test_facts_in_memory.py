@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import Connection, event, update
 
 from app.db.database import Database
@@ -20,21 +19,15 @@ from app.network.sections import Part
 from app.network.services import NetworkSnapshots
 from app.values.crypto import parse_evm_address
 from tests.actors import TESTER
-from tests.applications import Editing, editing_of
-from tests.network.services.network_kit import CONTRACT, VAULT, changed, network, text
+from tests.applications import Editing
+from tests.network.services.network_kit import CONTRACT, ETHEREUM, VAULT, changed, text
 
 pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture
-def app(app: Flask) -> Flask:
-    import_network(*editing_of(app), text(network()), actor=TESTER)
-    return app
-
-
-@pytest.fixture
 def memory(database: Database) -> NetworkSnapshots:
-    """As of another process, which nobody asks for anything meanwhile."""
+    """As of another process, which serves no request meanwhile."""
     memory = NetworkSnapshots(database.engine, 3600)
     memory.current()
     share_facts(database.engine, memory)
@@ -87,10 +80,10 @@ def test_transaction_sees_only_lasting_changes(database: Database, memory: Netwo
     with pytest.raises(ZeroDivisionError), writing(database.engine) as connection:
         connection.execute(update(Chain).where(Chain.chain_id == 1).values(contract_addr=VAULT))
         raise_versions(connection, [Part.CORE], database.clock())
-        assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(VAULT)
+        assert load_network_facts(connection).pool_bridges[ETHEREUM] == parse_evm_address(VAULT)
         1 / 0  # noqa: B018
     with writing(database.engine) as connection:
-        assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(CONTRACT[1])
+        assert load_network_facts(connection).pool_bridges[ETHEREUM] == parse_evm_address(CONTRACT[1])
 
 
 def test_writer_renews_memory_after_commit(
@@ -103,11 +96,11 @@ def test_writer_renews_memory_after_commit(
         assert fresh.facts_of(load_versions(connection)) is None
     tables.clear()
     with writing(database.engine) as connection:
-        assert load_network_facts(connection).pool_bridges[1] == parse_evm_address(VAULT)
+        assert load_network_facts(connection).pool_bridges[ETHEREUM] == parse_evm_address(VAULT)
     assert not tables
 
 
-def test_accounts_that_are_blocked_change_no_facts(database: Database, memory: NetworkSnapshots) -> None:
+def test_blocked_accounts_change_no_facts(database: Database, memory: NetworkSnapshots) -> None:
     with writing(database.engine) as connection:
         raise_versions(connection, [Part.BLOCKED_ADDRESSES], database.clock())
     with reading_consistently(database.engine) as connection:

@@ -1,4 +1,4 @@
-"""Whoever compares a document of many rows, or goes far back, holds up no other request for long."""
+"""Comparing a document of many rows, or going far back, delays no other request for long."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.network.services.network_kit import network as small_network
 ROWS = 3_000
 LONGEST = 7
 """How long a piece of work may take, in times that this machine needs to count to a million: some 0.15 s
-where nobody else is."""
+where nothing else runs."""
 
 LARGEST = 2 / 3
 """Of the whole work, which ends with others having had no turn where it is done in one piece."""

@@ -151,9 +151,9 @@ def test_what_open_transfers_use_cannot_change(
     feed(app, send)
     made = {"deposit_contracts": [OLD]} | changes
     before = document(deposit_contracts=[OLD])["pegged_pairs"][0][column]
-    said = refusal(app, document(**made))
-    assert said.startswith(f"pegged_pairs[0].{column}: open {send['kind']} transfers of CELR from chain")
-    assert f"keep {before[0] if isinstance(before, list) else before}" in said
+    reason = refusal(app, document(**made))
+    assert reason.startswith(f"pegged_pairs[0].{column}: open {send['kind']} transfers of CELR from chain")
+    assert f"keep {before[0] if isinstance(before, list) else before}" in reason
 
     row_id, values = pair(database)
     shown = show_row(database, "pegged_pairs", row_id)
@@ -220,7 +220,7 @@ def test_contracts_of_pools_and_unknown_tokens(app: Flask, database: Database) -
 
 
 @pytest.mark.one_database
-def test_a_pools_contract_that_becomes_known_later(app: Flask, database: Database, editing: Editing) -> None:
+def test_later_pool_contract_raises_anomaly(app: Flask, database: Database, editing: Editing) -> None:
     def with_contract(contract: str) -> bytes:
         made = network()
         made["chains"][0]["contract_addr"] = contract
@@ -234,7 +234,7 @@ def test_a_pools_contract_that_becomes_known_later(app: Flask, database: Databas
 
 
 @pytest.mark.one_database
-def test_sends_through_different_contracts_are_different_sends(app: Flask, database: Database) -> None:
+def test_different_contracts_are_different_sends(app: Flask, database: Database) -> None:
     def kinds() -> list[str]:
         with reading(database.reads) as connection:
             return [row.kind for row in connection.execute(Anomaly.__table__.select())]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from msgspec.structs import replace
-from sqlalchemy import create_engine, delete, event
+from sqlalchemy import create_engine, delete
 from sqlalchemy.exc import OperationalError
 
 from app.db.database import Database
@@ -33,13 +33,26 @@ from app.network.services import NetworkSnapshots
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.values.codes import BridgeType, SendKind
 from app.values.errors import Unavailable
-from app.values.identifiers import ChainId
+from app.values.identifiers import PoolKey, RouteKey
 from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
 from tests.applications import Editing, OpenApp, editing_of
 from tests.estimates.rules.estimate_cases import pool_with
 from tests.network.services import network_kit as kit
-from tests.network.services.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
+from tests.network.services.network_kit import (
+    BNB_CHAIN,
+    BRIDGE,
+    CONTRACT,
+    ETHEREUM,
+    OPTIMISM,
+    USDT,
+    VAULT,
+    VILLAIN,
+    changed,
+    network,
+    text,
+)
+from tests.steps import statements
 from tests.timer import Timer
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -66,13 +79,6 @@ class Loading:
 
 
 @pytest.fixture
-def app(app: Flask) -> Flask:
-    """On the small network."""
-    import_network(*editing_of(app), text(network()), actor=TESTER)
-    return app
-
-
-@pytest.fixture
 def timer() -> Timer:
     return Timer()
 
@@ -95,15 +101,23 @@ def test_snapshot_is_renewed_only_when_old(
     timer.now += 1.0
     assert snapshots.current() is first
     timer.now += 0.001
-    assert snapshots.current().terms.chains[1].name == "Main"
+    assert snapshots.current().terms.chains[ETHEREUM].name == "Main"
     assert len(reads.loads) == 2
 
 
-def test_without_an_allowed_age_every_reader_looks(database: Database, editing: Editing) -> None:
+def test_without_an_age_every_reader_looks(database: Database, editing: Editing) -> None:
     snapshots = NetworkSnapshots(database.engine, 0)
-    assert snapshots.current().terms.chains[1].name == "Ethereum"
+    assert snapshots.current().terms.chains[ETHEREUM].name == "Ethereum"
     import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
-    assert snapshots.current().terms.chains[1].name == "Main"
+    assert snapshots.current().terms.chains[ETHEREUM].name == "Main"
+
+
+def test_newest_is_read_while_others_wait(database: Database, editing: Editing) -> None:
+    snapshots = NetworkSnapshots(database.engine, 3600)
+    assert snapshots.current().terms.chains[ETHEREUM].name == "Ethereum"
+    import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
+    assert snapshots.current().terms.chains[ETHEREUM].name == "Ethereum", "within its age"
+    assert snapshots.newest().terms.chains[ETHEREUM].name == "Main"
 
 
 def test_the_application_has_one(open_app: OpenApp) -> None:
@@ -114,16 +128,15 @@ def test_the_application_has_one(open_app: OpenApp) -> None:
     assert set(snapshots.current().terms.chains) == {1, 10, 56}
 
 
-def test_looking_costs_one_statement_while_nothing_changed(
+def test_unchanged_network_costs_one_statement(
     database: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     before = snapshots.current()
-    statements: list[str] = []
-    event.listen(database.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
     timer.now += 2
-    assert snapshots.current() is before
-    assert [s for s in statements if s.startswith("SELECT")] == statements
-    assert len(statements) == 1
+    with statements(database.engine) as executed:
+        assert snapshots.current() is before
+    (statement,) = executed
+    assert statement.startswith("SELECT")
 
 
 @pytest.mark.parametrize(
@@ -177,22 +190,22 @@ def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) ->
     empty.dispose()
 
 
-def test_failing_database_is_queried_once_a_second(
+def test_failing_database_is_read_once_a_second(
     database: Database, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots = NetworkSnapshots(database.engine, 0, timer)
     snapshots.current()
-    asked = []
+    called_at = []
 
     def fail(*_: object) -> NetworkSnapshot:
-        asked.append(timer.now)
+        called_at.append(timer.now)
         raise OperationalError("select", {}, Exception("no connection"))
 
     monkeypatch.setattr(network_snapshot, "load_snapshot", fail)
     for _ in range(9):
         timer.now += 0.25
         snapshots.current()
-    assert asked == [1000.25, 1001.25, 1002.25]
+    assert called_at == [1000.25, 1001.25, 1002.25]
 
 
 def test_many_threads_share_one_renewal(
@@ -205,7 +218,7 @@ def test_many_threads_share_one_renewal(
 
     def read() -> None:
         start.wait()
-        names.append(snapshots.current().terms.chains[1].name)
+        names.append(snapshots.current().terms.chains[ETHEREUM].name)
 
     threads = [threading.Thread(target=read) for _ in range(8)]
     for thread in threads:
@@ -249,17 +262,17 @@ def test_tables_without_version_are_read(database: Database, timer: Timer) -> No
 
 def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
     terms = snapshots.current().terms
-    assert terms.chains[1].minimal_max_slippage == 780
-    assert terms.tokens[56, "USDT"] == TokenTerms("USDT", 18)
-    assert terms.pools[1, "USDT"] == pool_with(
+    assert terms.chains[ETHEREUM].minimal_max_slippage == 780
+    assert terms.tokens[PoolKey(BNB_CHAIN, "USDT")] == TokenTerms("USDT", 18)
+    assert terms.pools[PoolKey(ETHEREUM, "USDT")] == pool_with(
         added=5_000_000_000_000, total_cap=9_000_000_000_000, epoch_seconds=3600
     )
-    route = terms.routes["USDT", 1, 56]
+    route = terms.routes[RouteKey("USDT", ETHEREUM, BNB_CHAIN)]
     assert route.rate == FixedRate.parse("1.000001")
-    assert route.base_fee.amount == 605437528092011966
+    assert route.base_fee and route.base_fee.amount == 605437528092011966
     assert route.tiers == (FeeTier(0, 400), FeeTier(1_000_000_000_000, 300))
-    assert terms.routes["USDT", 1, 10].rate == StableSwapRate(200)
-    info = terms.chain_infos[10]
+    assert terms.routes[RouteKey("USDT", ETHEREUM, OPTIMISM)].rate == StableSwapRate(200)
+    info = terms.chain_infos[OPTIMISM]
     assert (info.block_delay, info.explore_url) == (12, "https://explorer-10.example")
     assert info.tx_link("0xab") == "https://explorer-10.example/tx/0xab"
     assert replace(info, tx_path="/transaction/").tx_link("0xab") == (
@@ -288,8 +301,10 @@ def test_burn_and_mint_needs_both_bridges(
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
     import_network(*editing, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
-    assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
-    assert pegged["CELR", 56, 10].base_fee == 7
+    assert pegged[RouteKey("CELR", OPTIMISM, BNB_CHAIN)] == PeggedTerms(
+        BridgeType.BURN_MINT, 99, (FeeTier(0, 1),)
+    )
+    assert pegged[RouteKey("CELR", BNB_CHAIN, OPTIMISM)].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
     import_network(*editing, text(document), actor=TESTER)
     timer.now += 2
@@ -303,8 +318,8 @@ def test_direct_pair_precedes_burn_and_mint(editing: Editing, snapshots: Network
         actor=TESTER,
     )
     pegged = snapshots.current().terms.pegged
-    assert pegged["CELR", 10, 56].bridge_type is BridgeType.DEPOSIT_MINT
-    assert pegged["CELR", 10, 56].base_fee == 3
+    assert pegged[RouteKey("CELR", OPTIMISM, BNB_CHAIN)].bridge_type is BridgeType.DEPOSIT_MINT
+    assert pegged[RouteKey("CELR", OPTIMISM, BNB_CHAIN)].base_fee == 3
 
 
 def test_blocks_know_their_directions(editing: Editing, snapshots: NetworkSnapshots) -> None:
@@ -331,7 +346,7 @@ def test_blocks_know_their_directions(editing: Editing, snapshots: NetworkSnapsh
 def test_messages_name_only_open_ways(editing: Editing, snapshots: NetworkSnapshots, timer: Timer) -> None:
     terms = snapshots.current().terms
     assert terms.symbol_chains["USDT"] == ("Ethereum", "Optimism", "BNB Chain")
-    assert terms.destinations[1, "USDT"] == ("Optimism", "BNB Chain")
+    assert terms.destinations[PoolKey(ETHEREUM, "USDT")] == ("Optimism", "BNB Chain")
     document = network()
     document["chains"][1]["disabled"] = True
     document["tokens"][5]["xfer_disabled"] = True
@@ -362,15 +377,15 @@ def test_watched_chains_and_their_log_meanings(app: Flask, database: Database, e
     import_network(*editing, text(document), actor=TESTER)
     terms, known = watch_terms(snapshots), watched_network(database, snapshots)
     assert set(terms) == {1, 10}
-    one, ten = terms[ChainId(1)], terms[ChainId(10)]
+    one, ten = terms[ETHEREUM], terms[OPTIMISM]
     assert (one.from_block, one.finality, one.poll_seconds, one.rpc) == (7, 24, 1.5, ("RPC_URL_A",))
     assert one.pool_bridge == raw(CONTRACT[1])
     assert one.vaults == {raw(VAULT), raw(VILLAIN)} and not one.bridges
     assert one.contracts == {raw(CONTRACT[1]), raw(VAULT), raw(VILLAIN)}
     assert (ten.finality, ten.disabled) == ("finalized", True)
     assert ten.bridges == {raw(BRIDGE)}
-    assert known.facts.pool_symbol(raw(USDT[1][0]), ChainId(1)) == "USDT"
-    burned = known.facts.pairs_of_token(SendKind.BURN, raw(other), ChainId(10), raw(BRIDGE))
+    assert known.facts.pool_symbol(raw(USDT[1][0]), ETHEREUM) == "USDT"
+    burned = known.facts.pairs_of_token(SendKind.BURN, raw(other), OPTIMISM, raw(BRIDGE))
     assert [(pair.symbol, pair.org_chain_id) for pair in burned] == [("CELR", 1)]
     before = known.version
     document["tokens"][0]["name"] = "Another"

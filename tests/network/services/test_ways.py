@@ -53,7 +53,7 @@ def test_pegged_tokens_are_no_pool_tokens(app: Flask) -> None:
 
 @pytest.mark.parametrize("switch", ["pool_disabled", "xfer_disabled"])
 def test_a_switched_token(app: Flask, switch: str) -> None:
-    """``pool_disabled`` stops the pool alone, ``xfer_disabled`` the pairs too."""
+    """``pool_disabled`` stops only the pool, ``xfer_disabled`` the pairs too."""
     document = network()
     for row in document["tokens"]:
         if row["chain_id"] == 10:

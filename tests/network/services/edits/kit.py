@@ -1,4 +1,4 @@
-"""Rows to edit, transfers that use them, and what the database and the log say afterwards."""
+"""Rows to edit, transfers that use them, and what the database and the audit log have afterwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def shown(database: Database, section: str, *key: Any) -> ShownRow:
 
 
 def edited(database: Database, section: str, *key: Any, **values: Any) -> Edit:
-    """An edit of the row with this key as it stands now."""
+    """An edit of the row with this key as it is now."""
     row = shown(database, section, *key)
     return Edit(section, row.row_id, values, row.fingerprint)
 

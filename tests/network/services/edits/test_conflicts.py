@@ -19,7 +19,7 @@ from tests.network.services.edits.kit import ALICE, BOB, document, edited, recor
 from tests.network.services.edits.new_rows import NEW_ROWS
 
 
-def test_the_second_is_told_what_changed_meanwhile(
+def test_second_edit_shows_what_changed_meanwhile(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:
     mine = edited(database, "routes", "USDT", 1, 56, base_fee="7")
@@ -69,7 +69,9 @@ def test_what_came_meanwhile_is_not_added_again(editing: Editing) -> None:
 
 
 @pytest.mark.parametrize("seen", [None, "", "rubbish", "é", fingerprint({}), "W10=", "x" * 5_000_000])
-def test_who_has_seen_nothing_changes_nothing(database: Database, editing: Editing, seen: str | None) -> None:
+def test_edit_needs_the_fingerprint_of_its_row(
+    database: Database, editing: Editing, seen: str | None
+) -> None:
     row_id = shown(database, "chains", 1).row_id
     with pytest.raises(Conflict):
         save_edit(*editing, Edit("chains", row_id, {"name": "x"}, seen), actor=ALICE)
@@ -79,7 +81,8 @@ def test_who_has_seen_nothing_changes_nothing(database: Database, editing: Editi
 
 def test_of_many_at_once_exactly_one_wins(database: Database, editing: Editing) -> None:
     edits = [edited(database, "routes", "USDT", 1, 56, base_fee=str(n)) for n in range(1, 7)]
-    start, outcomes = threading.Barrier(len(edits)), []
+    start = threading.Barrier(len(edits))
+    outcomes: list[tuple[Edit, Saved | EditRefused]] = []
 
     def save(edit: Edit) -> None:
         start.wait()
@@ -102,7 +105,7 @@ def test_of_many_at_once_exactly_one_wins(database: Database, editing: Editing) 
 
 
 def test_removed_token_and_new_route_conflict(database: Database, editing: Editing) -> None:
-    """Edits of different rows that cannot both stand: the later one is refused by the rules."""
+    """Edits of different rows that contradict each other: the rules refuse the later one."""
     save_edit(*editing, Edit("tokens", values=NEW_ROWS["tokens"]), actor=ALICE)
     gone = removed(database, "tokens", 1, "USDC")
     pool = Edit("pools", values=NEW_ROWS["pools"] | {"symbol": "USDC"})

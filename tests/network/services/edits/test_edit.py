@@ -104,7 +104,7 @@ def test_what_stays_as_it_is_writes_nothing(
     assert (versions(database), records(database)) == (before, [])
 
 
-def test_preview_writes_nothing_and_shows_difference(database: Database, two_persons: TwoPersons) -> None:
+def test_preview_shows_difference_and_writes_nothing(database: Database, two_persons: TwoPersons) -> None:
     before = document(database), versions(database)
     preview = preview_edit(database, two_persons, edited(database, "routes", "USDT", 1, 56, base_fee="7"))
     assert preview.subject == "route of USDT from 1 to 56"
@@ -114,28 +114,18 @@ def test_preview_writes_nothing_and_shows_difference(database: Database, two_per
 
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
-    ("chains", (1,), {"block_delay": "12"}, {"block_delay": "must be an integer from 0 to 4294967295"}),
-    ("chains", (1,), {"explore_url": "javascript:alert(1)"}, {"explore_url": "must be an https URL"}),
     ("chains", (1,), {"surprise": 1}, {"surprise": "unknown key"}),
     ("chains", (1,), {"id": 2}, {"id": "cannot be changed (1)"}),
     ("chains", (1,), {"disabled": True}, {"disabled_reason": "Enter why the chain is stopped"}),
     ("chains", (1,), {"disabled": True, "disabled_reason": "  "}, {"disabled_reason": "Enter why"}),
-    ("tokens", (1, "USDT"), {"decimal": 37}, {"decimal": "must be an integer from 0 to 36"}),
     ("tokens", (1, "USDT"), {"symbol": "USDX"}, {"symbol": "cannot be changed (USDT)"}),
     ("pools", (1, "USDT"), {"liquidity_sent": "5"}, {"liquidity_sent": "cannot be changed: the event feed"}),
-    ("pools", (1, "USDT"), {"total_cap": "-1"}, {"total_cap": "must be a string of decimal digits"}),
     ("routes", ("USDT", 1, 56), {"dst_chain_id": 10}, {"dst_chain_id": "cannot be changed (56)"}),
     (
         "routes",
         ("USDT", 1, 56),
         {"perc_fee_tiers": [{"from": "0", "ppm": 1}, {"from": "9", "ppm": 20001}], "base_fee": 7},
         {"perc_fee_tiers[1].ppm": "must be an integer from 0 to 20000", "base_fee": "must be a string"},
-    ),
-    (
-        "routes",
-        ("USDT", 1, 56),
-        {"rate": {"model": "fixed", "value": "0"}},
-        {"rate.value": "must be a positive"},
     ),
     ("blocked_networks", ("203.0.113.0/24",), {"expires_at": "soon"}, {"expires_at": "must be a time"}),
 ]
@@ -196,7 +186,7 @@ def test_foreign_accounts_ignore_letter_case(editing: Editing) -> None:
         save_edit(*editing, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
 
 
-def test_what_transfers_hold_fast_stays(database: Database, editing: Editing) -> None:
+def test_fields_that_transfers_use_stay(database: Database, editing: Editing) -> None:
     add_transfer(database, 1)
     for name, key, field, value in (
         ("chains", (1,), "contract_addr", STRANGER),
@@ -281,7 +271,7 @@ def test_stopping_chain_needs_name_and_reason(
     assert (chain["disabled"], chain["disabled_reason"]) == (False, "")
 
 
-def test_an_edit_reaches_the_kept_events(database: Database, editing: Editing) -> None:
+def test_edit_validates_stored_events_again(database: Database, editing: Editing) -> None:
     with writing(database.engine) as connection:
         reported = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
         connection.execute(insert(PoolCounter).values(reported))
@@ -298,8 +288,8 @@ def test_what_is_gone_has_no_form(database: Database) -> None:
 def test_an_edit_is_live_in_every_worker(
     database: Database, snapshots: SnapshotSource, editing: Editing
 ) -> None:
-    """Each reads anew what has another version; the test's own reads at once (max age 0)."""
-    assert not snapshots.current().terms.chains[1].disabled
+    """Each reads again what has another version; the test's own reads at once (max age 0)."""
+    assert not snapshots.current().terms.chains[kit.ETHEREUM].disabled
     edit = edited(database, "chains", 1, disabled=True, disabled_reason="x")
     save_edit(*editing, edit, actor=ALICE, typed="Ethereum")
-    assert snapshots.current().terms.chains[1].disabled
+    assert snapshots.current().terms.chains[kit.ETHEREUM].disabled

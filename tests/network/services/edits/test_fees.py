@@ -24,6 +24,7 @@ from app.network.edits.plan import Edit
 from app.network.edits.refusals import Invalid
 from app.network.edits.save import preview_edit, save_edit
 from app.network.snapshot import SnapshotSource
+from app.values.identifiers import RouteKey
 from tests.applications import Editing, editing_of
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions
@@ -136,7 +137,7 @@ def test_what_was_not_seen_is_not_overwritten(
         (FeeEdit(56, "DAI", amount=1), "dst_chain_id"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_edit_of_fees_is_refused(
     database: Database, two_persons: TwoPersons, editing: Editing, edit: FeeEdit, field: str
 ) -> None:
     attempts: tuple[Any, ...] = (
@@ -149,7 +150,7 @@ def test_what_cannot_be_is_refused(
         assert [error.field for error in refused.value.errors] == [field]
 
 
-def test_the_age_of_the_fees_begins_anew(
+def test_age_of_changed_fees_begins_again(
     database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys, two_persons: TwoPersons
 ) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
@@ -162,12 +163,14 @@ def test_the_age_of_the_fees_begins_anew(
         replace(edit, shown=preview_edit(database, two_persons, edit).fingerprint),
         actor=ALICE,
     )
-    terms = snapshots.current().terms.routes
-    assert terms["USDT", 1, 56].base_fee.since == later.clock()
-    assert terms["USDT", 56, 1].base_fee.since == database.clock()
+    routes = snapshots.current().terms.routes
+    ends = ((kit.ETHEREUM, kit.BNB_CHAIN), (kit.BNB_CHAIN, kit.ETHEREUM))
+    changed, other = (routes[RouteKey("USDT", *each)].base_fee for each in ends)
+    assert changed and changed.since == later.clock()
+    assert other and other.since == database.clock()
 
 
 @given(st.integers(0, 2**256), st.fractions(min_value=Fraction(1, 1000), max_value=1000))
-def test_multiplied_up_is_least_sufficient_integer(amount: int, factor: Fraction) -> None:
+def test_multiplied_fee_is_rounded_up(amount: int, factor: Fraction) -> None:
     product = multiplied_up(amount, factor)
     assert product - 1 < amount * factor <= product

@@ -1,4 +1,4 @@
-"""Every effect with high impact, and the edit that leads to it. None of them may become quieter."""
+"""Every effect with high impact, and the edit that leads to it. None of them may get a lower severity."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ GRAVE: Final[list[tuple[str, Made, str | None]]] = [
     (": no estimates", edit(*PAIR, burn_base_fee=None), None),
     (": no estimates", edit(*PAIR, perc_fee_tiers=None), None),
     ("base fee 5 times", edit(*ROUTE, base_fee=str(FEE * 5)), None),
-    ("base fee drops to 0", edit(*ROUTE, base_fee="0"), None),
+    ("base fee drops to 0 (0.605437528092011966 USDT → 0 USDT)", edit(*ROUTE, base_fee="0"), None),
     ("base fee 10 times", edit(*PAIR, burn_base_fee="80"), None),
     ("base fee about 9.857 times", edit(*PAIR, deposit_base_fee="69"), None),
     ("protocol fee", edit(*ROUTE, perc_fee_tiers=[{"from": "0", "ppm": 4000}, TIERS[1]]), None),
@@ -120,7 +120,7 @@ GRAVE: Final[list[tuple[str, Made, str | None]]] = [
 ]
 
 
-def test_high_impact_is_said_and_confirmed(app: Flask) -> None:
+def test_high_impact_is_shown_and_confirmed(app: Flask) -> None:
     database = part_of(app, Database)
     put(database, PoolCounter, chain_id=1, symbol="USDT", added=0, sent=10**12, relayed=0, withdrawn=0)
     put(database, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)

@@ -1,4 +1,4 @@
-"""Base fees that are pinned over the feed: what counts, for how long, and what a preview says of it."""
+"""Base fees that are pinned over the feed: what counts, for how long, and what a preview shows of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PIN = 7 * 10**17
 
 
 def pin(app: Flask, fee: int | None = PIN, until: datetime | None = NOON + DAY) -> None:
-    values = {
+    values: dict[str, Any] = {
         "pinned_base_fee": None if fee is None else str(fee),
         "pinned_until": None if until is None else written(until),
     }
@@ -70,7 +70,7 @@ def test_pinned_fee_overrides_feed_until_end(
 def test_pinned_fee_never_gets_stale(
     app: Flask, database: Database, editing: Editing, estimate_counts: EstimateCounts
 ) -> None:
-    """It also stands in for a fee that is unknown."""
+    """It replaces a fee that is unknown, too."""
     edit = edited(database, *ROUTE, base_fee=None, base_fee_max_age_seconds=60)
     save_edit(*editing, edit, actor=ALICE)
     pin(app)
@@ -123,7 +123,7 @@ def test_exported_pin_imports_unchanged(
         import_network(*editing, kit.text(far), actor=TESTER)
 
 
-def test_a_preview_says_what_a_pin_does(app: Flask, database: Database, two_persons: TwoPersons) -> None:
+def test_preview_shows_what_a_pin_does(app: Flask, database: Database, two_persons: TwoPersons) -> None:
     report(database, 5 * 10**17)
     values = {"pinned_base_fee": str(PIN), "pinned_until": written(NOON + DAY)}
     preview = preview_edit(database, two_persons, edited(database, *ROUTE, **values))

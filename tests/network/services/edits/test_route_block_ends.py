@@ -57,7 +57,7 @@ def test_block_ends_in_every_answer(
     assert "expires_at" not in document(database)["route_blocks"][0], "left out where there is no end"
 
 
-def test_a_clock_that_was_ahead_ends_no_block_for_good(database: Database, editing: Editing) -> None:
+def test_clock_ahead_ends_no_block_for_good(database: Database, editing: Editing) -> None:
     save_edit(*editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
     now = NOON + 2 * HOUR
     snapshots = NetworkSnapshots(database.engine, 0, clock=lambda: now)

@@ -18,7 +18,7 @@ from tests.network.services.network_kit import network, text
 def app(app: Flask, shared_database: SharedDatabase) -> Flask:
     change_part(app, Database, clock=lambda: NOON)
     shared_database.fill(
-        "tests.network.services.edits",
+        "tests.network.services",
         lambda: import_network(*editing_of(app), text(network()), actor=TESTER),
     )
     return app
