@@ -9,10 +9,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from app.estimates.rules.checks import estimate
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
+from app.estimates.rules.refusals import EstimateRefused
 from app.network.rules.pools import PoolCounters, PoolState
 from app.network.rules.terms import (
     BaseFee,
@@ -26,11 +29,14 @@ from app.network.rules.terms import (
     TokenTerms,
 )
 from app.values.codes import BridgeType
-from tests.everyday import volume
+from app.values.identifiers import ChainId
+from tests.amounts import few_or_many
+from tests.estimates.rules.oracle import known
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1
 TOKEN = 10**6
+ETHEREUM, BNB_CHAIN = ChainId(1), ChainId(56)
 Case = TypeVar("Case")
 
 
@@ -39,13 +45,13 @@ def pool_with(added: int = 0, sent: int = 0, relayed: int = 0, withdrawn: int = 
     return PoolState(PoolCounters(added, sent, relayed, withdrawn), **caps)
 
 
-def usdt(**changes) -> EstimateInputs:
+def usdt(**changes: Any) -> EstimateInputs:
     """USDT from chain 1 (6 decimals) to 56 (18 decimals) at a fixed rate: 1 USDT comes to 0.39 after fees."""
     inputs = EstimateInputs(
-        request=EstimateRequest(1, 56, "USDT", 10 * TOKEN, 3000),
+        request=EstimateRequest(ETHEREUM, BNB_CHAIN, "USDT", 10 * TOKEN, 3000),
         now=NOW,
-        src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=780),
-        dst_chain=ChainTerms(56, "BNB Chain", drop_gas_amt=7),
+        src_chain=ChainTerms(ETHEREUM, "Ethereum", minimal_max_slippage=780),
+        dst_chain=ChainTerms(BNB_CHAIN, "BNB Chain", drop_gas_amt=7),
         src_token=TokenTerms("USDT", 6),
         dst_token=TokenTerms("USDT", 18),
         route=RouteTerms(
@@ -62,42 +68,54 @@ def usdt(**changes) -> EstimateInputs:
     return replace(inputs, **changes)
 
 
-def ask(inputs: EstimateInputs, **changes) -> EstimateInputs:
+def ask(inputs: EstimateInputs, **changes: Any) -> EstimateInputs:
     """The same inputs with another request."""
     return replace(inputs, request=replace(inputs.request, **changes))
 
 
-def on_curve(**changes) -> EstimateInputs:
+def on_curve(**changes: Any) -> EstimateInputs:
     """The same transfer priced by a StableSwap curve."""
     inputs = usdt()
-    return replace(inputs, route=replace(inputs.route, rate=StableSwapRate(200)), **changes)
+    return replace(inputs, route=replace(known(inputs.route), rate=StableSwapRate(200)), **changes)
 
 
-def pegged(bridge_type: BridgeType = BridgeType.DEPOSIT_MINT, **changes) -> EstimateInputs:
-    """A pegged transfer of the same token, with no route beside it."""
+def pegged(bridge_type: BridgeType = BridgeType.DEPOSIT_MINT, **changes: Any) -> EstimateInputs:
+    """A pegged transfer of the same token, with no route."""
     terms = PeggedTerms(bridge_type, 10**15, (FeeTier(0, 500),))
     return usdt(route=None, src_pool=None, dst_pool=None, pegged=terms, **changes)
 
 
-# Each case is made from one seed: the ten to forty draws that Hypothesis would make and keep for a case cost
+def refusal(inputs: EstimateInputs) -> EstimateRefused | None:
+    """The refusal of a request, None where it is answered."""
+    try:
+        estimate(inputs)
+    except EstimateRefused as refused:
+        return refused
+    return None
+
+
+def refused(inputs: EstimateInputs) -> EstimateRefused:
+    return known(refusal(inputs))
+
+
+# Each case is made from one seed: the ten to forty draws that Hypothesis would make and store for a case cost
 # several times the test itself.
 
 
 def for_seeds(
-    count: int, make: Callable[[int], Case]
-) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
-    """Run a test for so many seeds, always the same ones of its own; a failure names its seed.
+    many: int, make: Callable[[int], Case]
+) -> Callable[[Callable[[Case], None]], Callable[[int], None]]:
+    """Run a test for so many seeds, or for an eighth of them. They are always the same ones of its own.
 
-    Everyday it is a quarter of them.
-
-    For tests that need nothing else drawn: Hypothesis cannot make a smaller case of what comes of a seed, and
-    takes ten times as long to choose the seeds as the test takes.
+    A failure names its seed. For tests that draw nothing else: Hypothesis cannot shrink what is made of a
+    seed, and takes ten times as long to choose the seeds as the test takes.
     """
 
-    def decorate(test: Callable[[Case], None]) -> Callable[[], None]:
-        def run() -> None:
+    def decorate(test: Callable[[Case], None]) -> Callable[[int], None]:
+        @pytest.mark.parametrize("count", few_or_many(many // 8, many))
+        def run(count: int) -> None:
             seeds = random.Random(test.__name__)
-            for _ in range(volume(count)):
+            for _ in range(count):
                 seed = seeds.getrandbits(64)
                 try:
                     test(make(seed))
@@ -158,10 +176,12 @@ def plausible_inputs(curve: bool, seed: int) -> EstimateInputs:
     )
     steps = [between(rng, 0, 20_000) for _ in range(rng.randrange(4))]
     return EstimateInputs(
-        request=EstimateRequest(1, 56, "USDT", amt, some_tolerance(rng), rng.choice((None, False))),
+        request=EstimateRequest(
+            ETHEREUM, BNB_CHAIN, "USDT", amt, some_tolerance(rng), rng.choice((None, False))
+        ),
         now=NOW,
-        src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=rng.choice(MINIMA)),
-        dst_chain=ChainTerms(56, "BNB Chain"),
+        src_chain=ChainTerms(ETHEREUM, "Ethereum", minimal_max_slippage=rng.choice(MINIMA)),
+        dst_chain=ChainTerms(BNB_CHAIN, "BNB Chain"),
         src_token=TokenTerms("USDT", src_decimals),
         dst_token=TokenTerms("USDT", dst_decimals),
         route=RouteTerms(
@@ -223,8 +243,8 @@ def wild_inputs(seed: int) -> EstimateInputs:
     tolerance = rng.choice((1, 999_999, rng.randrange(1, 1_000_000), rng.randrange(1, 1_000_000)))
     return EstimateInputs(
         request=EstimateRequest(
-            56 if "same_chain" in flaws else 1,
-            56,
+            BNB_CHAIN if "same_chain" in flaws else ETHEREUM,
+            BNB_CHAIN,
             "USDT",
             0 if "amt_0" in flaws else size(min(deep, 256), least=1),
             rng.choice((0, 10**6, 2**32 - 1)) if "tolerance" in flaws else tolerance,
@@ -235,8 +255,12 @@ def wild_inputs(seed: int) -> EstimateInputs:
         address_blocked="address_blocked" in flaws,
         src_chain=None
         if "src_unknown" in flaws
-        else ChainTerms(1, "Ethereum", "src_disabled" in flaws, rng.choice((0, 780, 608_436, 1_000_000))),
-        dst_chain=None if "dst_unknown" in flaws else ChainTerms(56, "BNB Chain", "dst_disabled" in flaws),
+        else ChainTerms(
+            ETHEREUM, "Ethereum", "src_disabled" in flaws, rng.choice((0, 780, 608_436, 1_000_000))
+        ),
+        dst_chain=None
+        if "dst_unknown" in flaws
+        else ChainTerms(BNB_CHAIN, "BNB Chain", "dst_disabled" in flaws),
         src_token=token("src"),
         dst_token=token("dst"),
         route=None
@@ -274,7 +298,7 @@ def pegged_inputs(seed: int) -> EstimateInputs:
         src_token=TokenTerms("USDT", rng.choice(DECIMALS)),
         dst_token=TokenTerms("USDT", rng.choice(DECIMALS)),
         pegged=replace(
-            inputs.pegged,
+            known(inputs.pegged),
             base_fee=rng.choice((0, sized(rng, 20), sized(rng, 200))),
             tiers=tuple(
                 FeeTier(start if i else 0, between(rng, 0, 20_000)) for i, start in enumerate(starts)

@@ -9,13 +9,15 @@ import math
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
+from typing import TypeVar
 
 from app.estimates.rules.inputs import EstimateInputs
 from app.network.rules.pools import PoolState
-from app.network.rules.terms import FixedRate, RouteBlock
+from app.network.rules.terms import FeeTier, FixedRate, RouteBlock
 from app.values.codes import ErrCode, Reason
 
 UINT256 = 2**256 - 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,10 @@ class Unsettled(Exception):
     pass
 
 
-def within(value: Fraction) -> int:
-    """Cut to an integer: towards zero."""
-    return math.trunc(value)
+def known(value: T | None) -> T:
+    """The value, which is known where this is called."""
+    assert value is not None
+    return value
 
 
 # --- the second integer iteration: any number of coins, balances as a list -------------------------------
@@ -79,9 +82,9 @@ def curve_y(others: list[int], d: int, amp: int) -> int:
 
 def curve_eq(inputs: EstimateInputs, amp: int) -> int | None:
     """``eq_value_token_amt`` on the curve, ``None`` with an empty side."""
-    src, dst = inputs.src_token, inputs.dst_token
-    x = math.floor(Fraction(balance_of(inputs.src_pool)) * Fraction(10) ** (18 - src.decimals))
-    y = math.floor(Fraction(balance_of(inputs.dst_pool)) * Fraction(10) ** (18 - dst.decimals))
+    src, dst = known(inputs.src_token), known(inputs.dst_token)
+    x = math.floor(Fraction(balance_of(known(inputs.src_pool))) * Fraction(10) ** (18 - src.decimals))
+    y = math.floor(Fraction(balance_of(known(inputs.dst_pool))) * Fraction(10) ** (18 - dst.decimals))
     dx = math.floor(Fraction(inputs.request.amt) * Fraction(10) ** (18 - src.decimals))
     if x == 0 or y == 0:
         return None
@@ -98,7 +101,7 @@ def balance_of(pool: PoolState) -> int:
     return max(0, moved.added + moved.sent - moved.relayed - moved.withdrawn)
 
 
-def ppm_of(tiers, amt: int) -> int:
+def ppm_of(tiers: tuple[FeeTier, ...], amt: int) -> int:
     ppm = 0
     for tier in tiers:
         if tier.from_amount <= amt:
@@ -111,7 +114,7 @@ def common(reason: Reason) -> Refused:
 
 
 def by_pair(inputs: EstimateInputs) -> bool:
-    """Asked for, or not said; and where the pools were asked for, but there is only a pair."""
+    """Requested, or left open where there is a pair, or the pools requested where there is only a pair."""
     there = inputs.pegged is not None
     return {True: True, None: there, False: there and inputs.route is None}[inputs.request.is_pegged]
 
@@ -130,7 +133,7 @@ def gates(inputs: EstimateInputs) -> Refused | None:
         return common(Reason.SAME_CHAIN)
     if None in chains:
         return common(Reason.CHAIN_UNKNOWN)
-    if any(chain.disabled for chain in chains):
+    if any(known(chain).disabled for chain in chains):
         return common(Reason.CHAIN_DISABLED)
     if src is None:
         return Refused(1002, Reason.TOKEN_NOT_ON_SRC)
@@ -149,7 +152,8 @@ def gates(inputs: EstimateInputs) -> Refused | None:
     if not pegged:
         if not 1 <= request.slippage_tolerance <= 999_999:
             return Refused(1012, Reason.BAD_SLIPPAGE_TOLERANCE)
-        allowed, since = inputs.route.base_fee_max_age_seconds, inputs.route.base_fee.since
+        route = known(inputs.route)
+        allowed, since = route.base_fee_max_age_seconds, known(route.base_fee).since
         if allowed is not None and (since is None or inputs.now - since > timedelta(seconds=allowed)):
             return common(Reason.FEE_STALE)
     return None
@@ -162,17 +166,19 @@ def expected(inputs: EstimateInputs) -> Answer | Refused:
     request = inputs.request
     amt = request.amt
     pegged = by_pair(inputs)
-    scaled = Fraction(amt) * Fraction(10) ** (inputs.dst_token.decimals - inputs.src_token.decimals)
+    scaled = Fraction(amt) * Fraction(10) ** (
+        known(inputs.dst_token).decimals - known(inputs.src_token).decimals
+    )
     if pegged:
         return _answer(inputs, scaled, math.floor(scaled), Fraction(1), pool=False)
-    pool = inputs.src_pool
+    pool = known(inputs.src_pool)
     if amt > max(0, pool.counters.added - pool.counters.relayed - pool.counters.withdrawn):
         return Refused(1005, Reason.INBOUND_LIMIT)
     if pool.epoch_cap is not None and pool.epoch_volume + amt > pool.epoch_cap:
         return Refused(1005, Reason.EPOCH_CAP)
     if pool.total_cap is not None and balance_of(pool) + amt > pool.total_cap:
         return Refused(1017, Reason.TOTAL_CAP)
-    rate = inputs.route.rate
+    rate = known(inputs.route).rate
     if isinstance(rate, FixedRate):
         return _answer(inputs, scaled, math.floor(scaled * rate.value), rate.value, pool=True)
     try:
@@ -187,11 +193,14 @@ def expected(inputs: EstimateInputs) -> Answer | Refused:
 def _answer(
     inputs: EstimateInputs, scaled: Fraction, eq: int, rate: Fraction, *, pool: bool
 ) -> Answer | Refused:
-    base = inputs.route.base_fee.amount if pool else inputs.pegged.base_fee
-    tiers = inputs.route.tiers if pool else inputs.pegged.tiers
-    perc = math.ceil(Fraction(eq) * ppm_of(tiers, inputs.request.amt) / 1_000_000)
+    if pool:
+        base, tiers = known(known(inputs.route).base_fee).amount, known(inputs.route).tiers
+    else:
+        base, tiers = known(known(inputs.pegged).base_fee), known(inputs.pegged).tiers
+    perc = math.ceil(Fraction(eq) * ppm_of(known(tiers), inputs.request.amt) / 1_000_000)
     receive = eq - perc - base
-    if pool and isinstance(inputs.route.rate, FixedRate) and balance_of(inputs.dst_pool) < receive:
+    is_fixed = pool and isinstance(known(inputs.route).rate, FixedRate)
+    if is_fixed and balance_of(known(inputs.dst_pool)) < receive:
         return Refused(1004, Reason.NOT_ENOUGH_LIQUIDITY)
     if receive <= 0:
         return common(Reason.AMOUNT_TOO_SMALL)
@@ -201,7 +210,8 @@ def _answer(
     if pool:
         tolerance_rate = Fraction(inputs.request.slippage_tolerance, 1_000_000)
         minimum = eq * (1 - tolerance_rate) - base - perc
-        slippage = max(within((1 - minimum / scaled) * 1_000_000), inputs.src_chain.minimal_max_slippage)
+        needed = math.trunc((1 - minimum / scaled) * 1_000_000)
+        slippage = max(needed, known(inputs.src_chain).minimal_max_slippage)
         if slippage >= 1_000_000:
             return Refused(1012, Reason.SLIPPAGE_TOO_HIGH)
     return Answer(eq, rate, perc, base, receive, slippage)

@@ -1,4 +1,4 @@
-"""What a refusal says would pass does pass, and one smallest unit beyond it does not."""
+"""What a refusal names as passing does pass, and one smallest unit beyond it does not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from app.estimates.rules import checks
-from app.estimates.rules.checks import estimate
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.passing import Advice
 from app.estimates.rules.refusals import Check, EstimateRefused
@@ -29,6 +28,8 @@ from app.network.rules.terms import (
 )
 from app.values.codes import Reason
 from tests.estimates.rules.estimate_cases import (
+    BNB_CHAIN,
+    ETHEREUM,
     NOW,
     TOKEN,
     any_plausible,
@@ -37,29 +38,24 @@ from tests.estimates.rules.estimate_cases import (
     on_curve,
     pegged,
     pool_with,
+    refusal,
+    refused,
     usdt,
     wild_inputs,
 )
+from tests.estimates.rules.oracle import known
 
 UINT256 = 2**256 - 1
 UPPER = {Check.INBOUND_LIMIT, Check.EPOCH_CAP, Check.TOTAL_CAP, Check.DST_BALANCE, Check.RESULT_SIZE}
 LOWER = {Check.FEES, Check.MAX_SLIPPAGE}
 
 
-def refusal(inputs: EstimateInputs) -> EstimateRefused | None:
-    try:
-        estimate(inputs)
-    except EstimateRefused as refused:
-        return refused
-    return None
-
-
-def passes(inputs: EstimateInputs, amt: int, **changes) -> bool:
+def passes(inputs: EstimateInputs, amt: int, **changes: Any) -> bool:
     return refusal(ask(inputs, amt=amt, **changes)) is None
 
 
 def no_advice() -> AbstractContextManager[Any]:
-    """Refusals say nothing meanwhile: to look for an amount that passes takes longer than the checks."""
+    """Refusals give no advice meanwhile: to look for an amount that passes takes longer than the checks."""
 
     return patch.multiple(checks, advise=lambda *_, **__: Advice(), nothing_passes=lambda *_: "")
 
@@ -74,9 +70,9 @@ def promised(msg: str, words: str, decimals: int) -> int | None:
     return int(amt)
 
 
-def keeps_its_word(inputs: EstimateInputs, got: EstimateRefused) -> None:
+def assert_promises_hold(inputs: EstimateInputs, got: EstimateRefused) -> None:
     """Hold every number of a refusal against the estimate itself."""
-    amt, decimals = inputs.request.amt, inputs.src_token.decimals
+    amt, decimals = inputs.request.amt, known(inputs.src_token).decimals
     below, above = got.largest_passing_amt, got.smallest_passing_amt
     if below is not None:
         assert below < amt
@@ -106,17 +102,17 @@ def keeps_its_word(inputs: EstimateInputs, got: EstimateRefused) -> None:
 
 
 @for_seeds(1500, any_plausible)
-def test_refusals_keep_their_word(inputs):
+def test_amounts_of_refusals_pass(inputs):
     got = refusal(inputs)
     if got is not None and got.check in UPPER | LOWER:
-        keeps_its_word(inputs, got)
+        assert_promises_hold(inputs, got)
 
 
 @for_seeds(1500, wild_inputs)
-def test_refusals_of_anything_keep_their_word(inputs):
+def test_amounts_of_any_refusal_pass(inputs):
     got = refusal(inputs)
     if got is not None and got.check in UPPER | LOWER and "pools is empty" not in got.msg:
-        keeps_its_word(inputs, got)
+        assert_promises_hold(inputs, got)
 
 
 def small_inputs(seed: int) -> EstimateInputs:
@@ -135,10 +131,10 @@ def small_inputs(seed: int) -> EstimateInputs:
     base_fee = BaseFee(rng.choice((0, 1, 5, rng.randrange(60))))
     src_added = rng.randrange(1, 300)
     return EstimateInputs(
-        request=EstimateRequest(1, 56, "USDT", rng.randrange(1, 200), rng.choice(tolerances)),
+        request=EstimateRequest(ETHEREUM, BNB_CHAIN, "USDT", rng.randrange(1, 200), rng.choice(tolerances)),
         now=NOW,
-        src_chain=ChainTerms(1, "A"),
-        dst_chain=ChainTerms(56, "B"),
+        src_chain=ChainTerms(ETHEREUM, "A"),
+        dst_chain=ChainTerms(BNB_CHAIN, "B"),
         src_token=TokenTerms("USDT", src_decimals),
         dst_token=TokenTerms("USDT", dst_decimals),
         route=RouteTerms(rate, base_fee, tiers=tuple(FeeTier(s, rng.choice(ppms)) for s in starts)),
@@ -165,132 +161,119 @@ def test_named_amounts_are_nearest_passing(inputs):
         assert (got.largest_passing_tolerance or 0) >= max(fitting, default=0)
 
 
-class TestWords:
-    def test_over_the_inbound_limit(self):
-        inputs = usdt(src_pool=pool_with(added=1_234_500_000))
-        assert refusal(ask(inputs, amt=10**10)).msg == "You can transfer up to 1234.5 USDT at this moment"
+EPOCH = pool_with(added=10**12, epoch_cap=50 * TOKEN, epoch_volume=20 * TOKEN, epoch_seconds=3600)
+TIGHT = pool_with(100 * TOKEN, total_cap=150 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=60 * TOKEN)
+WHOLE = ChainTerms(ETHEREUM, "Ethereum", minimal_max_slippage=10**6)
+MESSAGES: dict[str, tuple[EstimateInputs, str]] = {
+    "over the inbound limit": (
+        ask(usdt(src_pool=pool_with(added=1_234_500_000)), amt=10**10),
+        "You can transfer up to 1234.5 USDT at this moment",
+    ),
+    "over several limits": (  # the tightest: the destination has 20 USDT, and its fees come on top
+        ask(usdt(src_pool=TIGHT, dst_pool=pool_with(added=20 * 10**18)), amt=101 * TOKEN),
+        "You can transfer up to 20.613683 USDT at this moment",
+    ),
+    "over the epoch cap": (
+        ask(usdt(src_pool=EPOCH), amt=31 * TOKEN),
+        "You can transfer up to 30 USDT at this moment; the limit resets at 2026-03-04T06:00:00Z",
+    ),
+    "an epoch without a date": (
+        ask(usdt(src_pool=replace(EPOCH, epoch_seconds=10**30)), amt=31 * TOKEN),
+        "You can transfer up to 30 USDT at this moment",
+    ),
+    "no amount between fees and limit": (
+        ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000),
+        "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: "
+        "try again later or choose another destination chain",
+    ),
+    "fees": (
+        ask(usdt(), amt=605_000),
+        "The fees would use up this amount: transfer at least 0.607504 USDT",
+    ),
+    "slippage too high": (
+        ask(usdt(), amt=TOKEN, slippage_tolerance=500_000),
+        "With this slippage_tolerance, nothing of this amount may be received: use a "
+        "slippage_tolerance of 394162 or less, or transfer at least 1.211845 USDT",
+    ),
+    "no amount passes with the tolerance": (
+        ask(usdt(), amt=6 * 10**12, slippage_tolerance=999_999),
+        "No amount is possible with a slippage_tolerance of 999999; with 999699 or less "
+        "you can transfer 4000000 USDT at this moment",
+    ),
+    "a chain minimum of 100 %": (
+        usdt(src_chain=WHOLE, open_destinations=()),
+        "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: try again later",
+    ),
+    "token not on the source": (
+        usdt(src_token=None),
+        "USDT is not supported on Ethereum: it can be sent from BNB Chain, Polygon",
+    ),
+    "token unknown": (
+        usdt(src_token=None, dst_token=None, symbol_chains=()),
+        "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
+    ),
+    "token in other letter case": (
+        ask(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
+        "usdt is not supported on Ethereum: letter case matters, send token_symbol=USDT",
+    ),
+    "token not on the destination": (
+        usdt(dst_token=None),
+        "USDT is not supported on BNB Chain: from Ethereum it can be sent to Polygon",
+    ),
+    "no route": (
+        usdt(route=None),
+        "There is no pool route for USDT from Ethereum to BNB Chain: from Ethereum it can be sent to Polygon",
+    ),
+    "blocked both ways": (
+        usdt(block=RouteBlock.BOTH),
+        "Transfers of USDT between Ethereum and BNB Chain are disabled in both directions "
+        "at this moment: from Ethereum it can be sent to Polygon",
+    ),
+    "blocked this way": (
+        usdt(block=RouteBlock.ONE_WAY, open_destinations=()),
+        "Transfers of USDT from Ethereum to BNB Chain are disabled at this moment: "
+        "no other destination is available from Ethereum at this moment, try again later",
+    ),
+    "chain disabled": (
+        usdt(src_chain=ChainTerms(ETHEREUM, "Ethereum", disabled=True)),
+        "Ethereum is disabled at this moment: choose another chain, or try again later",
+    ),
+    "chain unknown": (
+        usdt(dst_chain=None),
+        "Chain 56 is unknown: choose one of the chains in /v2/getTransferConfigs",
+    ),
+}
 
-    def test_the_tightest_limit_is_the_one_promised(self):
-        inputs = usdt(
-            src_pool=pool_with(
-                100 * TOKEN, total_cap=150 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=60 * TOKEN
-            ),
-            dst_pool=pool_with(added=20 * 10**18),
-        )
-        got = refusal(ask(inputs, amt=101 * TOKEN))
-        assert got.reason is Reason.INBOUND_LIMIT
-        assert got.largest_passing_amt == 20_613_683  # the destination's 20 USDT, its fees on top
-        assert got.msg == "You can transfer up to 20.613683 USDT at this moment"
 
-    def test_over_the_epoch_cap(self):
-        pool = pool_with(added=10**12, epoch_cap=50 * TOKEN, epoch_volume=20 * TOKEN, epoch_seconds=3600)
-        got = refusal(ask(usdt(src_pool=pool), amt=31 * TOKEN))
-        assert got.reason is Reason.EPOCH_CAP
-        assert got.msg == (
-            "You can transfer up to 30 USDT at this moment; the limit resets at 2026-03-04T06:00:00Z"
-        )
-        huge = replace(pool, epoch_seconds=10**30)
-        assert refusal(ask(usdt(src_pool=huge), amt=31 * TOKEN)).msg.endswith("at this moment")
+@pytest.mark.parametrize("case", MESSAGES)
+def test_message_names_what_would_pass(case: str) -> None:
+    inputs, msg = MESSAGES[case]
+    assert refused(inputs).msg == msg
 
-    def test_fees_and_limit_leave_nothing_between_them(self):
-        got = refusal(ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000))
-        assert got.msg == (
-            "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: try again "
-            "later or choose another destination chain"
-        )
 
-    def test_fees_eat_the_amount(self):
-        got = refusal(ask(usdt(), amt=605_000))
-        assert got.msg == "The fees would use up this amount: transfer at least 0.607504 USDT"
+def test_slippage_refusal_has_both_amounts() -> None:
+    got = refused(ask(usdt(), amt=TOKEN, slippage_tolerance=500_000))
+    assert (got.code, got.largest_passing_tolerance, got.smallest_passing_amt) == (1012, 394_162, 1_211_845)
 
-    def test_slippage_too_high(self):
-        got = refusal(ask(usdt(), amt=TOKEN, slippage_tolerance=500_000))
-        assert (got.code, got.largest_passing_tolerance, got.smallest_passing_amt) == (
-            1012,
-            394_162,
-            1_211_845,
-        )
-        assert got.msg == (
-            "With this slippage_tolerance, nothing of this amount may be received: use a "
-            "slippage_tolerance of 394162 or less, or transfer at least 1.211845 USDT"
-        )
 
-    def test_a_tolerance_that_lets_nothing_through(self):
-        got = refusal(ask(usdt(), amt=6 * 10**12, slippage_tolerance=999_999))
-        assert got.msg == (
-            "No amount is possible with a slippage_tolerance of 999999; with 999699 or less "
-            "you can transfer 4000000 USDT at this moment"
-        )
+def test_result_beyond_uint256_is_refused() -> None:
+    got = refused(ask(pegged(), amt=UINT256))
+    assert got.reason is Reason.AMOUNT_TOO_LARGE
+    assert got.largest_passing_amt == UINT256 // 10**12
+    assert re.fullmatch(r"You can transfer up to \d+\.\d+ USDT at this moment", got.msg)
 
-    def test_chain_minimum_of_whole_passes_nothing(self):
-        inputs = usdt(src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=10**6), open_destinations=())
-        got = refusal(inputs)
-        assert got.msg.endswith(
-            "can be transferred from Ethereum to BNB Chain at this moment: try again later"
-        )
 
-    def test_results_beyond_uint256(self):
-        got = refusal(ask(pegged(), amt=UINT256))
-        assert got.reason is Reason.AMOUNT_TOO_LARGE
-        assert got.largest_passing_amt == UINT256 // 10**12
-        assert re.fullmatch(r"You can transfer up to \d+\.\d+ USDT at this moment", got.msg)
+def test_long_lists_are_cut() -> None:
+    names = tuple(f"Chain {n}" for n in range(11))
+    got = refused(usdt(src_token=None, symbol_chains=names))
+    assert got.msg.endswith("Chain 6, Chain 7 and 3 more")
 
-    @pytest.mark.parametrize(
-        ("inputs", "msg"),
-        [
-            (
-                usdt(src_token=None),
-                "USDT is not supported on Ethereum: it can be sent from BNB Chain, Polygon",
-            ),
-            (
-                usdt(src_token=None, dst_token=None, symbol_chains=()),
-                "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
-            ),
-            (
-                ask(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
-                "usdt is not supported on Ethereum: letter case matters, send token_symbol=USDT",
-            ),
-            (
-                usdt(dst_token=None),
-                "USDT is not supported on BNB Chain: from Ethereum it can be sent to Polygon",
-            ),
-            (
-                usdt(route=None),
-                "There is no pool route for USDT from Ethereum to BNB Chain: "
-                "from Ethereum it can be sent to Polygon",
-            ),
-            (
-                usdt(block=RouteBlock.BOTH),
-                "Transfers of USDT between Ethereum and BNB Chain are disabled in both directions "
-                "at this moment: from Ethereum it can be sent to Polygon",
-            ),
-            (
-                usdt(block=RouteBlock.ONE_WAY, open_destinations=()),
-                "Transfers of USDT from Ethereum to BNB Chain are disabled at this moment: "
-                "no other destination is available from Ethereum at this moment, try again later",
-            ),
-            (
-                usdt(src_chain=ChainTerms(1, "Ethereum", disabled=True)),
-                "Ethereum is disabled at this moment: choose another chain, or try again later",
-            ),
-            (
-                usdt(dst_chain=None),
-                "Chain 56 is unknown: choose one of the chains in /v2/getTransferConfigs",
-            ),
-        ],
-    )
-    def test_what_else_would_do(self, inputs, msg):
-        assert refusal(inputs).msg == msg
 
-    def test_long_lists_are_cut(self):
-        names = tuple(f"Chain {n}" for n in range(11))
-        got = refusal(usdt(src_token=None, symbol_chains=names))
-        assert got.msg.endswith("Chain 6, Chain 7 and 3 more")
+@pytest.mark.parametrize("symbol", ["<b>x</b>", "\ud800", "a\x00b", "x" * 33, "", "\u202eUSDT"])
+def test_only_harmless_input_is_repeated(symbol: str) -> None:
+    inputs = ask(usdt(src_token=None, dst_token=None), token_symbol=symbol)
+    assert refused(inputs).msg.startswith("This token is not supported on Ethereum")
 
-    @pytest.mark.parametrize("symbol", ["<b>x</b>", "\ud800", "a\x00b", "x" * 33, "", "\u202eUSDT"])
-    def test_only_harmless_input_is_repeated(self, symbol):
-        inputs = ask(usdt(src_token=None, dst_token=None), token_symbol=symbol)
-        assert refusal(inputs).msg.startswith("This token is not supported on Ethereum")
 
-    def test_an_empty_pool_of_a_curve(self):
-        assert "one of the two pools is empty" in refusal(on_curve(dst_pool=pool_with())).msg
+def test_empty_pool_of_a_curve_is_named() -> None:
+    assert "one of the two pools is empty" in refused(on_curve(dst_pool=pool_with())).msg

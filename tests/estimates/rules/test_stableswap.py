@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]  # it comes without types
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.estimates.rules import pricing
@@ -12,7 +12,6 @@ from app.estimates.rules.checks import estimate
 from app.estimates.rules.pricing import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.estimates.rules import oracle
 from tests.estimates.rules.estimate_cases import ask, on_curve
-from tests.everyday import volume
 
 HUGE = 10**30
 sides = st.integers(1, HUGE)
@@ -44,7 +43,6 @@ def pools(draw: st.DrawFn, lean: int = 10**6) -> tuple[int, int]:
     return draw(st.sampled_from(((smaller, larger), (larger, smaller))))
 
 
-@settings(max_examples=volume(1000))
 @given(pools(), amplifications, st.integers(1, 10**9))
 def test_against_the_closed_solution(pool, amp, share):
     x, y = pool
@@ -64,7 +62,6 @@ def test_against_the_closed_solution(pool, amp, share):
         assert least - 2 <= swap_output(x, y, d, amp, dx) <= max(most, 0) + 2
 
 
-@settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
 def test_balanced_pools_are_nearly_exact(pool, amp, share):
     x, y = pool
@@ -74,7 +71,6 @@ def test_balanced_pools_are_nearly_exact(pool, amp, share):
         assert abs(swap_output(x, y, invariant(x, y, amp), amp, dx) - max(true, 0)) <= 4
 
 
-@settings(max_examples=volume(1000))
 @given(sides, sides, amplifications, st.integers(0, 2 * HUGE))
 def test_the_second_iteration_agrees(x, y, amp, dx):
     try:
@@ -88,7 +84,6 @@ def test_the_second_iteration_agrees(x, y, amp, dx):
     assert swap_output(x, y, d, amp, dx) == max(0, y - left - 1)
 
 
-@settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
 def test_contract_division_order_differs_little(pool, amp, share):
     """Curve's contracts divide factor by factor."""
@@ -109,7 +104,6 @@ def test_contract_division_order_differs_little(pool, amp, share):
     assert abs(difference) <= 3
 
 
-@settings(max_examples=volume(1000))
 @given(
     st.one_of(st.integers(1, 50), sides),
     st.one_of(st.integers(1, 50), sides),
