@@ -1,4 +1,4 @@
-"""What becomes of estimates is counted exactly, whoever counts, and added up over processes."""
+"""The outcomes of estimates are counted exactly, and added up over threads and processes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,10 @@ from app.estimates.models import EstimateCount
 from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import RETENTION, EstimateCounts, estimate_inputs, estimate_transfer
 from app.http.application import add_part, part_of
-from app.network.document import import_network
 from app.network.snapshot import SnapshotSource
 from app.values.codes import Reason
 from app.values.errors import GatewayError, Unavailable
-from tests.actors import TESTER
-from tests.applications import change_part, editing_of
-from tests.estimates.services.estimate_kit import NOON, ask
-from tests.network.services.network_kit import network, text
+from tests.estimates.services.estimate_kit import NOON, query
 
 MINUTE = int(NOON.timestamp()) // 60
 NEVER = 1e6
@@ -38,10 +34,8 @@ NEVER = 1e6
 
 @pytest.fixture
 def app(app: Flask) -> Iterator[Flask]:
-    change_part(app, Database, clock=lambda: NOON)
     counts = EstimateCounts(part_of(app, Database).engine, part_of(app, Database).clock, NEVER)
     add_part(app, EstimateCounts, counts)
-    import_network(*editing_of(app), text(network()), actor=TESTER)
     yield app
     counts.end()
 
@@ -58,7 +52,7 @@ def estimate(app: Flask, **changes: Any) -> None:
             part_of(app, Database),
             part_of(app, SnapshotSource),
             part_of(app, EstimateCounts),
-            ask(**changes),
+            query(**changes),
             None,
             None,
         )
@@ -71,9 +65,8 @@ def test_every_estimate_outcome_is_counted(
     estimate(app)
     estimate(app, amt=0)
     estimate(app, dst_chain_id=12345)
-    estimate_view(
-        estimate_inputs(database, snapshots, ask(), None, None)
-    )  # a try in the console does not count
+    # A trial in the console does not count.
+    estimate_view(estimate_inputs(database, snapshots, query(), None, None))
     assert table(database) == {}
     assert estimate_counts.flush() == 4
     assert table(database) == {
@@ -89,7 +82,7 @@ def test_a_failure_of_the_gateway_counts_too(
 ) -> None:
     broken = replace(database, clock=lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        estimate_transfer(broken, snapshots, estimate_counts, ask(), None, None)
+        estimate_transfer(broken, snapshots, estimate_counts, query(), None, None)
     estimate_counts.refused(Unavailable("out of reach"))
     estimate_counts.flush()
     assert table(database) == {(MINUTE, 500, "internal"): 1, (MINUTE, 500, "unavailable"): 1}

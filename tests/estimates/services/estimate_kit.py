@@ -27,9 +27,9 @@ USDT = 10**6
 FIXED_FEE = 605437528092011966
 
 
-def ask(**changes: Any) -> EstimateRequest:
+def query(**changes: Any) -> EstimateRequest:
     """A hundred USDT from Ethereum to BNB Chain at 0.5 %."""
-    values = {
+    values: dict[str, Any] = {
         "src_chain_id": 1,
         "dst_chain_id": 56,
         "token_symbol": "USDT",
@@ -40,7 +40,7 @@ def ask(**changes: Any) -> EstimateRequest:
 
 
 def celr(src: int, dst: int, **changes: Any) -> EstimateRequest:
-    return ask(token_symbol="CELR", src_chain_id=src, dst_chain_id=dst, amt=10**18, **changes)
+    return query(token_symbol="CELR", src_chain_id=src, dst_chain_id=dst, amt=10**18, **changes)
 
 
 def configure(editing: Editing, path: str, value: Any) -> None:
@@ -76,7 +76,7 @@ def answer(app: Flask, request: EstimateRequest | None = None) -> Estimate:
         part_of(app, Database),
         part_of(app, SnapshotSource),
         part_of(app, EstimateCounts),
-        request or ask(),
+        request or query(),
         None,
         None,
     )

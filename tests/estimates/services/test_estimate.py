@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event
 
 from app.db.database import Database
 from app.estimates.models import PoolVolume
-from app.estimates.queries import Epoch
-from app.estimates.rules.inputs import EstimateRequest
 from app.estimates.rules.refusals import EstimateRefused
 from app.estimates.services import estimate_inputs
 from app.http.application import add_part
@@ -23,45 +18,24 @@ from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.values.codes import BridgeType
 from app.values.errors import Unavailable
+from app.values.times import Epoch
 from tests.actors import TESTER
-from tests.applications import Editing, change_part, editing_of
+from tests.applications import Editing
 from tests.estimates.rules.estimate_cases import pool_with
 from tests.estimates.services.estimate_kit import (
     FIXED_FEE,
     NOON,
     answer,
-    ask,
     celr,
     configure,
     feed_fee,
     move,
+    query,
     send,
     write,
 )
 from tests.network.services.network_kit import network, text
-
-VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").read_text())
-
-
-@pytest.fixture
-def app(app: Flask) -> Flask:
-    """At noon, on the small network."""
-    change_part(app, Database, clock=lambda: NOON)
-    import_network(*editing_of(app), text(network()), actor=TESTER)
-    return app
-
-
-def test_the_recorded_estimate_comes_out_exact(app: Flask, editing: Editing) -> None:
-    document = network()
-    document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
-    document["chains"][0]["minimal_max_slippage"] = 0
-    import_network(*editing, text(document), actor=TESTER)
-    asked, exact = VECTOR["request"], VECTOR["exact"]
-    estimate = answer(app, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
-    assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
-    assert estimate.estimated_receive_amt == int(exact["estimated_receive_amt"])
-    assert estimate.max_slippage == exact["max_slippage"]
-    assert (estimate.base_fee, estimate.perc_fee) == (FIXED_FEE, 0)
+from tests.steps import statements
 
 
 def test_configured_terms_price_a_pool_transfer(app: Flask) -> None:
@@ -90,11 +64,11 @@ def test_chain_minimum_and_destination_gas_count(app: Flask, editing: Editing) -
         (10, 56, BridgeType.BURN_MINT, 7),
     ],
 )
-def test_pegged_transfers_are_found_from_the_pairs(
+def test_pegged_transfer_is_found_from_pairs(
     app: Flask, src: int, dst: int, kind: BridgeType, fee: int
 ) -> None:
-    for asked in (None, True):
-        estimate = answer(app, celr(src, dst, is_pegged=asked, slippage_tolerance=0))
+    for is_pegged in (None, True):
+        estimate = answer(app, celr(src, dst, is_pegged=is_pegged, slippage_tolerance=0))
         assert (estimate.bridge_type, estimate.base_fee, estimate.max_slippage) == (kind, fee, 0)
         assert estimate.perc_fee == 10**18 * 500 // 10**6
 
@@ -102,7 +76,7 @@ def test_pegged_transfers_are_found_from_the_pairs(
 def test_pools_add_events_to_opening_values(database: Database, snapshots: SnapshotSource) -> None:
     move(database, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
     move(database, 56, added=2**256, relayed=1)
-    inputs = estimate_inputs(database, snapshots, ask(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), None, None)
     opening = 5_000_000_000_000
     assert inputs.src_pool == pool_with(
         added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
@@ -115,13 +89,13 @@ def test_pools_add_events_to_opening_values(database: Database, snapshots: Snaps
     )
 
 
-def test_a_fed_fee_outranks_the_configured_one(database: Database, snapshots: SnapshotSource) -> None:
+def test_reported_fee_precedes_configured(database: Database, snapshots: SnapshotSource) -> None:
     feed_fee(database, 2**255, NOON - timedelta(days=9))
-    inputs = estimate_inputs(database, snapshots, ask(), None, None)
-    assert inputs.route is not None
+    inputs = estimate_inputs(database, snapshots, query(), None, None)
+    assert inputs.route and inputs.route.base_fee
     assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
-    other = estimate_inputs(database, snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
-    assert other.route is not None
+    other = estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), None, None)
+    assert other.route and other.route.base_fee
     assert not other.route.base_fee.reported
 
 
@@ -134,12 +108,12 @@ def test_an_epoch_of_whole_minutes_sums_minutes(
         write(database, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
     write(database, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
     write(database, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
-    inputs = estimate_inputs(database, snapshots, ask(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 20 + 2**256
 
 
-def test_any_other_epoch_sums_the_sends_themselves(
+def test_any_other_epoch_sums_the_sends(
     database: Database, snapshots: SnapshotSource, editing: Editing
 ) -> None:
     document = network()
@@ -155,7 +129,7 @@ def test_any_other_epoch_sums_the_sends_themselves(
     send(database, 6, start, kind="burn")
     send(database, 7, start, symbol="CELR")
     send(database, 8, start, src_chain_id=10)
-    inputs = estimate_inputs(database, snapshots, ask(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 2 * 10**30 + 3
 
@@ -178,15 +152,14 @@ def test_facts_take_one_needed_statement(app: Flask, database: Database, editing
     add_part(app, SnapshotSource, snapshots)
     configure(editing, "pools.0.epoch_cap", str(10**12))
     snapshots.current()
-    statements: list[str] = []
-    event.listen(database.reads, "before_cursor_execute", lambda *a: statements.append(a[2]))
-    answer(app)
-    assert len(statements) == 1
-    statements.clear()
-    answer(app, celr(1, 10))
-    with pytest.raises(EstimateRefused):
-        answer(app, ask(dst_chain_id=10**6))
-    assert statements == []
+    with statements(database.reads) as executed:
+        answer(app)
+        assert len(executed) == 1
+        executed.clear()
+        answer(app, celr(1, 10))
+        with pytest.raises(EstimateRefused):
+            answer(app, query(dst_chain_id=10**6))
+        assert executed == []
 
 
 def test_an_old_configuration_is_no_estimate(app: Flask, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""Two processes on one database that keep facts, and what the facts are after each write."""
+"""Two processes on one database that cache facts, and what the facts are after each write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.estimates.queries import EstimateFacts
 from app.estimates.services import cached_facts
 from app.http.application import part_of
 from app.network.rules.pools import PoolCounters, PoolState
-from app.values.identifiers import RouteKey
+from app.values.identifiers import ChainId, RouteKey
 from app.values.times import Epoch
 from tests.applications import change_part
 from tests.feed.services.world import NOW, event, feed, sent
@@ -24,12 +24,12 @@ from tests.timer import Timer
 START = NOW + timedelta(seconds=59)
 """Soon after it an epoch ends, whatever its length."""
 
-ROUTE = RouteKey("USDT", 1, 2)  # type: ignore[arg-type]  # chain ids are numbers
+ROUTE = RouteKey("USDT", ChainId(1), ChainId(2))
 
 
 @dataclass
 class Facts:
-    """What the feed has said by a moment: one number for each batch, in every part of the facts."""
+    """What the feed has reported by a moment: one number for each batch, in every part of the facts."""
 
     since: float
     by: int | None = None
@@ -93,8 +93,8 @@ class TwoProcesses:
         volumes = last.volumes + Counter({epoch.start: amount})
         self.known.append(Facts(now, process, number, last.sent + amount, volumes))
 
-    def ask(self, process: int) -> float:
-        """Ask, and check the answer; returns its age."""
+    def read(self, process: int) -> float:
+        """Read the facts, and validate them; returns their age."""
         now, epoch = self.timer.now, self._epoch()
         found, age = cached_facts(part_of(self.processes[process], Database), ROUTE, self.src, self.clock())
         assert 0 <= age < self.max_age
